@@ -1,0 +1,200 @@
+"""Dates of sitemaps and feeds: text in, aware datetime out, and the `since` test.
+
+Two forms are known: the W3C datetime (https://www.w3.org/TR/NOTE-datetime) in all its precisions
+with a few spellings that generators are known for, and RFC 822 with four-digit years as in feeds.
+Anything else is `None`; a missing part is never filled from today.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+MAX_DATE_CHARS = 64
+"""No date needs more; it bounds the work on hostile text."""
+_BLANKS = " \t\r\n"
+
+_W3C = re.compile(
+    r"(\d{4})"
+    r"(?:-(\d\d?)"
+    r"(?:-(\d\d?)"
+    r"(?:(?:[Tt]|\ {1,4})(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?"
+    r"\ ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
+    r")?)?)?",
+    re.ASCII,
+)
+_RFC822 = re.compile(
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\ +)?"
+    r"(\d{1,2})[\ -](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?[\ -](\d{4})"
+    r"(?:\ +(\d{1,2}):(\d\d)(?::(\d\d))?"
+    r"\ *([+-]\d\d:?\d\d|[a-z]{1,5})?"
+    r")?",
+    re.ASCII | re.IGNORECASE,
+)
+_MONTHS = {
+    "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6,
+    "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
+}  # fmt: skip
+# RFC 822, section 5.1; hours east of Greenwich
+_ZONES = {
+    "": 0, "z": 0, "ut": 0, "utc": 0, "gmt": 0,
+    "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
+}  # fmt: skip
+_MAX_OFFSET = timedelta(hours=14)
+"""Line Islands, the farthest from Greenwich; a larger one is a mistake."""
+
+
+def parse_lastmod(text: str) -> datetime | None:
+    """Read a W3C datetime or an RFC 822 date.
+
+    A missing month, day or time counts as the first moment of its span; a missing zone as UTC.
+    Never raises.
+    """
+    text = text.strip(_BLANKS)
+    if len(text) > MAX_DATE_CHARS:
+        return None
+    try:
+        if match := _W3C.fullmatch(text):
+            return _from_w3c(*match.groups())
+        if match := _RFC822.fullmatch(text):
+            return _from_rfc822(*match.groups())
+    except ValueError:  # a month 13, a 30 February, an offset of a day
+        return None
+    return None
+
+
+def _from_w3c(
+    year: str,
+    month: str | None,
+    day: str | None,
+    hour: str | None,
+    minute: str | None,
+    second: str | None,
+    fraction: str | None,
+    zone: str | None,
+) -> datetime:
+    return _moment(
+        (int(year), int(month or 1), int(day or 1)),
+        (int(hour or 0), int(minute or 0), int(second or 0)),
+        int((fraction or "0")[:6].ljust(6, "0")),
+        _offset(zone or ""),
+    )
+
+
+def _from_rfc822(
+    day: str,
+    month: str,
+    year: str,
+    hour: str | None,
+    minute: str | None,
+    second: str | None,
+    zone: str | None,
+) -> datetime:
+    return _moment(
+        (int(year), _MONTHS[month.lower()], int(day)),
+        (int(hour or 0), int(minute or 0), int(second or 0)),
+        0,
+        _offset(zone or ""),
+    )
+
+
+def _moment(
+    date: tuple[int, int, int], time: tuple[int, int, int], microsecond: int, offset: timezone
+) -> datetime:
+    hour, minute, second = time
+    extra = timedelta(0)
+    if time == (24, 0, 0) and not microsecond:  # ISO 8601: the end of the day
+        hour, extra = 0, timedelta(days=1)
+    if second == 60:  # a leap second, which datetime does not know
+        second = 59
+    try:
+        moment = datetime(*date, hour, minute, second, microsecond, tzinfo=offset) + extra
+        moment.astimezone(UTC)  # year 1 east of Greenwich: would fail in the hands of the caller
+    except OverflowError:
+        raise ValueError from None
+    return moment
+
+
+def _offset(text: str) -> timezone:
+    hours = _ZONES.get(text.lower())
+    if hours is None:
+        if text[:1] not in "+-":
+            raise ValueError(text)
+        digits = text[1:].replace(":", "")
+        minutes = int(digits[2:] or 0)
+        if minutes > 59:
+            raise ValueError(text)
+        offset = timedelta(hours=int(digits[:2]), minutes=minutes)
+        if offset > _MAX_OFFSET:
+            raise ValueError(text)
+        offset = -offset if text[0] == "-" else offset
+    else:
+        offset = timedelta(hours=hours)
+    return timezone(offset) if offset else UTC
+
+
+# -- columns: the same dates by the thousand
+
+# What the two lines below may read: exactly the full forms, whose digits fromisoformat reads as the
+# pattern above does. One match over the joined column costs a tenth of one match a value.
+_PLAIN_COLUMN = re.compile(
+    r"(?:[12]\d{3}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d))?\n)*",
+    re.ASCII,
+)
+_from_iso = datetime.fromisoformat
+
+
+def parse_column(texts: list[str]) -> list[datetime] | None:
+    """Read a column of trimmed dates at once, or return `None` if one needs a closer look."""
+    if not _PLAIN_COLUMN.fullmatch("\n".join(texts) + "\n"):
+        return None
+    try:
+        return [
+            moment if moment.tzinfo else _from_iso(text + "T00Z")
+            for text, moment in zip(texts, map(_from_iso, texts), strict=True)
+        ]
+    except ValueError:
+        return None
+
+
+# -- since
+
+_DAY = timedelta(days=1)
+_END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+
+
+def is_since(moment: datetime, text: str | None, since: datetime) -> bool:
+    """Tell whether any moment of the span that `text` stands for is at or after `since`.
+
+    `2026-03-05` stands for its whole day, `2026-03` for its month, `2026` for its year.
+    `since` must be aware.
+    """
+    if moment >= since:
+        return True
+    end = _end(moment, text or "")
+    return end is not None and end > since
+
+
+def _end(moment: datetime, text: str) -> datetime | None:
+    """Return the first moment after the span, or None where the text names a moment."""
+    if ":" in text:
+        return None
+    try:
+        match text.count("-"):
+            case 0 if len(text) == 4:
+                return moment.replace(year=moment.year + 1)
+            case 1:
+                return (moment + 32 * _DAY).replace(day=1)
+        return moment + _DAY
+    except (ValueError, OverflowError):  # the span ends with the year 9999
+        return _END_OF_TIME
+
+
+def as_since(value: datetime) -> datetime:
+    """Check a `since`: aware, or read as UTC if it has no zone."""
+    if not isinstance(value, datetime):
+        raise TypeError(
+            f"since must be a datetime, not {type(value).__name__}; "
+            "for a date use datetime(2026, 1, 31, tzinfo=UTC)"
+        )
+    return value if value.tzinfo else value.replace(tzinfo=UTC)

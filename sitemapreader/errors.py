@@ -1,0 +1,74 @@
+"""The exceptions of this package.
+
+```
+SitemapReaderError
+├── FetchError          the network failed, in one of the ways of the issue table
+└── IssuesError         raised by Report.raise_for_issues(), if you ask for it (an ExceptionGroup)
+    └── IssueError      ... of one of these for each Issue
+```
+What a document holds never raises: it becomes an `Issue`. Misuse raises TypeError or ValueError.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from sitemapreader.issues import Issue, IssueCode, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class SitemapReaderError(Exception):
+    """Base of every exception that this package raises for a reason outside the program."""
+
+
+class FetchError(SitemapReaderError):
+    """A document could not be fetched, or not to its end.
+
+    Attributes:
+        code: the row of the issue table that says what happened.
+        url: what was being fetched.
+        detail: what the server or the network said, cut and escaped.
+        http_status: the status of the answer, where there was one.
+        retry_after_seconds: what the server asked for, where it did.
+    """
+
+    def __init__(
+        self,
+        code: IssueCode,
+        url: str,
+        detail: str = "",
+        *,
+        http_status: int | None = None,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        self.code = code
+        self.url = url
+        self.detail = excerpt(detail)
+        self.http_status = http_status
+        self.retry_after_seconds = retry_after_seconds
+        said = f" ({self.detail})" if self.detail else ""
+        super().__init__(f"{excerpt(url, 2048)}: {code.meaning}{said}: {code.advice}")
+
+
+class IssueError(SitemapReaderError):
+    """An Issue as an exception, for those who want it raised."""
+
+    def __init__(self, issue: Issue) -> None:
+        self.issue = issue
+        place = issue.sitemap + (f", line {issue.line}" if issue.line else "")
+        what = f" [{issue.value}]" if issue.value else ""
+        super().__init__(f"{place}: {issue.message}{what}" if place else issue.message + what)
+
+
+class IssuesError(ExceptionGroup[IssueError], SitemapReaderError):
+    """All Issues of a walk that are at least as severe as was asked."""
+
+    def __new__(cls, message: str, issues: Sequence[Issue]) -> Self:
+        """Wrap each Issue."""
+        return super().__new__(cls, message, [IssueError(issue) for issue in issues])
+
+    def derive(self, excs: Sequence[IssueError]) -> IssuesError:  # type: ignore[override]
+        """Make the part of the group that `except*` splits off."""
+        return IssuesError(self.message, [exc.issue for exc in excs])

@@ -1,0 +1,58 @@
+"""A site that is a dict of bytes. For tests, yours as ours: no ports, no patching."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import IssueCode
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+
+@attrs.define
+class StoredResponse:
+    """A Response whose body is at hand.
+
+    `url` may differ from what was asked for: that is a redirect.
+    """
+
+    url: str
+    body: bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+    chunk_bytes: int = 65_536
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body in pieces."""
+        for start in range(0, len(self.body), self.chunk_bytes):
+            yield self.body[start : start + self.chunk_bytes]
+
+
+class MemoryFetcher:
+    """Serve `{url: bytes | StoredResponse | exception}`; every other URL is a 404.
+
+    `requested` lists the URLs that were asked for, in order.
+    """
+
+    def __init__(self, pages: Mapping[str, bytes | StoredResponse | Exception]) -> None:
+        self.pages = pages
+        self.requested: list[str] = []
+
+    @asynccontextmanager
+    async def open(
+        self, url: str, *, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[StoredResponse]:
+        """Hand over what is stored under `url`, or raise it."""
+        del headers
+        self.requested.append(url)
+        page = self.pages.get(url)
+        if page is None:
+            raise FetchError(IssueCode.HTTP_STATUS, url, "404", http_status=404)
+        if isinstance(page, Exception):
+            raise page
+        yield page if isinstance(page, StoredResponse) else StoredResponse(url, page)

@@ -1,0 +1,179 @@
+"""The values that come out: what a record of a sitemap says, and nothing else.
+
+One `UrlEntry` is made for every URL on the web, so these classes are cheap: slots, no validators,
+not frozen (a frozen one costs four times as much to make). Treat them as values all the same.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+import attrs
+
+from sitemapreader.issues import Issue
+
+
+class Format(StrEnum):
+    """What a document turned out to be; told by its content alone."""
+
+    URLSET = "urlset"
+    INDEX = "sitemapindex"
+    RSS = "rss"
+    ATOM = "atom"
+    TEXT = "text"
+
+
+class Via(StrEnum):
+    """How a sitemap was found."""
+
+    ROBOTS = "robots"
+    WELL_KNOWN = "well-known"
+    HTML = "html"
+    HEADER = "header"
+    INDEX = "index"
+    GIVEN = "given"
+
+
+@attrs.define(weakref_slot=False)
+class Image:
+    """An `<image:image>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps)."""
+
+    loc: str
+    title: str | None = None
+    caption: str | None = None
+    geo_location: str | None = None
+    license: str | None = None
+
+
+@attrs.define(weakref_slot=False)
+class Restriction:
+    """Countries or platforms for which a video is allowed or denied."""
+
+    values: tuple[str, ...]
+    relationship: str | None = None
+
+
+@attrs.define(weakref_slot=False)
+class Price:
+    """A price of a video: amount as written, ISO 4217 currency."""
+
+    amount: str
+    currency: str | None = None
+    type: str | None = None
+    resolution: str | None = None
+
+
+@attrs.define(weakref_slot=False)
+class Video:
+    """A `<video:video>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps).
+
+    `duration` is in seconds; yes/no fields are booleans; `None` means that the field is absent.
+    """
+
+    thumbnail_loc: str | None = None
+    title: str | None = None
+    description: str | None = None
+    content_loc: str | None = None
+    player_loc: str | None = None
+    duration: int | None = None
+    expiration_date: datetime | None = None
+    rating: float | None = None
+    view_count: int | None = None
+    publication_date: datetime | None = None
+    family_friendly: bool | None = None
+    requires_subscription: bool | None = None
+    live: bool | None = None
+    uploader: str | None = None
+    category: str | None = None
+    gallery_loc: str | None = None
+    id: str | None = None
+    tags: tuple[str, ...] = ()
+    prices: tuple[Price, ...] = ()
+    restriction: Restriction | None = None
+    platform: Restriction | None = None
+    uploader_info: str | None = None
+    gallery_title: str | None = None
+    player_allow_embed: bool | None = None
+    player_autoplay: str | None = None
+
+
+@attrs.define(weakref_slot=False)
+class News:
+    """A `<news:news>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap)."""
+
+    name: str | None = None
+    language: str | None = None
+    publication_date: datetime | None = None
+    title: str | None = None
+    access: str | None = None
+    genres: str | None = None
+    keywords: str | None = None
+    stock_tickers: str | None = None
+
+
+class Alternate(NamedTuple):
+    """An `<xhtml:link rel="alternate">`: the same page for another language or medium."""
+
+    href: str
+    hreflang: str | None = None
+    media: str | None = None
+
+
+@attrs.define(weakref_slot=False)
+class Extra:
+    """An element that no table of ours knows, kept as it stands."""
+
+    namespace: str
+    name: str
+    text: str = ""
+
+
+@attrs.define(weakref_slot=False)
+class UrlEntry:
+    """One URL of a site.
+
+    Attributes:
+        loc: the URL as the author wrote it, after XML decoding and trimming; absolute.
+        lastmod: aware datetime; a text without a zone is read as UTC.
+        changefreq: one of the protocol's seven words, in lower case.
+        priority: 0.0 to 1.0; `None` where the record has none (never a default of 0.5).
+        sitemap: URL of the document that lists it.
+        lastmod_text: lastmod as written, trimmed; tells `2026` from `2026-01-01`.
+    """
+
+    loc: str
+    lastmod: datetime | None = None
+    changefreq: str | None = None
+    priority: float | None = None
+    images: tuple[Image, ...] = ()
+    videos: tuple[Video, ...] = ()
+    news: News | None = None
+    alternates: tuple[Alternate, ...] = ()
+    extras: tuple[Extra, ...] = ()
+    sitemap: str = ""
+    lastmod_text: str | None = None
+
+
+@attrs.define(weakref_slot=False)
+class SitemapEntry:
+    """One sitemap: found by discovery, named by the caller, or listed in an index.
+
+    Attributes:
+        loc: its URL; absolute.
+        lastmod: what the index says of it; aware datetime.
+        via: how it was found.
+        sitemap: URL of the document that names it, or "".
+        lastmod_text: lastmod as written, trimmed.
+    """
+
+    loc: str
+    lastmod: datetime | None = None
+    via: Via = Via.INDEX
+    sitemap: str = ""
+    lastmod_text: str | None = None
+
+
+Event: TypeAlias = UrlEntry | SitemapEntry | Issue
+"""What a reader hands over: a record, or what was wrong with one."""

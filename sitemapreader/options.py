@@ -1,0 +1,126 @@
+"""Every number that bounds the work, and every choice about the network: one table each.
+
+All limits are finite by default; there is no value that means "unlimited". Units are in the names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+MIB = 1024 * 1024
+
+PROTOCOL_MAX_ENTRIES = 50_000
+"""sitemaps.org, "Sitemap file requirements"."""
+PROTOCOL_MAX_BYTES = 50 * MIB
+"""sitemaps.org: 52,428,800 bytes uncompressed."""
+PROTOCOL_MAX_LOC_CHARS = 2048
+"""sitemaps.org: a loc "must be less than 2,048 characters"."""
+
+
+def _positive(_: object, field: attrs.Attribute[float], value: float) -> None:
+    if not 0 < value < float("inf"):
+        raise ValueError(
+            f"{field.name} must be a finite number above zero, not {value!r}; "
+            "there is no value for 'unlimited': give a number that you can afford"
+        )
+
+
+def _limit(default: float) -> Any:
+    return attrs.field(default=default, validator=_positive)
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """How much is read, of one document and of a whole walk.
+
+    A limit that is reached never raises: reading stops, or the one record is dropped, and an Issue
+    says so; all that came before has been delivered.
+    """
+
+    # one document
+    raw_bytes: int = _limit(PROTOCOL_MAX_BYTES + 1)
+    """Bytes of a body as it comes over the wire."""
+    inflated_bytes: int = _limit(256 * MIB)
+    """Bytes after inflating; real sitemaps exceed the protocol's 50 MiB, bombs this."""
+    entries: int = _limit(1_000_000)
+    """Records of one document; the protocol allows 50,000."""
+    gzip_members: int = _limit(1024)
+    """Members of one gzip file; as many as aiohttp takes."""
+    # one record
+    record_bytes: int = _limit(1 * MIB)
+    """Markup of one record; 5,000 alternates of 200 bytes."""
+    record_elements: int = _limit(10_000)
+    """Elements in one record; Google reads 1,000 images a page."""
+    record_depth: int = _limit(32)
+    """Nesting in one record; the deepest of the extensions is 4."""
+    attributes: int = _limit(256)
+    """Attributes of one element; no format has more than 6."""
+    field_chars: int = _limit(65_536)
+    """Characters of one field; a loc may have 2,047, a video's description 2,048."""
+    names: int = _limit(2_000)
+    """Different element names of one document; all formats together have about 100."""
+    # one walk
+    depth: int = _limit(5)
+    """Indexes inside indexes; the protocol allows none."""
+    children: int = _limit(50_000)
+    """Children of one index; the protocol's number."""
+    documents: int = _limit(10_000)
+    """Documents fetched by one walk."""
+    walk_bytes: int = _limit(10 * 1024 * MIB)
+    """Bytes fetched by one walk, as they come over the wire."""
+    walk_seconds: float = _limit(24 * 3600)
+    """Time of one walk."""
+
+
+ROBOTS_MAX_BYTES = 512_000
+"""RFC 9309, section 2.5: at least 500 KiB are to be parsed."""
+ROBOTS_MAX_SITEMAPS = 1_000
+ROBOTS_MAX_CRAWL_DELAY_SECONDS = 60.0
+"""A longer Crawl-delay is cut to this: one document a minute."""
+RETRY_AFTER_MAX_SECONDS = 3600.0
+
+
+@attrs.frozen(kw_only=True)
+class FetchOptions:
+    """How the network is used: times, politeness, and where requests may go."""
+
+    user_agent: str = "sitemapreader/0.1 (+https://pypi.org/project/sitemapreader/)"
+    headers: dict[str, str] = attrs.field(factory=dict)
+    """Sent to the start's origin only; never across a redirect to another one."""
+    proxy: str | None = None
+    """URL of an HTTP proxy. It resolves names itself, so addresses are not checked behind it."""
+    # time
+    connect_seconds: float = _limit(10)
+    headers_seconds: float = _limit(20)
+    """From the request to the end of the answer's headers."""
+    idle_seconds: float = _limit(20)
+    """Silence in the middle of a body."""
+    total_seconds: float = _limit(300)
+    """One document, redirects and body included."""
+    min_bytes_per_second: float = _limit(1024)
+    """A body that comes slower, after `slow_grace_seconds`, is given up."""
+    slow_grace_seconds: float = _limit(20)
+    # politeness
+    concurrency: int = _limit(8)
+    """Documents fetched at once."""
+    per_host: int = _limit(2)
+    """Requests at once to one host."""
+    delay_seconds: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
+    """Least time between two requests to one host; a Crawl-delay in robots.txt raises it."""
+    tries: int = _limit(3)
+    """Requests for one document, where another try can help."""
+    retry_wait_seconds: float = _limit(1)
+    """First pause before another try; doubles, with jitter."""
+    retry_after_seconds: float = _limit(60)
+    """Longest Retry-After that is waited for; past it the document is given up."""
+    # where to
+    redirects: int = _limit(5)
+    """RFC 9309, section 2.3.1.2: "at least five consecutive redirects"."""
+    allow_downgrade: bool = False
+    """Follow a redirect from https to http."""
+    allow_networks: tuple[str, ...] = ()
+    """Networks that are not public and may be connected to, such as "10.0.0.0/8"."""
+    allow_ports: tuple[int, ...] = ()
+    """Ports besides 80, 443 and that of the start."""

@@ -1,0 +1,157 @@
+"""URLs as text: resolving, the key under which two spellings are one, and who belongs to whom.
+
+Nothing here opens a connection. One parser, yarl's, decides what a host is: it is the one that
+aiohttp connects with. It is imported where it is used, for most URLs need no parser at all.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urljoin
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+    from yarl import URL
+
+Hosts = Literal["host", "site", "any"]
+"""Which other hosts belong: the same one, the same registrable domain, or all."""
+
+SCHEMES = ("http://", "https://")
+
+# What a normaliser would leave as it is, but for dot segments: lower-case host with no port and no
+# user, a path, no percent-encoding, no fragment. Nine URLs of ten are of this form.
+_NORMAL = re.compile(
+    r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+"
+    r"/[A-Za-z0-9_~!$&'()*+,;=:@/.-]*"
+    r"(?:\?[A-Za-z0-9_~!$&'()*+,;=:@/?.-]+)?",
+    re.ASCII,
+)
+
+
+def has_web_scheme(url: str) -> bool:
+    """Tell whether `url` is an absolute http or https URL, as far as its first letters say."""
+    return url[:8].lower().startswith(SCHEMES)
+
+
+def resolve(base: str, reference: str) -> str | None:
+    """Resolve a reference against the URL of its document (RFC 3986, section 5).
+
+    `None` where there is no base to resolve against, or nothing that could be a URL.
+    """
+    try:
+        url = urljoin(base, reference)
+    except ValueError:  # brackets that are no IPv6 address
+        return None
+    return url if has_web_scheme(url) else None
+
+
+def parse_url(url: str) -> URL | None:
+    """Parse a URL as the HTTP client will, or return `None` if it cannot be requested."""
+    from yarl import URL  # noqa: PLC0415 (14 ms, and most runs over files never need it)
+
+    try:
+        parsed = URL(url)
+        parsed.raw_host  # noqa: B018 (parsed on first use, where a bad IDN host raises)
+        parsed.port  # noqa: B018
+    except (ValueError, UnicodeError):
+        return None
+    host = parsed.raw_host
+    # No name and no public address has a "%"; the parser would keep it in several spellings.
+    return parsed if parsed.scheme in ("http", "https") and host and "%" not in host else None
+
+
+def url_key(url: str) -> str:
+    """Return the key under which spellings of one URL meet.
+
+    Lower-case host, no default port, no dot segments, no needless percent-encoding, no fragment.
+    Query, trailing slash, `www.` and scheme stay: servers tell those apart. A URL that cannot be
+    parsed is its own key.
+    """
+    if _is_normal(url):
+        return url
+    parsed = parse_url(url)
+    if parsed is None:
+        return url
+    key = str(parsed.with_fragment(None).with_user(None))
+    return key if "/" in key[len("https://") :] else key + "/"
+
+
+def _is_normal(url: str) -> bool:
+    return "/." not in url and _NORMAL.fullmatch(url) is not None
+
+
+@lru_cache(maxsize=1024)
+def host_of(url: str) -> str:
+    """Return the host of a URL in lower case, IDNA-encoded, without a final dot; or ""."""
+    parsed = parse_url(url)
+    return ((parsed.raw_host or "") if parsed else "").lower().rstrip(".")
+
+
+@lru_cache(maxsize=1024)
+def origin_of(url: str) -> str:
+    """Return scheme, host and port (RFC 6454), or ""."""
+    parsed = parse_url(url)
+    return str(parsed.origin()) if parsed else ""
+
+
+def same_hosts(hosts: Hosts, one: str, other: str) -> bool:
+    """Tell whether two URLs belong together under the policy `hosts`.
+
+    A URL without a host belongs to none, unless all belong.
+    """
+    if hosts == "any":
+        return True
+    one, other = host_of(one), host_of(other)
+    if not one or not other:
+        return False
+    return one == other or (hosts == "site" and site_of(one) == site_of(other))
+
+
+@lru_cache(maxsize=1024)
+def site_of(host: str) -> str:
+    """Return the registrable domain of a host, by the Public Suffix List.
+
+    An IP address is a site of its own, and so is a host that has no registrable domain.
+    """
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return _suffixes().privatesuffix(host) or host
+    return host
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList  # noqa: PLC0415 (reads a list of 10,000 lines)
+
+    return PublicSuffixList()
+
+
+def is_in_scope(loc: str, sitemap: str) -> bool:
+    """Tell whether a URL lies in the folder of its sitemap, as the protocol wants it.
+
+    https://www.sitemaps.org/protocol.html#location: same scheme, host and port, at or below the
+    folder in which the sitemap lies.
+    """
+    folder = folder_of(sitemap)
+    if loc.startswith(folder) and not _may_climb(loc):
+        return True
+    return url_key(loc).startswith(folder)
+
+
+def _may_climb(url: str) -> bool:
+    """Tell whether a URL may leave the folder that it begins with.
+
+    It would need "..", plain or encoded, or torn apart by blanks that the parser drops.
+    """
+    return ".." in url or "%" in url or "\t" in url or "\r" in url or "\n" in url
+
+
+@lru_cache(maxsize=1024)
+def folder_of(url: str) -> str:
+    """Return the URL of the folder that a document lies in, with its final slash."""
+    key = url_key(url).partition("?")[0]
+    return key[: key.rindex("/") + 1] if "/" in key else key
