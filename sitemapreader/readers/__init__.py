@@ -1,0 +1,79 @@
+"""Reading one sitemap: pure, incremental, bytes in and events out.
+
+`SitemapReader` is fed by the caller; `read` pulls from bytes, a file or an iterable.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from sitemapreader.dates import as_since, is_since
+from sitemapreader.models import UrlEntry
+from sitemapreader.readers.reader import SitemapReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from sitemapreader.models import Event
+    from sitemapreader.options import Limits
+
+__all__ = ["SitemapReader", "read"]
+
+_CHUNK_BYTES = 65_536
+
+
+def read(
+    source: bytes | BinaryIO | Iterable[bytes],
+    url: str = "",
+    *,
+    since: datetime | None = None,
+    limits: Limits | None = None,
+) -> Iterator[Event]:
+    """Yield the events of one sitemap, in document order.
+
+    Args:
+        source: the document, compressed or not: bytes, a binary file, or an iterable of bytes.
+        url: where it came from; relative URLs are resolved against it.
+        since: leave out entries whose lastmod lies wholly before; those without one stay.
+        limits: how much is read.
+
+    Raises TypeError for a source that is not bytes.
+    """
+    moment = None if since is None else as_since(since)
+    reader = SitemapReader(url, limits=limits)
+    for chunk in _chunks(source):
+        for events in reader.feed_steps(chunk):
+            yield from _select(events, moment)
+        if reader.finished:
+            break
+    for events in reader.close_steps():
+        yield from _select(events, moment)
+
+
+def _select(events: list[Event], since: datetime | None) -> Iterable[Event]:
+    if since is None:
+        return events
+    return [
+        event
+        for event in events
+        if not isinstance(event, UrlEntry)
+        or event.lastmod is None
+        or is_since(event.lastmod, event.lastmod_text, since)
+    ]
+
+
+def _chunks(source: bytes | BinaryIO | Iterable[bytes]) -> Iterator[bytes]:
+    if isinstance(source, bytes | bytearray | memoryview):
+        view = memoryview(source)
+        yield from (bytes(view[i : i + _CHUNK_BYTES]) for i in range(0, len(view), _CHUNK_BYTES))
+        return
+    pull = getattr(source, "read", None)
+    chunks = iter(lambda: pull(_CHUNK_BYTES), b"") if pull else source
+    for chunk in chunks:
+        if not isinstance(chunk, bytes):
+            raise TypeError(
+                f"source must give bytes, not {type(chunk).__name__}: "
+                "open files in binary mode, encode text"
+            )
+        yield chunk

@@ -1,0 +1,53 @@
+"""The first bytes of a document -> which reader it is for. Never its URL, never Content-Type."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.readers.text import TextReader
+from sitemapreader.readers.xml import XmlReader
+from sitemapreader.urls import has_web_scheme
+
+if TYPE_CHECKING:
+    from sitemapreader.models import Event
+    from sitemapreader.options import Limits
+    from sitemapreader.readers.ledger import Ledger
+
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+# What begins one of our XML documents, wherever it stands: behind front matter, warnings, blanks.
+_XML_BEGINS = re.compile(
+    rb"<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|RDF|feed|url|sitemap)[\s>/]", re.IGNORECASE
+)
+_SAMPLE_LINES = 20
+
+
+def choose_reader(
+    events: list[Event], ledger: Ledger, limits: Limits, first: bytes
+) -> XmlReader | TextReader | None:
+    """Choose a reader by the first bytes, in UTF-8; `None`, with an Issue, if there is none."""
+    start = first.lstrip()
+    if start.startswith(b"<"):
+        return XmlReader(ledger, limits)
+    if not start:
+        ledger.note(events, IssueCode.EMPTY)
+        return None
+    if _is_text(start):
+        return TextReader(ledger, limits)
+    if _XML_BEGINS.search(first):
+        return XmlReader(ledger, limits)
+    if start.startswith(ZSTD_MAGIC):
+        ledger.note(events, IssueCode.CONTENT_ENCODING, value="zstd")
+    else:
+        ledger.note(events, IssueCode.NOT_A_SITEMAP, value=start[:40].decode("latin-1"))
+    return None
+
+
+def _is_text(start: bytes) -> bool:
+    """Tell whether the first lines are URLs: the very first, or most of them."""
+    if b"\0" in start:
+        return False
+    lines = [line.strip() for line in start[:65_536].splitlines() if line.strip()]
+    sample = [has_web_scheme(line[:16].decode("latin-1")) for line in lines[:_SAMPLE_LINES]]
+    return sample[0] or sum(sample) * 2 > len(sample)

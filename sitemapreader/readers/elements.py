@@ -1,0 +1,196 @@
+"""One record as a small tree, and the builder that both exact and lenient reading feed.
+
+Only records become trees, one at a time; everything around them is passed over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.readers.head import ROOTS, Head
+from sitemapreader.readers.names import OWN, namespace_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sitemapreader.options import Limits
+
+
+@attrs.define
+class Element:
+    """An element of a record.
+
+    Attributes:
+        key: key of its namespace (see `names`), or the URI of one that we do not know.
+        tag: local name in lower case; `name` is it as written.
+        attributes: by local name in lower case.
+        line: line of the document, from 1.
+        fault: a limit that it broke; its text or, for a record, its rest was not kept.
+        mended: what a lenient reader mended in it (a record) to make it readable.
+    """
+
+    uri: str
+    key: str
+    name: str
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Element] = attrs.field(factory=list)
+    fault: IssueCode | None = None
+    mended: set[IssueCode] = attrs.field(factory=set)
+    _parts: list[str | None] = attrs.field(factory=list)
+    """Pieces of text as they came; `None` where an element stands between two."""
+    _chars: int = 0
+
+    @property
+    def text(self) -> str:
+        """Its own text, trimmed."""
+        return "".join(part for part in self._parts if part).strip()
+
+    def all_text(self) -> str:
+        """Its text and that of all below it, trimmed."""
+        return "".join(part for part in self.pieces() if part).strip()
+
+    def texts(self) -> list[str]:
+        """Its texts and those of all below it, trimmed: one for each run between two tags."""
+        runs = [""]
+        for part in self.pieces():
+            if part is None:
+                runs.append("")
+            else:
+                runs[-1] += part
+        return [run.strip() for run in runs if run.strip()]
+
+    def add_text(self, text: str, limit: int) -> None:
+        """Add a piece of text; past the limit nothing of it is kept."""
+        self._chars += len(text)
+        if self._chars > limit:
+            self.fault = IssueCode.FIELD_TOO_LONG
+            self._parts = [None for part in self._parts if part is None]
+        else:
+            self._parts.append(text)
+
+    def walk(self) -> Iterator[Element]:
+        """Yield every element below it, in document order."""
+        for child in self.children:
+            yield child
+            yield from child.walk()
+
+    def add_child(self, child: Element) -> None:
+        """Add an element."""
+        self.children.append(child)
+        self._parts.append(None)
+
+    def pieces(self) -> Iterator[str | None]:
+        """Yield its text and that of all below it, in document order, `None` for each tag."""
+        children = iter(self.children)
+        for part in self._parts:
+            yield part
+            if part is None:
+                yield from next(children).pieces()
+                yield None
+
+
+class ElementBuilder:
+    """Turns start, text and end into finished records.
+
+    `records` fills up with them; `names` with the element names of the whole document.
+    """
+
+    def __init__(self, head: Head, limits: Limits, names: set[tuple[str, str]]) -> None:
+        self.records: list[Element] = []
+        self.open: list[Element] = []
+        self.nested_root = False
+        self._head = head
+        self._limits = limits
+        self._names = names
+        self._elements = 0
+        self._unbuilt = 0
+
+    def start(self, uri: str, name: str, attributes: dict[str, str], line: int) -> None:
+        """Open an element."""
+        key = self._key(uri)
+        tag = name.lower()
+        element = Element(uri, key, name, tag, attributes, line)
+        if not self.open:
+            self._start_record(element)
+            return
+        if len(self.open) == 1 and self.is_record_name(element.uri, element.tag):
+            self.finish(IssueCode.MISMATCHED_TAG)
+            self._start_record(element)
+            return
+        record = self.open[0]
+        self._elements += 1
+        record.fault = record.fault or self._broken_limit(element)
+        if record.fault:  # nothing more of it is kept, so nothing more is built
+            self._unbuilt += 1
+            return
+        self.open[-1].add_child(element)
+        self.open.append(element)
+        if len(self._names) <= self._limits.names:
+            self._names.add((uri, name))
+
+    def text(self, text: str) -> None:
+        """Add text to the innermost open element."""
+        if self.open and self.open[0].fault is None:
+            self.open[-1].add_text(text, self._limits.field_chars)
+
+    def end(self) -> None:
+        """Close the innermost element."""
+        if self._unbuilt:
+            self._unbuilt -= 1
+        else:
+            self.pop()
+
+    def pop(self) -> None:
+        """Close the innermost element that is being built, if any."""
+        if len(self.open) > 1:
+            self.open.pop()
+        elif self.open:
+            self.finish()
+
+    def finish(self, mended: IssueCode | None = None) -> None:
+        """Close the record with all that is open in it."""
+        record = self.open[0]
+        if mended:
+            record.mended.add(mended)
+        self.records.append(record)
+        self.open.clear()
+
+    def mark_template(self) -> None:
+        """Note that a processing instruction stands in a field: its text is not all there was."""
+        if len(self.open) > 1:
+            self.open[-1].fault = IssueCode.TEMPLATE
+
+    def is_record_name(self, uri: str, tag: str) -> bool:
+        """Tell whether an element of that name is a record of the document's format."""
+        return tag in self._head.records and self._key(uri) == OWN
+
+    @property
+    def mended(self) -> set[IssueCode]:
+        """Where to note what was mended: the open record, or nowhere."""
+        return self.open[0].mended if self.open else set()
+
+    def _key(self, uri: str) -> str:
+        return namespace_key(uri, self._head.uri, self._head.format)
+
+    def _start_record(self, element: Element) -> None:
+        if self.is_record_name(element.uri, element.tag):
+            self._elements = self._unbuilt = 0
+            self.open.append(element)
+        elif element.tag in ROOTS:
+            self.nested_root = True
+            self._head.closed = False
+            self._head.records = ROOTS[element.tag][1]
+
+    def _broken_limit(self, element: Element) -> IssueCode | None:
+        if len(self.open) >= self._limits.record_depth:
+            return IssueCode.TOO_DEEP
+        if self._elements > self._limits.record_elements:
+            return IssueCode.TOO_MANY_ELEMENTS
+        if len(element.attributes) > self._limits.attributes:
+            return IssueCode.TOO_MANY_ATTRIBUTES
+        return None

@@ -1,0 +1,56 @@
+"""Text as it stands in markup -> the characters that its author meant, and what was mended."""
+
+from __future__ import annotations
+
+import re
+from html.entities import html5
+
+from sitemapreader.issues import IssueCode
+
+_REFERENCE = re.compile(
+    r"&(?:#(?:(?P<decimal>[0-9]{1,8})|[xX](?P<hex>[0-9a-fA-F]{1,7}));"
+    r"|(?P<name>[A-Za-z][A-Za-z0-9]{1,31});)?"
+)
+_XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+# XML 1.0, section 2.2: what a document may not contain, not even as a reference
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_LOST = "\ufffd"
+
+
+def unescape(text: str, mended: set[IssueCode]) -> str:
+    """Resolve references as XML does, and HTML's besides; a bare `&` stays what it is.
+
+    Control characters are removed. What had to be mended is added to `mended`.
+    """
+    text = remove_controls(text, mended)
+    if "&" not in text:
+        return text
+
+    def character(match: re.Match[str]) -> str:
+        if name := match["name"]:
+            if name in _XML:
+                return _XML[name]
+            if f"{name};" in html5:
+                mended.add(IssueCode.HTML_ENTITY)
+                return html5[f"{name};"]
+        elif match["decimal"] or match["hex"]:
+            code = int(match["decimal"]) if match["decimal"] else int(match["hex"], 16)
+            return _numbered(code, mended)
+        mended.add(IssueCode.BARE_AMPERSAND)
+        return match[0]
+
+    return _REFERENCE.sub(character, text)
+
+
+def remove_controls(text: str, mended: set[IssueCode]) -> str:
+    """Remove the control characters that XML forbids."""
+    clean = _CONTROL.sub("", text)
+    if len(clean) != len(text):
+        mended.add(IssueCode.CONTROL_CHARACTER)
+    return clean
+
+
+def _numbered(code: int, mended: set[IssueCode]) -> str:
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF):
+        return _LOST  # names no character: nobody can say what was meant
+    return remove_controls(chr(code), mended)

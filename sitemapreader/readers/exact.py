@@ -1,0 +1,98 @@
+"""Exact reading: expat, armed by defusedxml, from a batch of whole records to small trees.
+
+A batch is a document of its own: behind a start tag of our making, which binds the namespaces of
+the real root, stand records of the input and nothing else. No state outlives it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
+
+from defusedxml.ElementTree import DefusedXMLParser
+
+if TYPE_CHECKING:
+    from pyexpat import XMLParserType
+
+    from sitemapreader.readers.elements import ElementBuilder
+    from sitemapreader.readers.head import Head
+
+NAMESPACE_SEPARATOR = "}"
+_PREFIX = re.compile(r"[A-Za-z_][\w.-]*|")
+_RESERVED = ("xml", "xmlns")
+TEXT_BUFFER = 1 << 18
+"""Larger than any run of text between two tags that is kept, so that each comes in one piece."""
+
+
+class UnreadableError(Exception):
+    """The batch is not well-formed, or not whole."""
+
+
+def arm_parser() -> XMLParserType:
+    """Make an expat parser that refuses every DTD, entity and external reference."""
+    parser: XMLParserType = DefusedXMLParser(encoding="utf-8", forbid_dtd=True).parser
+    parser.StartElementHandler = None
+    parser.EndElementHandler = None
+    parser.CommentHandler = None
+    parser.ProcessingInstructionHandler = None
+    parser.DefaultHandlerExpand = None
+    parser.ordered_attributes = False
+    parser.buffer_text = True
+    parser.buffer_size = TEXT_BUFFER
+    return parser
+
+
+def prolog(head: Head) -> bytes:
+    """Write the start tag that a batch stands behind."""
+    bound = "".join(
+        f" xmlns{':' if prefix else ''}{prefix}={quoteattr(uri)}"
+        for prefix, uri in head.namespaces.items()
+        if _PREFIX.fullmatch(prefix) and prefix not in _RESERVED
+    )
+    return f"<r{bound}>".encode()
+
+
+def parse_batch(parser: XMLParserType, head: bytes, batch: bytes) -> None:
+    """Run a batch through a parser; raise UnreadableError if it is not well-formed."""
+    try:
+        parser.Parse(head, False)
+        parser.Parse(batch, False)
+    except (expat.ExpatError, ValueError) as error:  # ValueError: what defusedxml refuses
+        raise UnreadableError(str(error)) from None
+    if parser.CurrentByteIndex != len(head) + len(batch):
+        raise UnreadableError("a tag, comment or section is not closed")
+
+
+def read_exact(builder: ElementBuilder, head: Head, batch: bytes, line: int) -> None:
+    """Build the records of a batch whose first line is `line`; raise UnreadableError."""
+    parser = arm_parser()
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        uri, _, local = name.rpartition(NAMESPACE_SEPARATOR)
+        named = {
+            attribute.rpartition(NAMESPACE_SEPARATOR)[2].lower(): value
+            for attribute, value in attributes.items()
+        }
+        builder.start(uri, local, named, line + parser.CurrentLineNumber - 1)
+
+    def end(_: str) -> None:
+        builder.end()
+
+    def instruction(_target: str, _data: str) -> None:
+        builder.mark_template()
+
+    def bind(prefix: str | None, uri: str | None) -> None:
+        # On a root inside the root: the batches that follow need it too.
+        if not builder.open and uri:
+            head.namespaces.setdefault(prefix or "", uri)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = builder.text
+    parser.ProcessingInstructionHandler = instruction
+    parser.StartNamespaceDeclHandler = bind
+    parse_batch(parser, prolog(head), batch)
+    if builder.open:
+        raise UnreadableError("a record is not closed")

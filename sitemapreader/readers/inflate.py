@@ -1,0 +1,225 @@
+"""gzip and zlib by their magic numbers: bytes in, bytes out, in any chunking, within limits.
+
+The framing is read here and only the deflate data is left to zlib, because zlib and the gzip module
+throw away inflated bytes when a checksum, a length or what follows is wrong.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import TYPE_CHECKING
+
+from sitemapreader.issues import IssueCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GZIP_MAGIC = b"\x1f\x8b\x08"
+ZLIB_MAGICS = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
+MAX_LAYERS = 2
+"""gzip by the web server of a .gz file: the most that has a reason."""
+MAX_HEADER_BYTES = 65_536
+_PIECE = 65_536
+"""Most bytes that one step takes in or gives out: bounds memory and time whatever the ratio."""
+_FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16
+
+
+class InflateError(Exception):
+    """The compressed data cannot be read on; all that inflates before it has been yielded."""
+
+    def __init__(self, code: IssueCode, detail: str = "") -> None:
+        self.code = code
+        self.detail = detail
+        super().__init__(code, detail)
+
+
+class Inflation:
+    """All layers of compression of one body: none, one or two, told by the first bytes of each.
+
+    `notes` fill up with what was wrong but cost no data.
+    """
+
+    def __init__(self, max_members: int, notes: list[IssueCode], depth: int = 0) -> None:
+        self._notes = notes
+        self._max_members = max_members
+        self._depth = depth
+        self._first = b""
+        self._layer: Gunzip | None = None
+        self._inner: Inflation | None = None
+        self._told = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what `data` inflates to, in pieces of at most 64 KiB; raise InflateError."""
+        if not self._told:
+            self._first += data
+            if len(self._first) < len(GZIP_MAGIC):
+                return
+            data = self._tell()
+        if self._layer is None or self._inner is None:
+            yield data
+            return
+        for piece in self._layer.feed(data):
+            yield from self._inner.feed(piece)
+
+    def close(self) -> Iterator[bytes]:
+        """Yield what was held back; raise InflateError if the data ended too early."""
+        if not self._told:
+            yield self._tell()
+        if self._layer is not None and self._inner is not None:
+            self._layer.close()
+            yield from self._inner.close()
+
+    def _tell(self) -> bytes:
+        first, self._first, self._told = self._first, b"", True
+        if first.startswith(GZIP_MAGIC):
+            self._layer = Gunzip(self._max_members, self._notes)
+        elif first.startswith(ZLIB_MAGICS):
+            self._layer = Unzlib(self._max_members, self._notes)
+        else:
+            return first
+        if self._depth >= MAX_LAYERS:
+            raise InflateError(IssueCode.GZIP_TOO_MANY_LAYERS)
+        if self._depth:
+            self._notes.append(IssueCode.GZIP_NESTED)
+        self._inner = Inflation(self._max_members, self._notes, self._depth + 1)
+        return first
+
+
+class Gunzip:
+    """One layer of gzip (RFC 1952): members, each of a header, deflate data and a trailer."""
+
+    trailer_bytes = 8
+
+    def __init__(self, max_members: int, notes: list[IssueCode]) -> None:
+        self._notes = notes
+        self._max_members = max_members
+        self._members = 0
+        self._ended = False
+        self._buffer = b""
+        self._stream: zlib._Decompress | None = None  # None between two members
+        self._sum = 0
+        self._size = 0
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what `data` inflates to; raise InflateError."""
+        self._buffer += data
+        while self._buffer and not self._ended:
+            if self._stream is None and not self._open_member():
+                return
+            yield from self._inflate()
+            if self._stream is None or not self._close_member(self._stream):
+                return
+
+    def close(self) -> None:
+        """Raise InflateError if the data ended too early."""
+        if self._stream is not None:
+            if not self._stream.eof:
+                raise InflateError(IssueCode.GZIP_TRUNCATED)
+            self._notes.append(IssueCode.GZIP_CHECKSUM)
+        elif not self._members:
+            raise InflateError(IssueCode.GZIP_TRUNCATED)
+        elif self._buffer and not self._ended:
+            self._notes.append(IssueCode.GZIP_TRAILING_BYTES)
+
+    def _open_member(self) -> bool:
+        if self._members:
+            self._buffer = self._buffer.lstrip(b"\0")  # tape blocks and some servers pad with zeros
+        if not self._buffer.startswith(GZIP_MAGIC[: len(self._buffer)]):
+            self._ended = True
+            self._notes.append(IssueCode.GZIP_TRAILING_BYTES)
+            return False
+        end = self._header_end(self._buffer)
+        if end > MAX_HEADER_BYTES or (end < 0 and len(self._buffer) > MAX_HEADER_BYTES):
+            raise InflateError(IssueCode.GZIP_HEADER_TOO_LONG)
+        if end < 0:
+            return False
+        self._members += 1
+        if self._members > self._max_members:
+            raise InflateError(IssueCode.GZIP_TOO_MANY_MEMBERS)
+        self._buffer = self._buffer[end:]
+        self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
+        self._sum, self._size = self._checksum(b"", None), 0
+        return True
+
+    def _inflate(self) -> Iterator[bytes]:
+        stream = self._stream
+        while stream and self._buffer and not stream.eof:
+            piece, later = self._buffer[:_PIECE], self._buffer[_PIECE:]
+            retry = stream.copy()
+            try:
+                out = stream.decompress(piece, _PIECE)
+            except zlib.error as error:
+                yield from _crumbs(retry, piece)
+                raise InflateError(IssueCode.GZIP_CORRUPT, str(error)) from None
+            self._buffer = stream.unused_data + stream.unconsumed_tail + later  # one is empty
+            self._sum = self._checksum(out, self._sum)
+            self._size += len(out)
+            yield out
+
+    def _close_member(self, stream: zlib._Decompress) -> bool:
+        size = self.trailer_bytes
+        if not stream.eof or len(self._buffer) < size:
+            return False
+        trailer, self._buffer = self._buffer[:size], self._buffer[size:]
+        if trailer != self._trailer():
+            self._notes.append(IssueCode.GZIP_CHECKSUM)
+        self._stream = None
+        return True
+
+    # -- what differs between gzip and zlib
+
+    def _header_end(self, data: bytes) -> int:
+        """Return where the deflate data begins, or -1 if the header is not complete yet."""
+        if len(data) < 10:
+            return -1
+        flags, end = data[3], 10
+        if flags & _FEXTRA:
+            if len(data) < 12:
+                return -1
+            end += 2 + int.from_bytes(data[10:12], "little")
+        for flag in (_FNAME, _FCOMMENT):
+            if flags & flag:
+                end = data.find(b"\0", end) + 1
+                if not end:
+                    return -1
+        end += 2 if flags & _FHCRC else 0
+        return end if end <= len(data) else -1
+
+    def _checksum(self, data: bytes, so_far: int | None) -> int:
+        return zlib.crc32(data, so_far or 0)
+
+    def _trailer(self) -> bytes:
+        return struct.pack("<II", self._sum, self._size & 0xFFFFFFFF)
+
+
+class Unzlib(Gunzip):
+    """One layer of zlib (RFC 1950), which HTTP calls deflate."""
+
+    trailer_bytes = 4
+
+    def _open_member(self) -> bool:
+        if self._members:
+            self._ended = True
+            self._notes.append(IssueCode.GZIP_TRAILING_BYTES)
+            return False
+        self._members = 1
+        self._buffer = self._buffer[2:]
+        self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
+        self._sum = self._checksum(b"", None)
+        return True
+
+    def _checksum(self, data: bytes, so_far: int | None) -> int:
+        return zlib.adler32(data, 1 if so_far is None else so_far)
+
+    def _trailer(self) -> bytes:
+        return struct.pack(">I", self._sum)
+
+
+def _crumbs(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """Yield what inflates before the damage: zlib gives nothing for a call that fails."""
+    try:
+        for position in range(len(data)):
+            yield stream.decompress(data[position : position + 1])
+    except zlib.error:
+        return

@@ -1,0 +1,71 @@
+"""The ledger of one document: what was seen, delivered, dropped and noted. It keeps law 1."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.issues import IssueCode, make_issue
+
+if TYPE_CHECKING:
+    from sitemapreader.models import Event
+
+MAX_ISSUES_PER_CODE = 10
+"""Issues of one code that are handed over; the rest is only counted."""
+
+
+@attrs.define
+class Ledger:
+    """Counts of one document.
+
+    `records == delivered + dropped` holds after every batch, and each dropped record has an Issue
+    in `counts`, which counts those past the first ten of a code as well.
+    """
+
+    sitemap: str = ""
+    records: int = 0
+    delivered: int = 0
+    dropped: int = 0
+    raw_bytes: int = 0
+    inflated_bytes: int = 0
+    counts: Counter[IssueCode] = attrs.field(factory=Counter)
+
+    def note(
+        self,
+        events: list[Event],
+        code: IssueCode,
+        *,
+        line: int | None = None,
+        url: str | None = None,
+        value: str | None = None,
+    ) -> None:
+        """Count an Issue, and append it to `events` if it is among the first of its code."""
+        self.counts[code] += 1
+        if self.counts[code] <= MAX_ISSUES_PER_CODE:
+            events.append(make_issue(code, self.sitemap, line=line, url=url, value=value))
+
+    def note_once(self, events: list[Event], code: IssueCode, *, value: str | None = None) -> None:
+        """Count an Issue that says something of the document, the first time only."""
+        if not self.counts[code]:
+            self.note(events, code, value=value)
+
+    def deliver(self, count: int = 1) -> None:
+        """Count records that were handed over."""
+        self.records += count
+        self.delivered += count
+
+    def drop(
+        self,
+        events: list[Event],
+        code: IssueCode,
+        *,
+        line: int | None = None,
+        url: str | None = None,
+        value: str | None = None,
+    ) -> None:
+        """Count a record that is not handed over, with the Issue that says why."""
+        self.records += 1
+        self.dropped += 1
+        self.note(events, code, line=line, url=url, value=value)

@@ -1,0 +1,109 @@
+"""The vocabulary in numbers, for the fast reader: what an element's name becomes in its tokens.
+
+A number below `fields` is a field, and the slot that its text goes to; the others are records,
+extensions and the rest. Derived from the tables of `vocabulary`, so that there is one place a fact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.models import Format
+from sitemapreader.readers.names import ATOM, DC, OWN, XHTML, namespace_key
+from sitemapreader.readers.vocabulary import EXTENSIONS, PROTOCOL_FIELDS, Extension
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LOC, LASTMOD, CHANGEFREQ, PRIORITY = range(len(PROTOCOL_FIELDS))
+
+UNKNOWN, IGNORED, RECORD, LINK, TAG = range(1000, 1005)
+"""Not plain; of no interest; the end of a record; a link with attributes; one of a video's tags."""
+_FIRST_EXTENSION = 1010
+
+_FEED_LEAVES = {
+    Format.RSS: (
+        "title", "description", "author", "category", "comments", "enclosure", "guid", "source",
+    ),
+    Format.ATOM: (
+        "title", "summary", "content", "id", "author", "contributor", "name", "uri", "email",
+        "category", "rights", "created", "generator",
+    ),
+}  # fmt: skip
+"""Elements of a feed's own that are passed over; any other might hold a link of its own."""
+
+# the date fields of a feed's record, best first: slots 1, 2, ... (slot 0 is the link)
+_FEED_DATES: dict[Format, tuple[tuple[tuple[str, str], ...], ...]] = {
+    Format.RSS: (((OWN, "pubdate"),), ((DC, "date"), (DC, "modified")), ((ATOM, "updated"),)),
+    Format.ATOM: tuple(((OWN, tag),) for tag in ("updated", "modified", "published", "issued")),
+}
+
+
+@attrs.frozen
+class Part:
+    """An extension in numbers: the slots of its fields, and what makes values of their texts."""
+
+    extension: Extension
+    start: int
+    end: int
+    parsers: tuple[tuple[int, Callable[[str], object | None]], ...]
+
+
+@attrs.frozen
+class Lexicon:
+    """The numbers of one format.
+
+    Attributes:
+        fields: how many slots a record has.
+        numbers: (namespace key, tag) -> number.
+        parts: number -> extension.
+        others: number of an element that is not in `numbers`.
+    """
+
+    fields: int
+    numbers: dict[tuple[str, str], int]
+    parts: dict[int, Part]
+    others: int
+
+    def number(self, name: str, root_uri: str, format_: Format) -> int:
+        """Return the number of an element, named as expat names it."""
+        uri, _, local = name.rpartition("}")
+        key = namespace_key(uri, root_uri, format_)
+        others = UNKNOWN if key == OWN else self.others
+        return self.numbers.get((key, local.lower()), others)
+
+
+def _protocol(record: str) -> Lexicon:
+    numbers = {(OWN, tag): slot for slot, tag in enumerate(PROTOCOL_FIELDS)}
+    numbers |= {(OWN, record): RECORD, (XHTML, "link"): LINK}
+    parts = {}
+    slot = len(PROTOCOL_FIELDS)
+    for number, extension in enumerate(EXTENSIONS, _FIRST_EXTENSION):
+        texts = [field for field in extension.fields if field.is_text]
+        parsers = tuple((i, f.parse) for i, f in enumerate(texts) if not f.is_verbatim)
+        parts[number] = Part(extension, slot, slot + len(texts), parsers)
+        numbers |= {(extension.key, field.tag): slot + i for i, field in enumerate(texts)}
+        numbers |= dict.fromkeys(((extension.key, tag) for tag in extension.containers), IGNORED)
+        numbers[extension.key, extension.tag] = number
+        slot += len(texts)
+    numbers["video", "tag"] = TAG
+    return Lexicon(slot, numbers, parts, UNKNOWN)
+
+
+def _feed(format_: Format, record: str) -> Lexicon:
+    numbers = dict.fromkeys(((OWN, tag) for tag in _FEED_LEAVES[format_]), IGNORED)
+    numbers[OWN, record] = RECORD
+    numbers[OWN, "link"] = LINK if format_ is Format.ATOM else LOC
+    dates = _FEED_DATES[format_]
+    numbers |= {name: slot for slot, names in enumerate(dates, 1) for name in names}
+    return Lexicon(1 + len(dates), numbers, {}, IGNORED)
+
+
+LEXICONS = {
+    Format.URLSET: _protocol("url"),
+    Format.INDEX: _protocol("sitemap"),
+    Format.RSS: _feed(Format.RSS, "item"),
+    Format.ATOM: _feed(Format.ATOM, "entry"),
+}

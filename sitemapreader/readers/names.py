@@ -1,0 +1,82 @@
+"""Namespaces: every URI that was ever written for one of our vocabularies, and the key we give it.
+
+The wild has `http` and `https`, with and without `www.` and a final slash, old versions and none at
+all; a reader that compares URIs exactly loses whole sites.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from sitemapreader.models import Format
+
+SITEMAP, IMAGE, VIDEO, NEWS, XHTML = "sitemap", "image", "video", "news", "xhtml"
+RSS, RDF, ATOM, DC = "rss", "rdf", "atom", "dc"
+OWN = ""
+"""Key of the document's own vocabulary, whatever namespace its author gave it."""
+
+PROTOCOL_URI = "http://www.sitemaps.org/schemas/sitemap/0.9"
+
+# How a URI begins, without scheme, `www.` and case -> key. An empty URI is the format's own.
+NAMESPACES: dict[str, str] = {
+    "sitemaps.org/schemas/sitemap/": SITEMAP,
+    "sitemaps.org/schemas/sitemap": SITEMAP,
+    "google.com/schemas/sitemap/": SITEMAP,
+    "google.com/schemas/sitemap-image/": IMAGE,
+    "sitemaps.org/schemas/sitemap-image/": IMAGE,
+    "google.com/schemas/sitemap-video/": VIDEO,
+    "sitemaps.org/schemas/sitemap-video/": VIDEO,
+    "google.com/schemas/sitemap-news/": NEWS,
+    "sitemaps.org/schemas/sitemap-news/": NEWS,
+    "w3.org/1999/xhtml": XHTML,
+    "w3.org/tr/xhtml": XHTML,
+    "w3.org/2002/06/xhtml2": XHTML,
+    "w3.org/2005/atom": ATOM,
+    "purl.org/atom/": ATOM,
+    "purl.org/rss/1.0": RSS,
+    "my.netscape.com/rdf/simple/0.9": RSS,
+    "my.netscape.com/publish/formats/rss-0.91": RSS,
+    "channel.netscape.com/rdf/simple/0.9": RSS,
+    "backend.userland.com/rss": RSS,
+    "blogs.law.harvard.edu/tech/rss": RSS,
+    "cyber.law.harvard.edu/rss": RSS,
+    "w3.org/1999/02/22-rdf-syntax-ns": RDF,
+    "purl.org/dc/elements/": DC,
+    "purl.org/dc/terms": DC,
+}
+
+# Prefixes by convention, for documents that use them without a declaration -> the URI meant.
+USUAL_PREFIXES = {
+    "image": "http://www.google.com/schemas/sitemap-image/1.1",
+    "video": "http://www.google.com/schemas/sitemap-video/1.1",
+    "news": "http://www.google.com/schemas/sitemap-news/0.9",
+    "xhtml": "http://www.w3.org/1999/xhtml",
+    "atom": "http://www.w3.org/2005/Atom",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "xml": "http://www.w3.org/XML/1998/namespace",
+}
+
+
+OWN_KEYS = {
+    Format.URLSET: SITEMAP,
+    Format.INDEX: SITEMAP,
+    Format.RSS: RSS,
+    Format.ATOM: ATOM,
+}
+
+
+@lru_cache(maxsize=512)
+def namespace_key(uri: str, root_uri: str, format_: Format) -> str:
+    """Return the key of a namespace URI in any of its spellings; the URI if we do not know it.
+
+    None at all, the root element's, and those of the document's format are its own.
+    """
+    if uri in ("", root_uri):
+        return OWN
+    bare = uri.strip().lower()
+    for start in ("http://", "https://", "//"):
+        bare = bare.removeprefix(start)
+    bare = bare.removeprefix("www.")
+    key = next((key for start, key in NAMESPACES.items() if bare.startswith(start)), uri)
+    return OWN if key == OWN_KEYS.get(format_) else key

@@ -1,0 +1,174 @@
+"""The reader of one sitemap: bytes in, events out.
+
+```
+bytes → Inflation → blocks of 32 KiB → Transcoder → XmlReader | TextReader → events
+```
+All that follows the inflating works on blocks of one size, so how the bytes were cut on their way
+here cannot matter: any chunking gives the same events.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry
+from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
+from sitemapreader.readers.detect import choose_reader
+from sitemapreader.readers.encoding import Transcoder, start_transcoder
+from sitemapreader.readers.inflate import InflateError, Inflation
+from sitemapreader.readers.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sitemapreader.readers.text import TextReader
+    from sitemapreader.readers.xml import XmlReader
+
+BLOCK_BYTES = 32_768
+"""Flat in speed from 16 to 256 KiB; small enough not to hold up an event loop for 2 ms."""
+
+
+class SitemapReader:
+    """Read one sitemap of any format, fed piece by piece; no network, no files.
+
+    Args:
+        url: where the document came from, after redirects; relative URLs are resolved against it.
+        limits: how much is read.
+        charset: the charset of the HTTP Content-Type header, if it had one.
+
+    Events come in document order. They come a block of 32 KiB at a time, the last of them with
+    `close`; how the document is cut into pieces changes nothing about them. `feed` and `close`
+    never raise for what a document holds.
+    """
+
+    def __init__(
+        self, url: str = "", *, limits: Limits | None = None, charset: str | None = None
+    ) -> None:
+        self.ledger = Ledger(url)
+        self.finished = False
+        """A limit or a refusal has ended the reading: what is fed from here on is ignored."""
+        self._limits = limits or Limits()
+        self._charset = charset
+        self._notes: list[IssueCode] = []
+        self._inflation = Inflation(self._limits.gzip_members, self._notes)
+        self._block = bytearray()
+        self._transcoder: Transcoder | None = None
+        self._reader: XmlReader | TextReader | None = None
+        self._closed = False
+
+    @property
+    def format(self) -> Format | None:
+        """What the document is; `None` until enough of it was seen, or if it is nothing we know."""
+        return self._reader.format if self._reader else None
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Take the next bytes and return the events that are complete with them."""
+        return [event for events in self.feed_steps(data) for event in events]
+
+    def close(self, *, cut: bool = False) -> list[Event]:
+        """Say that there is no more, and return the last events.
+
+        `cut` says that the transfer broke off: then what looks complete may not be, and the last
+        line of a text sitemap is not handed over.
+        """
+        return [event for events in self.close_steps(cut=cut) for event in events]
+
+    def feed_steps(self, data: bytes) -> Iterator[list[Event]]:
+        """Do what `feed` does in steps of at most 32 KiB of document.
+
+        64 KiB of gzip may hold 64 MiB: between two steps an event loop can do other things.
+        """
+        if self._closed:
+            raise ValueError("the reader is closed: make a new SitemapReader for each document")
+        if self.finished:
+            return
+        self.ledger.raw_bytes += len(data)
+        yield from self._guard(self._inflation.feed(bytes(data)))
+
+    def close_steps(self, *, cut: bool = False) -> Iterator[list[Event]]:
+        """Do what `close` does, in steps."""
+        if self._closed:
+            return
+        self._closed = True
+        if not self.finished:
+            yield from self._guard(self._inflation.close())
+        if not self.finished:
+            yield self._end(cut=cut)
+
+    # -- the pipeline
+
+    def _guard(self, pieces: Iterator[bytes]) -> Iterator[list[Event]]:
+        """Run inflated pieces through the reader; data that is damaged ends the reading."""
+        try:
+            for piece in pieces:
+                if self.finished:
+                    return
+                yield from self._take_piece(piece)
+        except InflateError as error:
+            events: list[Event] = []
+            self.ledger.note(events, error.code, value=error.detail or None)
+            yield self._end(cut=True) + events
+
+    def _take_piece(self, piece: bytes) -> Iterator[list[Event]]:
+        room = self._limits.inflated_bytes - self.ledger.inflated_bytes
+        self.ledger.inflated_bytes += len(piece)
+        self._block += piece[:room]
+        while len(self._block) >= BLOCK_BYTES and not self.finished:
+            block = bytes(self._block[:BLOCK_BYTES])
+            del self._block[:BLOCK_BYTES]
+            yield self._read_block(block, final=False)
+        if len(piece) > room and not self.finished:
+            events = self._end(cut=True)
+            self.ledger.note(events, IssueCode.TOO_LARGE, value="inflated_bytes")
+            yield events
+
+    def _read_block(self, block: bytes, *, final: bool) -> list[Event]:
+        events = self._take_notes()
+        if self._transcoder is None:
+            started = start_transcoder(events, self.ledger, block, self._charset)
+            if started is None:
+                self.finished = True
+                return events
+            self._transcoder, block = started
+            block = self._transcoder.feed(events, block, final=final)
+            self._reader = choose_reader(events, self.ledger, self._limits, block)
+        else:
+            block = self._transcoder.feed(events, block, final=final)
+        if self._reader is None:
+            self.finished = True
+            return events
+        return self._check_limits(events + self._reader.feed(block))
+
+    def _end(self, *, cut: bool) -> list[Event]:
+        """Read what is left and close the reader."""
+        block, self._block = bytes(self._block), bytearray()
+        events = self._read_block(block, final=True)
+        if self._reader and not self.finished:
+            events += self._check_limits(self._reader.close(cut=cut))
+        events += self._take_notes()
+        self.finished = True
+        return events
+
+    def _take_notes(self) -> list[Event]:
+        events: list[Event] = []
+        while self._notes:
+            self.ledger.note_once(events, self._notes.pop(0))
+        return events
+
+    def _check_limits(self, events: list[Event]) -> list[Event]:
+        """Cut the events at the limit of entries, and note where a document leaves the protocol."""
+        ledger = self.ledger
+        if ledger.delivered > PROTOCOL_MAX_ENTRIES or ledger.inflated_bytes > PROTOCOL_MAX_BYTES:
+            ledger.note_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
+        if self._reader and self._reader.finished:
+            self.finished = True
+        surplus = ledger.delivered - self._limits.entries
+        if surplus > 0:
+            while surplus:
+                surplus -= isinstance(events.pop(), UrlEntry | SitemapEntry)
+                ledger.delivered -= 1
+                ledger.records -= 1
+            ledger.note(events, IssueCode.TOO_LARGE, value="entries")
+            self.finished = True
+        return events

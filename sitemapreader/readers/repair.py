@@ -1,0 +1,200 @@
+"""Lenient reading: the records of a batch that expat refuses, as their author plainly meant them.
+
+A lexer of our own for broken markup. It runs on the one batch that is broken and never on a healthy
+one; of well-formed markup it makes the same records as `exact`. Each mend leaves its code on the
+record. Time is linear in the batch: every character is passed a bounded number of times.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.readers.entities import remove_controls, unescape
+from sitemapreader.readers.head import RECORDS, ROOTS, bind, read_attributes
+from sitemapreader.readers.names import USUAL_PREFIXES
+from sitemapreader.readers.vocabulary import FIELDS
+
+if TYPE_CHECKING:
+    from sitemapreader.readers.elements import ElementBuilder
+    from sitemapreader.readers.head import Head
+
+# A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
+# `>`; and where there is none, at the next `<`.
+_MARKUP = re.compile(
+    r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|(?P<instruction>\?)"
+    r"|(?P<end>/?)(?P<name>[A-Za-z_][\w.:-]*+)"
+    r"""(?:(?P<attributes>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
+    r"|(?P<loose>[^<>]*+)(?P<closed>>)?))"
+)
+_CLOSINGS = {
+    "comment": re.compile(r"-->"),
+    "cdata": re.compile(r"\]\]>"),
+    "instruction": re.compile(r"\?>"),
+}
+_NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
+_LOST = "\ufffd"
+
+
+class Repair:
+    """Reads one batch into the builder; a record that the end of the batch cuts stays open there.
+
+    `trailing` is what stands behind the root's end tag, if anything does.
+    """
+
+    def __init__(self, builder: ElementBuilder, head: Head, batch: bytes, line: int) -> None:
+        self.trailing = ""
+        self._builder = builder
+        self._head = head
+        self._text = batch.decode("utf-8", "replace")
+        self._has_bad_bytes = _LOST in self._text and _LOST.encode() not in batch
+        self._line = line
+        self._counted = 0
+        self._scopes = [head.namespaces]
+        """Namespaces in force: outside of records, then in each open element."""
+        self._own_prefix = ""
+        """An undeclared prefix that records are written with."""
+        self._found: dict[re.Pattern[str], int] = {}
+        names = "|".join(map(re.escape, head.records))
+        self._record_end = re.compile(rf"</(?:[\w.-]+:)?(?:{names})\s*>", re.IGNORECASE)
+
+    def read(self) -> None:
+        """Build the records."""
+        position = 0
+        while match := _MARKUP.search(self._text, position):
+            literal = match["loose"] is not None and not match["closed"] and not _is_known(match)
+            self._add_text(self._text[position : match.end() if literal else match.start()])
+            position = match.end()
+            if literal:
+                self._builder.mended.add(IssueCode.BARE_LESS_THAN)
+            elif match.lastgroup in _CLOSINGS:
+                position = self._pass_over(match.lastgroup, position)
+            elif match["end"]:
+                self._close(match)
+            else:
+                self._open(match)
+        self._add_text(self._text[position:])
+
+    # -- elements
+
+    def _open(self, match: re.Match[str]) -> None:
+        raw = match["attributes"] if match["attributes"] is not None else match["loose"]
+        prefix, _, local = match["name"].rpartition(":")
+        tag = local.lower()
+        if self._mend_missing_end(tag, match):
+            return
+        mended: set[IssueCode] = set()
+        attributes = read_attributes(raw, mended)
+        del self._scopes[len(self._builder.open) + 1 :]
+        namespaces = dict(self._scopes[-1])
+        bind(namespaces, attributes)
+        uri = namespaces.get(prefix, "")
+        if prefix and not uri:
+            mended.add(IssueCode.UNBOUND_PREFIX)
+            uri = self._guess_uri(prefix, tag)
+        if self._builder.open and self._builder.is_record_name(uri, tag):
+            self._builder.finish(IssueCode.MISMATCHED_TAG)
+        named = {name.rpartition(":")[2].lower(): value for name, value in attributes.items()}
+        self._builder.start(uri, local, named, self._line_at(match.start()))
+        if self._builder.open:
+            del self._scopes[len(self._builder.open) :]
+            self._scopes.append(namespaces)
+        else:  # a root inside the root: what follows needs what it binds
+            self._scopes[0] = namespaces
+        self._builder.mended.update(mended)
+        if raw.endswith("/"):
+            self._builder.pop()
+
+    def _guess_uri(self, prefix: str, tag: str) -> str:
+        """Say what an undeclared prefix stands for: by convention, or the records' own."""
+        if not self._builder.open and tag in self._head.records:
+            self._own_prefix = prefix
+        if prefix == self._own_prefix:
+            return self._head.uri
+        return USUAL_PREFIXES.get(prefix, prefix)
+
+    def _mend_missing_end(self, tag: str, match: re.Match[str]) -> bool:
+        """Close a field in which another begins; tell whether that one was meant as its end tag."""
+        above = self._builder.open[-1].tag if len(self._builder.open) > 1 else ""
+        if above not in FIELDS or tag not in FIELDS:
+            return False
+        self._builder.mended.add(IssueCode.MISMATCHED_TAG)
+        self._builder.pop()
+        return above == tag and _NO_CONTENT.match(self._text, match.end()) is not None
+
+    def _close(self, match: re.Match[str]) -> None:
+        tag = match["name"].rpartition(":")[2].lower()
+        tags = [element.tag for element in self._builder.open]
+        if tag in tags:
+            above = tags[::-1].index(tag)
+            if above:
+                self._builder.mended.add(IssueCode.MISMATCHED_TAG)
+            for _ in range(above + 1):
+                self._builder.pop()
+            return
+        if tags and tag in ROOTS:
+            self._builder.finish(IssueCode.MISMATCHED_TAG)
+        elif tags:
+            self._builder.mended.add(IssueCode.MISMATCHED_TAG)
+            if tags[-1] in FIELDS and self._builder.open[-1].text:
+                self._builder.pop()  # a misspelt end tag
+        if tag in ROOTS:
+            self._head.closed = True
+
+    # -- what is no element
+
+    def _add_text(self, text: str) -> None:
+        if self._builder.open:
+            self._builder.text(unescape(text, self._builder.mended))
+            self._note_bad_bytes(text)
+        elif self._head.closed and not self.trailing:
+            self.trailing = text.strip()
+
+    def _pass_over(self, kind: str, start: int) -> int:
+        """Pass over a comment, CDATA section or PI that begins at `start`; return where it ends."""
+        closing = _CLOSINGS[kind]
+        end = self._find(closing, start)
+        if kind == "cdata":
+            content, end = self._read_section(start, end)
+            self._builder.text(remove_controls(content, self._builder.mended))
+            self._note_bad_bytes(content)
+            return end
+        if kind == "instruction":
+            self._builder.mark_template()
+        return len(self._text) if end < 0 else end + 3 - (kind == "instruction")
+
+    def _read_section(self, start: int, end: int) -> tuple[str, int]:
+        """Return a CDATA section's content and where it ends.
+
+        One that is not closed before its record is ends at the next tag.
+        """
+        record_end = self._find(self._record_end, start)
+        if end >= 0 and not 0 <= record_end < end:
+            return self._text[start:end], end + 3
+        self._builder.mended.add(IssueCode.MISMATCHED_TAG)
+        tag = self._text.find("<", start)
+        end = tag if tag >= 0 else len(self._text)
+        return self._text[start:end], end
+
+    def _find(self, pattern: re.Pattern[str], start: int) -> int:
+        """Find a pattern; asked for growing positions, all calls together pass the text once."""
+        found = self._found.get(pattern, 0)
+        if 0 <= found < start or pattern not in self._found:
+            match = pattern.search(self._text, start)
+            found = self._found[pattern] = match.start() if match else -1
+        return found
+
+    def _note_bad_bytes(self, text: str) -> None:
+        if self._has_bad_bytes and _LOST in text:
+            self._builder.mended.add(IssueCode.ENCODING)
+
+    def _line_at(self, position: int) -> int:
+        self._line += self._text.count("\n", self._counted, position)
+        self._counted = position
+        return self._line
+
+
+def _is_known(match: re.Match[str]) -> bool:
+    tag = match["name"].rpartition(":")[2].lower()
+    return tag in FIELDS or tag in ROOTS or tag in RECORDS

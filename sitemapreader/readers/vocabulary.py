@@ -1,0 +1,203 @@
+"""Every field that a record may have, as tables: what it is called, and how its value is read.
+
+One row a field, one table an extension. Both ways of reading use them: the exact one asks for
+fields by name, the fast one turns the tables into numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from sitemapreader.dates import parse_lastmod
+from sitemapreader.models import Image, News, Price, Restriction, Video
+from sitemapreader.readers.names import IMAGE, NEWS, VIDEO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sitemapreader.readers.elements import Element
+
+# https://www.sitemaps.org/protocol.html#changefreqdef
+CHANGEFREQS = {
+    word: word for word in ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
+}
+_PRIORITY = re.compile(r"(?:0?\.\d{1,6}|0(?:\.\d{0,6})?|1(?:\.0{0,6})?)", re.ASCII)
+_COUNT = re.compile(r"\d{1,15}", re.ASCII)
+_DECIMAL = re.compile(r"\d{1,6}(?:\.\d{1,6})?", re.ASCII)
+_YES_NO = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
+
+
+def parse_changefreq(text: str) -> str | None:
+    """Read a changefreq in any case."""
+    return CHANGEFREQS.get(text) or CHANGEFREQS.get(text.lower())
+
+
+def parse_priority(text: str) -> float | None:
+    """Read a priority from 0.0 to 1.0."""
+    return float(text) if len(text) <= 9 and _PRIORITY.fullmatch(text) else None
+
+
+def _text(text: str) -> str:
+    return text
+
+
+def _count(text: str) -> int | None:
+    return int(text) if _COUNT.fullmatch(text) else None
+
+
+def _decimal(text: str) -> float | None:
+    return float(text) if _DECIMAL.fullmatch(text) else None
+
+
+def _yes_no(text: str) -> bool | None:
+    return _YES_NO.get(text.lower())
+
+
+def _restriction(element: Element) -> Restriction:
+    return Restriction(tuple(element.text.split()), element.attributes.get("relationship"))
+
+
+def _price(element: Element) -> Price:
+    attributes = element.attributes
+    return Price(element.text, *map(attributes.get, ("currency", "type", "resolution")))
+
+
+@attrs.frozen
+class Field:
+    """One field of an extension.
+
+    Attributes:
+        tag: local name of its element, in lower case.
+        slot: the value's name in the model.
+        parse: reads its text; `None` for one that cannot be read.
+        many: the values are collected into a tuple.
+        build: reads the element, where its attributes belong to the value.
+        attributes: attributes that are fields of their own: name, slot, parse.
+    """
+
+    tag: str
+    slot: str = ""
+    parse: Callable[[str], object | None] = _text
+    many: bool = False
+    build: Callable[[Element], object] | None = None
+    attributes: tuple[tuple[str, str, Callable[[str], object | None]], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The value's name in the model."""
+        return self.slot or self.tag
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its text alone is one value, attributes aside."""
+        return not (self.many or self.build)
+
+    @property
+    def is_verbatim(self) -> bool:
+        """Whether its text is the value, unparsed."""
+        return self.parse is _text
+
+
+@attrs.frozen
+class Extension:
+    """An extension of the protocol: an element in a `<url>` that becomes one value.
+
+    Attributes:
+        key: key of its namespace.
+        tag: local name of its element.
+        slot: where the values go in UrlEntry.
+        make: the class of the value.
+        fields: one row a field; those that are text alone come first, in the model's order.
+        required: the field without which there is no value.
+        containers: elements that only group fields.
+    """
+
+    key: str
+    tag: str
+    slot: Literal["images", "videos", "news"]
+    make: Callable[..., Any]
+    fields: tuple[Field, ...]
+    required: str = ""
+    containers: frozenset[str] = frozenset()
+
+
+EXTENSIONS: tuple[Extension, ...] = (
+    Extension(
+        key=IMAGE,
+        tag="image",
+        slot="images",
+        make=Image,
+        required="loc",
+        fields=(
+            Field("loc"),
+            Field("title"),
+            Field("caption"),
+            Field("geo_location"),
+            Field("license"),
+        ),
+    ),
+    Extension(
+        key=VIDEO,
+        tag="video",
+        slot="videos",
+        make=Video,
+        fields=(
+            Field("thumbnail_loc"),
+            Field("title"),
+            Field("description"),
+            Field("content_loc"),
+            Field(
+                "player_loc",
+                attributes=(
+                    ("allow_embed", "player_allow_embed", _yes_no),
+                    ("autoplay", "player_autoplay", _text),
+                ),
+            ),
+            Field("duration", parse=_count),
+            Field("expiration_date", parse=parse_lastmod),
+            Field("rating", parse=_decimal),
+            Field("view_count", parse=_count),
+            Field("publication_date", parse=parse_lastmod),
+            Field("family_friendly", parse=_yes_no),
+            Field("requires_subscription", parse=_yes_no),
+            Field("live", parse=_yes_no),
+            Field("uploader", attributes=(("info", "uploader_info", _text),)),
+            Field("category"),
+            Field("gallery_loc", attributes=(("title", "gallery_title", _text),)),
+            Field("id"),
+            Field("tag", slot="tags", many=True),
+            Field("price", slot="prices", many=True, build=_price),
+            Field("restriction", build=_restriction),
+            Field("platform", build=_restriction),
+        ),
+    ),
+    Extension(
+        key=NEWS,
+        tag="news",
+        slot="news",
+        make=News,
+        containers=frozenset({"publication"}),
+        fields=(
+            Field("name"),
+            Field("language"),
+            Field("publication_date", parse=parse_lastmod),
+            Field("title"),
+            Field("access"),
+            Field("genres"),
+            Field("keywords"),
+            Field("stock_tickers"),
+        ),
+    ),
+)
+
+PROTOCOL_FIELDS = ("loc", "lastmod", "changefreq", "priority")
+FEED_FIELDS = ("link", "guid", "pubdate", "updated", "modified", "published", "issued", "date")
+
+FIELDS = frozenset(
+    {*PROTOCOL_FIELDS, *FEED_FIELDS}
+    | {field.tag for extension in EXTENSIONS for field in extension.fields}
+)
+"""Tags of all elements that hold text alone: inside one of them no other can begin."""
