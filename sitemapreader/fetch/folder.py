@@ -1,0 +1,195 @@
+"""FolderFetcher: a directory on disk as a site, such as one that a generator has just written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import zlib
+from contextlib import asynccontextmanager
+from email.utils import formatdate
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+from urllib.parse import unquote_to_bytes
+
+import attrs
+
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import ROBOTS_MAX_BYTES
+from sitemapreader.urls import origin_of, parse_url
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+CHUNK_BYTES = 65_536
+FALLBACK_BASE_URL = "http://localhost/"
+
+_MAX_FILES = 1_000
+"""Files that are looked at for a first URL."""
+_SITEMAP_SUFFIXES = (".xml", ".xml.gz", ".txt", ".txt.gz", ".rss", ".atom")
+_GZIP_MAGIC = b"\x1f\x8b"
+
+_ROBOTS_SITEMAP = re.compile(
+    rb"^[ \t]*site-?map[ \t]*:[ \t]*(https?://\S+)", re.IGNORECASE | re.MULTILINE
+)
+# An entry's URL, a feed's, or the first line of a text; not a namespace, which is http as well
+_FIRST_URL = re.compile(
+    rb"<(?:\w{1,40}:)?(?:loc|link)>\s{0,99}(?:<!\[CDATA\[\s{0,99})?(https?://[^\s<\]]+)"
+    rb"|<link\s[^>]{0,999}?href=[\"'](https?://[^\s\"']+)"
+    rb"|\A\s{0,99}(https?://\S+)",
+    re.IGNORECASE,
+)
+
+
+@attrs.define
+class FileResponse:
+    """A Response whose body lies in an open file."""
+
+    url: str
+    headers: Mapping[str, str]
+    _file: IO[bytes]
+    status: int = 200
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the file in pieces, with room for others in between.
+
+        Raises:
+            FetchError: BODY_CUT where the disk fails.
+        """
+        while piece := self._read():
+            yield piece
+            await asyncio.sleep(0)
+
+    def _read(self) -> bytes:
+        try:
+            return self._file.read(CHUNK_BYTES)
+        except OSError as error:
+            raise FetchError(IssueCode.BODY_CUT, self.url, str(error)) from error
+
+
+class FolderFetcher:
+    """Serve the files below a folder under the URLs that they would have on their site.
+
+    `base_url` is the URL of the folder. Where it is not given, it is the origin of the first
+    absolute Sitemap line in `robots.txt`, else of the first URL in a sitemap, else
+    `http://localhost/`. URLs elsewhere, and files that are not below the folder once symbolic
+    links are resolved, are a 404.
+
+    A query is looked for in the file's name first (`list.xml?page=2`, as wget writes it) and then
+    left out; a folder stands for its `index.html`.
+
+    Raises:
+        NotADirectoryError: `folder` is not one.
+        ValueError: `base_url` is not an http or https URL.
+    """
+
+    def __init__(self, folder: str | Path, base_url: str | None = None) -> None:
+        self.folder = Path(folder).resolve()
+        if not self.folder.is_dir():
+            raise NotADirectoryError(f"{folder} is not a folder; to read one file, use read()")
+        self.base_url = _check_base(base_url or self._find_base_url())
+
+    @asynccontextmanager
+    async def open(
+        self, url: str, *, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[FileResponse]:
+        """Open the file that `url` stands for; `headers` mean nothing to it.
+
+        Raises:
+            FetchError: HTTP_STATUS 404 where there is none.
+        """
+        del headers
+        try:
+            file = self._find(url).open("rb")
+        except OSError as error:
+            raise _missing(url, error.strerror or str(error)) from error
+        with file:
+            about = os.fstat(file.fileno())
+            length, changed = str(about.st_size), formatdate(about.st_mtime, usegmt=True)
+            told = {"content-length": length, "last-modified": changed}
+            yield FileResponse(url.partition("#")[0], told, file)
+
+    def _find(self, url: str) -> Path:
+        relative = self._relative(url)
+        for name in relative:
+            path = self.folder / os.fsdecode(name)
+            for candidate in (path, path / "index.html"):
+                if candidate.is_file() and self._holds(candidate):
+                    return candidate
+        raise _missing(url, "no such file")
+
+    def _relative(self, url: str) -> tuple[bytes, ...]:
+        """Return the names that a URL may have below the folder, percent-decoded."""
+        parsed, base = parse_url(url), parse_url(self.base_url)
+        if parsed is None or base is None or parsed.origin() != base.origin():
+            raise _missing(url, "not part of the folder")
+        path = unquote_to_bytes(parsed.raw_path)
+        prefix = unquote_to_bytes(base.raw_path)
+        if not (path + b"/").startswith(prefix):
+            raise _missing(url, "not part of the folder")
+        path = path[len(prefix) :].strip(b"/")
+        if b"\0" in path:
+            raise _missing(url, "no such file")
+        query = parsed.raw_query_string.encode()
+        if not query:
+            return (path,)
+        return (path + b"?" + query, path + b"?" + unquote_to_bytes(query), path)
+
+    def _holds(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self.folder)
+
+    # -- the base URL
+
+    def _find_base_url(self) -> str:
+        robots = self._read_start(self.folder / "robots.txt", ROBOTS_MAX_BYTES)
+        if (named := _ROBOTS_SITEMAP.search(robots)) and (origin := _origin(named[1])):
+            return origin
+        for path in islice(self._sitemap_files(), _MAX_FILES):
+            start = self._read_start(path, CHUNK_BYTES)
+            first = _FIRST_URL.search(start)
+            if first and (origin := _origin(first[first.lastindex or 0])):
+                return origin
+        return FALLBACK_BASE_URL
+
+    def _sitemap_files(self) -> Iterator[Path]:
+        """Yield the files that may be sitemaps; those called so, and the higher ones, first."""
+        files = islice(self.folder.rglob("*"), _MAX_FILES * 10)
+        named = [path for path in files if path.name.lower().endswith(_SITEMAP_SUFFIXES)]
+        yield from sorted(
+            named,
+            key=lambda path: ("sitemap" not in path.name.lower(), len(path.parts), path),
+        )
+
+    def _read_start(self, path: Path, size: int) -> bytes:
+        """Return the first bytes of a file, inflated and as UTF-8; b"" if it cannot be read."""
+        try:
+            if not path.is_file() or not self._holds(path):
+                return b""
+            with path.open("rb") as file:
+                start = file.read(size)
+            if start.startswith(_GZIP_MAGIC):
+                start = zlib.decompressobj(wbits=31).decompress(start, size)
+        except (OSError, zlib.error):
+            return b""
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+            start = start.decode("utf-16", "ignore").encode()
+        return start.removeprefix(b"\xef\xbb\xbf")
+
+
+def _check_base(url: str) -> str:
+    parsed = parse_url(url)
+    if parsed is None:
+        raise ValueError(f"base_url must be an http or https URL, not {url!r}")
+    base = str(parsed.with_query(None).with_fragment(None).with_user(None))
+    return base if base.endswith("/") else base + "/"
+
+
+def _origin(url: bytes) -> str:
+    """Return the origin of a URL as it stands in a file, or ""."""
+    return origin_of(url.decode("utf-8", "replace"))
+
+
+def _missing(url: str, why: str) -> FetchError:
+    return FetchError(IssueCode.HTTP_STATUS, url, f"404, {why}", http_status=404)

@@ -1,0 +1,246 @@
+"""HttpFetcher: documents over HTTP.
+
+What a request goes through, in this order: its URL is checked (`targets`), its port and address are
+(`addresses`), it waits for its turn (`politeness`), it is sent (`wire`), redirects are followed one
+by one (`redirects`), it is tried again where that can help (`retries`), and its body is watched
+while it comes (`body`).
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Self
+
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.addresses import AddressPolicy, literal_address
+from sitemapreader.fetch.body import Body, Clock
+from sitemapreader.fetch.headers import is_conditional
+from sitemapreader.fetch.politeness import Politeness, Turn
+from sitemapreader.fetch.redirects import REDIRECTS, Trail
+from sitemapreader.fetch.retries import (
+    ASK_LATER,
+    make_retrying,
+    parse_retry_after,
+    wait_before_retry,
+)
+from sitemapreader.fetch.targets import Target, read_target
+from sitemapreader.fetch.wire import Answer, Wire
+from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
+from sitemapreader.urls import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from types import TracebackType
+
+    import aiohttp
+
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class HttpResponse:
+    """An answer whose headers have been read, and whose body has not.
+
+    Attributes:
+        url: where it came from in the end.
+        status: 200, or 304 if the request had a validator.
+        headers: by lower-case name; several of one name are joined by a comma.
+        issues: what was mended on the way here (`userinfo-removed`).
+    """
+
+    def __init__(self, answer: Answer, turn: Turn, trail: Trail, body: Body) -> None:
+        self.url = str(trail.target)
+        self.status = answer.status
+        self.headers = answer.headers
+        self.issues = trail.issues
+        self._answer = answer
+        self._turn = turn
+        self._body = body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body as it comes, never decompressed; to be gone through once.
+
+        Raises:
+            FetchError: where it breaks off, after all that had arrived.
+        """
+        while piece := await self._body.next_piece():
+            yield piece
+        self.close()
+
+    def close(self) -> None:
+        """Give back the connection and the turn; `open` does it in any case."""
+        self._answer.close()
+        self._turn.leave()
+
+
+class HttpFetcher:
+    """Open URLs over HTTP, politely, within limits, and only where requests may go.
+
+    Use it as an async context manager, or call `aclose` at the end; one fetcher belongs to one
+    event loop. At most `options.per_host` responses of one host are open at once: another `open`
+    waits until one of them has been left or read to its end. How many are open in all is for the
+    caller to bound.
+
+    `session` is yours: its headers, cookies, proxy, TLS context, connector and middlewares are
+    used, and it is never closed here. Its headers, like `options.headers`, are withheld from
+    origins that they are not meant for (see `trust`), all but User-Agent and Accept. Bodies come
+    undecoded whatever its `auto_decompress` says. Its connector makes the connections, so the
+    addresses that names resolve to are *not* checked; a URL with a literal address still is.
+    Behind a proxy (`options.proxy`, or the session's) it is the proxy that resolves names, and the
+    same holds.
+
+    Raises:
+        ValueError: `options.allow_networks` has something in it that is no network.
+    """
+
+    def __init__(
+        self,
+        options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+        *,
+        session: aiohttp.ClientSession | None = None,
+        limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    ) -> None:
+        self.options = options
+        self.limits = limits
+        self._policy = AddressPolicy(options.allow_networks, options.allow_ports)
+        self._politeness = Politeness(options.per_host, options.delay_seconds)
+        self._retrying = make_retrying(options)
+        self._wire = Wire(options, self._policy, session)
+        self._named: dict[str, str] = {}
+        """Origins that the user named, and the userinfo that they were named with."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the fetcher's own session; a given one stays open. May be called again."""
+        await self._wire.aclose()
+
+    def trust(self, url: str) -> None:
+        """Take `url` as one that the user named, and not some document.
+
+        Its host may be one that is not public (`http://localhost:8000/`), its port may be used, and
+        userinfo in it is sent, to its origin, as Basic authentication. After the first call,
+        `options.headers` and a given session's headers go to the origins of such URLs only; before
+        it, to the origin of every URL that is opened. They never follow a redirect elsewhere.
+        A URL that cannot be requested is passed over; `open` says why.
+        """
+        try:
+            target = read_target(url)
+        except FetchError:
+            return
+        self._policy.trust(target.host, target.port)
+        self._named[target.origin] = target.userinfo or self._named.get(target.origin, "")
+
+    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
+        """Keep `seconds` between two requests to the host of a URL, as its robots.txt asks.
+
+        More than 60 is taken as 60; less than `options.delay_seconds`, negative or NaN as that.
+        """
+        if host := host_of(host_url):
+            self._politeness.set_delay(host, min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS))
+
+    @asynccontextmanager
+    async def open(
+        self, url: str, *, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[HttpResponse]:
+        """Request `url` and follow its redirects; give the response whose body is to be read.
+
+        `headers` are added to `options.headers`. A validator among them (If-None-Match,
+        If-Modified-Since) makes 304 an answer, and goes along with redirects.
+
+        Raises:
+            FetchError: whatever else happens, by its code; `url` is the one that it happened at.
+            RuntimeError: the fetcher is closed, or belongs to another event loop.
+        """
+        start = read_target(url)
+        clock = Clock(self.options.total_seconds)
+        response = await self._retrying(
+            wait_before_retry, self._fetch, start, headers or _NO_HEADERS, clock
+        )
+        try:
+            yield response
+        finally:
+            response.close()
+
+    async def _fetch(self, start: Target, extra: Mapping[str, str], clock: Clock) -> HttpResponse:
+        """Go the way from one URL to the document, once."""
+        trail = Trail(start, self.options)
+        if start.userinfo and start.userinfo != self._named.get(start.origin):
+            trail.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
+        while True:
+            self._check_reach(trail.target)
+            turn = await self._politeness.enter(trail.target.host)
+            answer = None
+            try:
+                answer = await self._ask(trail, extra, clock)
+                location = self._judge(answer, trail.target, extra)
+            except BaseException:
+                self._drop(answer, turn)
+                raise
+            if location is None:
+                return HttpResponse(answer, turn, trail, self._make_body(answer, trail, clock))
+            self._drop(answer, turn)
+            trail.follow(location)
+
+    def _check_reach(self, target: Target) -> None:
+        if not self._policy.allows_port(target.port):
+            raise FetchError(IssueCode.BLOCKED_PORT, str(target), f"port {target.port}")
+        literal = literal_address(target.host)
+        if literal is not None and not self._policy.allows(target.host, literal):
+            raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), literal)
+
+    async def _ask(self, trail: Trail, extra: Mapping[str, str], clock: Clock) -> Answer:
+        origin = trail.start.origin
+        userinfo = self._named.get(origin)
+        return await self._wire.ask(
+            trail.target,
+            extra,
+            at_home=trail.at_home and (not self._named or origin in self._named),
+            authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
+            clock=clock,
+        )
+
+    def _judge(self, answer: Answer, target: Target, extra: Mapping[str, str]) -> str | None:
+        """Return where an answer redirects to, `None` if it is the document; else raise."""
+        status, headers = answer.status, answer.headers
+        if status == 200 or (status == 304 and is_conditional(extra)):
+            return None
+        if status in REDIRECTS and "location" in headers:
+            return headers["location"]
+        wait = None
+        if status in ASK_LATER and "retry-after" in headers:
+            wait = parse_retry_after(headers["retry-after"], datetime.now(UTC))
+        code = IssueCode.HTTP_STATUS
+        if wait is not None and wait > self.options.retry_after_seconds:
+            code = IssueCode.RETRY_LATER
+        elif wait is not None:
+            self._politeness.defer(target.host, wait)
+        said = f"{status} {answer.reason}".rstrip()
+        raise FetchError(code, str(target), said, http_status=status, retry_after_seconds=wait)
+
+    def _drop(self, answer: Answer | None, turn: Turn) -> None:
+        """Leave an answer without its body: a redirect's can be endless."""
+        if answer is not None:
+            answer.close()
+        turn.leave()
+
+    def _make_body(self, answer: Answer, trail: Trail, clock: Clock) -> Body:
+        return Body(
+            answer,
+            str(trail.target),
+            clock=clock,
+            options=self.options,
+            max_bytes=self.limits.raw_bytes,
+        )

@@ -1,0 +1,67 @@
+"""The way from the URL that was opened to the one that answers: which redirects are followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.targets import Target, check_text, read_target
+from sitemapreader.issues import Issue, IssueCode, make_issue
+from sitemapreader.urls import has_web_scheme, resolve
+
+if TYPE_CHECKING:
+    from sitemapreader.options import FetchOptions
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+"""RFC 9110, section 15.4: those that name one other place for the same thing."""
+
+
+class Trail:
+    """One document's way over redirects.
+
+    Attributes:
+        target: where it has led to.
+        at_home: whether it has never left the origin that it began at.
+        issues: what was mended on the way.
+    """
+
+    def __init__(self, start: Target, options: FetchOptions) -> None:
+        self.start = start
+        self.target = start
+        self.at_home = True
+        self.issues: list[Issue] = []
+        self._options = options
+        self._seen = {start.key}
+
+    def follow(self, location: str) -> None:
+        """Go where a `Location` header points.
+
+        Raises:
+            FetchError: INVALID_URL, REDIRECT_LOOP, TOO_MANY_REDIRECTS or DOWNGRADE.
+        """
+        came_from = self.target
+        goes_to = self._read(location)
+        if goes_to.key in self._seen:
+            raise FetchError(IssueCode.REDIRECT_LOOP, str(came_from), f"to {goes_to}")
+        if len(self._seen) > self._options.redirects:
+            raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(came_from), f"to {goes_to}")
+        secure = came_from.url.scheme == "https"
+        if secure and goes_to.url.scheme == "http" and not self._options.allow_downgrade:
+            raise FetchError(IssueCode.DOWNGRADE, str(came_from), f"to {goes_to}")
+        if goes_to.userinfo:
+            self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(goes_to)))
+        self._seen.add(goes_to.key)
+        # Once left is left for good: a stranger in the middle has chosen where we come back to.
+        self.at_home = self.at_home and goes_to.origin == self.start.origin
+        self.target = goes_to
+
+    def _read(self, location: str) -> Target:
+        location = location.strip(" \t")
+        try:
+            check_text(location)  # before it is resolved, for that drops a tab in the middle
+            if not has_web_scheme(location):
+                location = resolve(str(self.target), location) or location
+            return read_target(location)
+        except FetchError as error:
+            said = f"redirect to {error.url}, {error.detail}"
+            raise FetchError(error.code, str(self.target), said) from error

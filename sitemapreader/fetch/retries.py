@@ -1,0 +1,75 @@
+"""When another request for the same document can help, and how long to wait before it."""
+
+from __future__ import annotations
+
+import re
+import socket
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+import stamina
+
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import IssueCode
+
+if TYPE_CHECKING:
+    from sitemapreader.options import FetchOptions
+
+ASK_LATER = frozenset({429, 503})
+"""The statuses whose Retry-After is an order (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
+
+_MAX_DATE_CHARS = 64
+_SECONDS = re.compile(r"[0-9]+", re.ASCII)
+_MAX_DIGITS = 10
+"""Three hundred years; more digits mean "never" and are not worth reading."""
+
+
+def make_retrying(options: FetchOptions) -> stamina.AsyncRetryingCaller:
+    """Make what calls a function again while `wait_before_retry` says so."""
+    wait = options.retry_wait_seconds
+    return stamina.AsyncRetryingCaller(
+        attempts=options.tries,
+        timeout=None,
+        wait_initial=wait,
+        wait_max=max(wait, options.retry_after_seconds),
+        wait_jitter=wait,
+    )
+
+
+def wait_before_retry(error: Exception) -> bool | float:
+    """Tell whether another try can help; seconds where the server has named them.
+
+    Faults of the line and of the server's side pass; what the server says of the request does not.
+    A time-out is not tried again: it has cost its time, and a server in need has no use for more.
+    """
+    if not isinstance(error, FetchError):
+        return False
+    if error.code is IssueCode.HTTP_STATUS:
+        if error.retry_after_seconds is not None:
+            return error.retry_after_seconds
+        status = error.http_status or 0
+        return status in ASK_LATER or 500 <= status < 600
+    if error.code is IssueCode.DNS:
+        return getattr(error.__cause__, "errno", None) == socket.EAI_AGAIN
+    return error.code is IssueCode.CONNECT
+
+
+def parse_retry_after(text: str, now: datetime) -> float | None:
+    """Read a Retry-After header (RFC 9110, section 10.2.3): seconds from `now`, or `None`.
+
+    A date that has passed is 0. Anything else, negative or non-ASCII numbers included, is as if
+    the header were not there.
+    """
+    text = text.strip(" \t")
+    if _SECONDS.fullmatch(text):
+        return float(text if len(text) <= _MAX_DIGITS else "9" * _MAX_DIGITS)
+    if len(text) > _MAX_DATE_CHARS:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+        if moment.tzinfo is None:  # asctime's form, which is in GMT (RFC 9110, section 5.6.7)
+            moment = moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - now).total_seconds())
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None

@@ -1,0 +1,283 @@
+"""FolderFetcher: which file a URL stands for, and what a folder's own URL is."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gzip
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch import Fetcher, Response
+from sitemapreader.fetch.folder import CHUNK_BYTES, FileResponse, FolderFetcher
+from sitemapreader.issues import IssueCode
+
+BASE = "https://site.example/"
+LOC = b"<?xml version='1.0'?><urlset><url><loc> https://first.example/a </loc></url></urlset>"
+
+
+def write(folder: Path, **files: bytes) -> None:
+    """Write files named `a__b_xml` as `a/b.xml`."""
+    for name, content in files.items():
+        path = folder / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with files of all sorts, and one beside it that is none of its business."""
+    folder = tmp_path / "site"
+    write(folder, a_xml=b"a", blog__b_xml=b"b", blog__index_html=b"index", empty__x_xml=b"")
+    (folder / "list.xml?page=2").write_bytes(b"page 2")
+    (folder / "list.xml?tag=ä").write_bytes(b"tag")
+    (folder / "list.xml").write_bytes(b"list")
+    (folder / "with space.xml").write_bytes(b"space")
+    (folder / "ä.xml").write_bytes(b"umlaut")
+    (tmp_path / "site-secret.xml").write_bytes(b"secret")
+    (folder / "out.xml").symlink_to(tmp_path / "site-secret.xml")
+    (folder / "outside").symlink_to(tmp_path)
+    (folder / "in.xml").symlink_to(folder / "a.xml")
+    (folder / "loop").symlink_to(folder / "loop")
+    return folder
+
+
+async def fetch(fetcher: FolderFetcher, url: str) -> bytes:
+    async with fetcher.open(url) as response:
+        assert isinstance(fetcher, Fetcher)
+        assert response.status == 200
+        pieces = [piece async for piece in response.chunks()]
+        assert response.headers["content-length"] == str(sum(map(len, pieces)))
+        return b"".join(pieces)
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("a.xml", b"a"),
+        ("a.xml#part", b"a"),
+        ("a.xml?v=1", b"a"),
+        ("%61.xml", b"a"),
+        ("blog/../a.xml", b"a"),
+        ("./a.xml", b"a"),
+        ("//a.xml", b"a"),
+        ("in.xml", b"a"),
+        ("blog/b.xml", b"b"),
+        ("blog%2Fb.xml", b"b"),
+        ("blog", b"index"),
+        ("blog/", b"index"),
+        ("blog/?x", b"index"),
+        ("empty/x.xml", b""),
+        ("list.xml", b"list"),
+        ("list.xml?page=2", b"page 2"),
+        ("list.xml?page=3", b"list"),
+        ("list.xml?tag=%C3%A4", b"tag"),
+        ("with%20space.xml", b"space"),
+        ("with space.xml", b"space"),
+        ("%C3%A4.xml", b"umlaut"),
+        ("ä.xml", b"umlaut"),
+    ],
+)
+async def test_the_file_of_a_url(path: str, content: bytes, site: Path) -> None:
+    """Percent-decoded, with its query or without, and a folder's index."""
+    assert await fetch(FolderFetcher(site, BASE), BASE + path) == content
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        BASE + "b.xml",
+        BASE + "A.xml/../nothing",
+        BASE,
+        BASE + "empty/",
+        BASE + "a.xml/b",
+        BASE + "%00",
+        BASE + "a.xml%00.html",
+        BASE + "x" * 5000,
+        BASE + "loop",
+        # outside of the folder
+        BASE + "../site-secret.xml",
+        BASE + "%2e%2e/site-secret.xml",
+        BASE + "..%2fsite-secret.xml",
+        BASE + "blog/%2e%2e/%2e%2e/site-secret.xml",
+        BASE + "out.xml",
+        BASE + "outside/site-secret.xml",
+        BASE + "%2Fetc/passwd",
+        BASE + "/etc/passwd",
+        # elsewhere
+        "http://site.example/a.xml",
+        "https://site.example:8443/a.xml",
+        "https://www.site.example/a.xml",
+        "file:///etc/passwd",
+        "",
+        "https://[::1",
+    ],
+)
+async def test_urls_without_a_file(url: str, site: Path) -> None:
+    """They are a 404, wherever they try to lead."""
+    with pytest.raises(FetchError) as caught:
+        await fetch(FolderFetcher(site, BASE), url)
+    assert caught.value.code == IssueCode.HTTP_STATUS
+    assert caught.value.http_status == 404
+
+
+async def test_other_origins_are_named_as_the_reason(site: Path) -> None:
+    """The error says that the URL is not part of the folder."""
+    with pytest.raises(FetchError, match="not part of the folder"):
+        await fetch(FolderFetcher(site, BASE), "https://www.site.example/a.xml")
+
+
+async def test_a_base_with_a_path(site: Path) -> None:
+    """What lies below the base's path is looked for; what lies beside it is not there."""
+    fetcher = FolderFetcher(str(site), "https://site.example:443/some/path")
+    assert fetcher.base_url == "https://site.example/some/path/"
+    assert await fetch(fetcher, "https://site.example/some/path/a.xml") == b"a"
+    for path in ("/a.xml", "/some/a.xml", "/some/pathology/a.xml", "/some/path/../a.xml"):
+        with pytest.raises(FetchError):
+            await fetch(fetcher, "https://site.example" + path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
+async def test_only_files_are_opened(site: Path) -> None:
+    """A named pipe would wait for a writer for ever."""
+    os.mkfifo(site / "pipe.xml")
+    with pytest.raises(FetchError):
+        await fetch(FolderFetcher(site, BASE), BASE + "pipe.xml")
+
+
+async def test_a_file_that_may_not_be_read(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a 404 that gives the reason."""
+
+    def refuse(*args: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", *args[:1])
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(FetchError, match="Permission denied") as caught:
+        await fetch(FolderFetcher(site, BASE), BASE + "a.xml")
+    assert caught.value.http_status == 404
+
+
+async def test_a_large_file_comes_in_pieces_and_lets_others_work(tmp_path: Path) -> None:
+    """No piece is larger than 64 KiB, and another task runs between two."""
+    content = os.urandom(10 * CHUNK_BYTES + 1)
+    (tmp_path / "big.xml").write_bytes(content)
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(count_turns())
+    async with FolderFetcher(tmp_path, BASE).open(BASE + "big.xml#x") as response:
+        read: Response = response
+        pieces = [piece async for piece in read.chunks()]
+    other.cancel()
+    assert b"".join(pieces) == content
+    assert max(map(len, pieces)) == CHUNK_BYTES
+    assert turns >= len(pieces) - 1
+    assert response.url == BASE + "big.xml"
+    assert response.headers["last-modified"].endswith(" GMT")
+
+
+async def test_an_error_of_the_reader_is_its_own(site: Path) -> None:
+    """An OSError that is raised while a file is open does not become a 404."""
+    with pytest.raises(BlockingIOError):
+        async with FolderFetcher(site, BASE).open(BASE + "a.xml"):
+            raise BlockingIOError
+
+
+async def test_a_disk_that_fails() -> None:
+    """A read error in the middle is BODY_CUT, after what could be read."""
+
+    class Worn(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell():
+                raise OSError(errno.EIO, "Input/output error")
+            return super().read(size)
+
+    response = FileResponse(BASE + "a.xml", {}, Worn(b"a"))
+    pieces = response.chunks()
+    assert await anext(pieces) == b"a"
+    with pytest.raises(FetchError, match="Input/output error") as caught:
+        await anext(pieces)
+    assert caught.value.code == IssueCode.BODY_CUT
+
+
+# -- the base URL
+
+
+@pytest.mark.parametrize(
+    ("files", "base"),
+    [
+        ({}, "http://localhost/"),
+        ({"robots_txt": b"Sitemap: https://r.example:8443/s.xml"}, "https://r.example:8443/"),
+        (
+            {
+                "robots_txt": b"\xef\xbb\xbfSITEMAP :\thttps://R.example/x\r\nSitemap: http://z/",
+                "sitemap_xml": LOC,
+            },
+            "https://r.example/",
+        ),
+        (
+            {"robots_txt": b"# Sitemap: http://no/\nSitemap: /s.xml\nsite-map: http://yes/"},
+            "http://yes/",
+        ),
+        ({"robots_txt": b"User-agent: *\n", "sitemap_xml": LOC}, "https://first.example/"),
+        ({"robots_txt": b"Sitemap: http://[::1\n", "sitemap_xml": LOC}, "https://first.example/"),
+        ({"sitemap_xml_gz": gzip.compress(LOC)}, "https://first.example/"),
+        ({"sitemap_xml_gz": gzip.compress(LOC)[:-12]}, "https://first.example/"),
+        ({"sitemap_xml": gzip.compress(LOC)}, "https://first.example/"),
+        ({"sitemap_xml": b"\x1f\x8bnot gzip"}, "http://localhost/"),
+        ({"sitemap_xml": LOC.decode().encode("utf-16")}, "https://first.example/"),
+        ({"sitemap_xml": LOC.replace(b"loc", b"s:LOC")}, "https://first.example/"),
+        (
+            {"a_xml": b"<loc><![CDATA[ http://cdata.example/]]></loc>"},
+            "http://cdata.example/",
+        ),
+        ({"deep__down__s_xml": LOC}, "https://first.example/"),
+        ({"list_txt": b"\n http://text.example/1\n"}, "http://text.example/"),
+        ({"feed_rss": b"<rss><link>http://rss.example/</link></rss>"}, "http://rss.example/"),
+        (
+            {"feed_atom": b"<feed xmlns='http://www.w3.org/2005/Atom'><link rel='x'\nhref='http://atom.example/'/>"},
+            "http://atom.example/",
+        ),
+        # a namespace is no URL of the site, nor is one in the middle of a text
+        ({"a_xml": b"<urlset xmlns='http://www.sitemaps.org/'\nx='http://x/'/>"}, "http://localhost/"),
+        ({"note_txt": b"see http://elsewhere.example/"}, "http://localhost/"),
+        # what is called a sitemap comes first, and the higher one
+        ({"a_xml": LOC.replace(b"first", b"a"), "z-sitemap_xml": LOC}, "https://first.example/"),
+        ({"a__sitemap_xml": LOC.replace(b"first", b"a"), "sitemap_xml": LOC}, "https://first.example/"),
+    ],
+)  # fmt: skip
+def test_the_base_url_is_found(files: dict[str, bytes], base: str, tmp_path: Path) -> None:
+    """From robots.txt, else from the first URL in a sitemap, else localhost."""
+    write(tmp_path, **files)
+    assert FolderFetcher(tmp_path).base_url == base
+
+
+def test_the_base_url_does_not_come_from_outside(tmp_path: Path) -> None:
+    """Links that lead out of the folder are not followed for it either."""
+    write(tmp_path, secret_xml=LOC, site__a_txt=b"nothing")
+    (tmp_path / "site" / "sitemap.xml").symlink_to(tmp_path / "secret.xml")
+    assert FolderFetcher(tmp_path / "site").base_url == "http://localhost/"
+
+
+@pytest.mark.parametrize("base", ["site.example", "ftp://site.example/", "https://", "/folder"])
+def test_a_base_that_is_none_is_misuse(base: str, tmp_path: Path) -> None:
+    """A mistake is told at once."""
+    with pytest.raises(ValueError, match="base_url must be an http or https URL"):
+        FolderFetcher(tmp_path, base)
+
+
+def test_a_folder_that_is_none_is_misuse(tmp_path: Path) -> None:
+    """A file or nothing at all is not a folder, and the message names what reads a file."""
+    (tmp_path / "file").write_bytes(b"")
+    for name in ("file", "nothing"):
+        with pytest.raises(NotADirectoryError, match=r"read\(\)"):
+            FolderFetcher(tmp_path / name)

@@ -1,0 +1,283 @@
+"""Every route of the fault server: which code it gives, and every byte that arrived before."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+from faults import ANSWERS, BEAT, DOCUMENT, GZIPPED, HALF, PIECES, ROUTES, FaultServer
+
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import FetchOptions, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+PATIENT = FetchOptions(tries=1)
+HASTY = FetchOptions(tries=1, connect_seconds=0.2, headers_seconds=0.2, idle_seconds=0.4)
+DEMANDING = FetchOptions(tries=1, slow_grace_seconds=0.3, min_bytes_per_second=1000)
+SHORT = FetchOptions(tries=1, total_seconds=0.5, min_bytes_per_second=1)
+SMALL = Limits(raw_bytes=1_000_000)
+
+
+@attrs.frozen
+class Case:
+    """A route, and what comes of it.
+
+    `also` are codes that a parser of another make gives: aiohttp has two, in C and in Python, and
+    may mend the one that goes silent. They take nothing from what has to be delivered.
+    """
+
+    path: str
+    code: str | None
+    delivered: bytes = b""
+    options: FetchOptions = PATIENT
+    http_status: int | None = None
+    also: frozenset[str | None] = frozenset()
+
+    def __str__(self) -> str:
+        return self.path
+
+
+def refused(path: str, status: int) -> Case:
+    return Case(path, IssueCode.HTTP_STATUS, http_status=status)
+
+
+def hangs(path: str, delivered: bytes) -> Case:
+    """Make a case of what aiohttp's parser in C tells nobody about, so that a read would wait."""
+    others = frozenset({IssueCode.BAD_HTTP, IssueCode.BODY_CUT})
+    return Case(path, IssueCode.STALLED, delivered, HASTY, also=others)
+
+
+CASES = [
+    # in order
+    Case("ok", None, DOCUMENT),
+    Case("stale", None, DOCUMENT),
+    Case("slow", None, DOCUMENT),
+    Case("chunked", None, DOCUMENT),
+    Case("chunks-of-one", None, b"x" * 20_000),
+    Case("until-close", None, DOCUMENT),
+    Case("early-hints", None, DOCUMENT),
+    Case("gzipped", None, GZIPPED),
+    Case("gzip-cut", None, GZIPPED[:40]),
+    Case("coding-unknown", None, DOCUMENT),
+    Case("empty", None),
+    Case("links", None, b"ok"),
+    Case("length-small-late", None, DOCUMENT[:HALF]),
+    Case("hops/5", None, DOCUMENT),
+    Case("redirect-with-endless-body", None, DOCUMENT),
+    Case("to?url=/ok", None, DOCUMENT),
+    # cut off
+    Case("length-short", IssueCode.BODY_CUT, DOCUMENT[:HALF]),
+    Case("length-huge", IssueCode.BODY_CUT, DOCUMENT),
+    Case("chunk-cut", IssueCode.BODY_CUT, DOCUMENT[:HALF]),
+    Case("chunks-without-end", IssueCode.BODY_CUT, DOCUMENT),
+    Case("reset-mid", IssueCode.BODY_CUT, DOCUMENT[:HALF]),
+    Case("bursts?end=cut", IssueCode.BODY_CUT, DOCUMENT),
+    Case("bursts?end=reset", IssueCode.BODY_CUT, DOCUMENT),
+    # silence
+    Case("silence", IssueCode.TIMEOUT, options=HASTY),
+    Case("headers-drip", IssueCode.TIMEOUT, options=HASTY),
+    Case("continue-for-ever", IssueCode.TIMEOUT, options=HASTY),
+    Case("headers-then-silence", IssueCode.STALLED, options=HASTY),
+    Case("half-then-silence", IssueCode.STALLED, DOCUMENT[:HALF], HASTY),
+    hangs("chunk-bad-late", DOCUMENT),
+    hangs("chunk-end-missing-late", DOCUMENT + b"hello"),
+    hangs("chunk-size-huge-late", DOCUMENT),
+    hangs("trailer-bad-late", DOCUMENT),
+    hangs("bursts?end=bad-chunk", DOCUMENT),
+    # no HTTP
+    Case("length-small", IssueCode.BAD_HTTP, also=frozenset({None})),
+    Case("length-negative", IssueCode.BAD_HTTP),
+    Case("length-twice", IssueCode.BAD_HTTP),
+    Case("length-and-chunks", IssueCode.BAD_HTTP),
+    Case("chunk-bad", IssueCode.BAD_HTTP),
+    Case("garbage", IssueCode.BAD_HTTP),
+    Case("http-0.9", IssueCode.BAD_HTTP),
+    Case("headers-many", IssueCode.BAD_HTTP),
+    Case("header-long", IssueCode.BAD_HTTP),
+    Case("status-long", IssueCode.BAD_HTTP),
+    Case("header-nul", IssueCode.BAD_HTTP),
+    Case("no-content-with-body", IssueCode.BAD_HTTP, also=frozenset({IssueCode.HTTP_STATUS})),
+    # no answer
+    Case("close", IssueCode.CONNECT),
+    Case("reset", IssueCode.CONNECT),
+    Case("flaky?times=1&with=reset", IssueCode.CONNECT),
+    # an answer, but no document
+    Case("upgrade", "http-status", http_status=101, also=frozenset({IssueCode.BAD_HTTP})),
+    refused("no-location", 302),
+    *(refused(f"status/{n:03d}", n) for n in (0, 203, 204, 206, 300, 304, 305)),
+    *(refused(f"status/{n}", n) for n in (400, 401, 403, 404, 410, 429, 500, 503, 999)),
+    refused("flaky?times=1&with=502", 502),
+    Case("later?status=503&after=99999", IssueCode.RETRY_LATER, http_status=503),
+    Case("circle/a", IssueCode.REDIRECT_LOOP),
+    Case("hops/6", IssueCode.TOO_MANY_REDIRECTS),
+]
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    async with FaultServer() as server:
+        yield server
+
+
+async def read(
+    url: str, options: FetchOptions, limits: Limits = SMALL, *, pause: float = 0.0
+) -> tuple[bytes, FetchError | None]:
+    """Return what was delivered, and how it ended; rest after the first piece."""
+    delivered = bytearray()
+    async with HttpFetcher(options, limits=limits) as fetcher:
+        fetcher.trust(url)
+        try:
+            async with fetcher.open(url) as response:
+                async for piece in response.chunks():
+                    delivered += piece
+                    if len(piece) == len(delivered):
+                        await asyncio.sleep(pause)
+        except FetchError as error:
+            return bytes(delivered), error
+    return bytes(delivered), None
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+async def test_every_fault_is_typed_and_follows_what_arrived(
+    case: Case, server: FaultServer
+) -> None:
+    """A fault comes out as its code, after every byte that came before it."""
+    delivered, error = await read(server.url(case.path), case.options)
+    code = error and error.code
+    assert code == case.code or code in case.also
+    if code == case.code:
+        assert (error and error.http_status) == case.http_status
+        assert delivered == case.delivered
+    else:
+        assert delivered.startswith(case.delivered)
+
+
+def test_every_route_of_the_fault_server_has_a_case() -> None:
+    """The table above leaves nothing out that the server can do; the rest is tested by name."""
+    by_name = {"drip", "endless"}
+    tried = {case.path.partition("?")[0].split("/")[0] for case in CASES}
+    assert tried | by_name == set(ROUTES)
+    assert len(CASES) >= 60
+    assert set(ANSWERS) | set(PIECES) <= tried
+
+
+@pytest.mark.parametrize("end", ["cut", "reset", "bad-chunk"])
+async def test_a_slow_reader_gets_what_arrived_while_it_was_busy(
+    end: str, server: FaultServer
+) -> None:
+    """A fault does not overtake the bytes that lie in a buffer before it."""
+    url = server.url(f"bursts?end={end}")
+    delivered, error = await read(url, PATIENT, pause=10 * BEAT)
+    assert delivered == DOCUMENT
+    assert error is not None
+    assert error.code == IssueCode.BODY_CUT
+
+
+async def test_a_slow_reader_is_not_taken_for_a_slow_server(server: FaultServer) -> None:
+    """Neither silence nor pace nor the whole time count what the reader takes for itself."""
+    options = FetchOptions(
+        idle_seconds=0.4, total_seconds=0.6, slow_grace_seconds=0.3, min_bytes_per_second=10**9
+    )
+    delivered, error = await read(server.url("ok"), options, pause=0.8)
+    assert (delivered, error) == (DOCUMENT, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [(DEMANDING, IssueCode.TOO_SLOW), (SHORT, IssueCode.TIMEOUT)],
+    ids=["pace", "total"],
+)
+async def test_a_byte_now_and_then_does_not_keep_us(
+    options: FetchOptions, code: IssueCode, server: FaultServer
+) -> None:
+    """A drip, which no time-out for silence ends, ends by its pace and by the whole time."""
+    delivered, error = await read(server.url("drip"), options)
+    assert error is not None
+    assert error.code == code
+    assert 2 <= len(delivered) < 100
+    assert DOCUMENT.startswith(delivered)
+
+
+@pytest.mark.parametrize("path", ["endless", "endless?until=close"])
+async def test_an_endless_body_is_read_up_to_the_limit(path: str, server: FaultServer) -> None:
+    """At the limit exactly as many bytes have come out, and then TOO_LARGE."""
+    delivered, error = await read(server.url(path), PATIENT, Limits(raw_bytes=100_001))
+    assert error is not None
+    assert error.code == IssueCode.TOO_LARGE
+    assert len(delivered) == 100_001
+
+
+async def test_a_body_of_just_the_limit_is_whole(server: FaultServer) -> None:
+    """The limit itself is allowed; one byte more is not."""
+    size = len(DOCUMENT)
+    assert await read(server.url("ok"), PATIENT, Limits(raw_bytes=size)) == (DOCUMENT, None)
+    delivered, error = await read(server.url("ok"), PATIENT, Limits(raw_bytes=size - 1))
+    assert delivered == DOCUMENT[:-1]
+    assert error is not None
+    assert error.code == IssueCode.TOO_LARGE
+
+
+async def test_a_fault_stays_a_fault(server: FaultServer) -> None:
+    """Reading on after a fault raises it again and never looks like an end."""
+    url = server.url("length-short")
+    async with HttpFetcher(PATIENT) as fetcher:
+        fetcher.trust(url)
+        async with fetcher.open(url) as response:
+            for _ in range(2):
+                with pytest.raises(FetchError, match="middle of the body") as caught:
+                    [piece async for piece in response.chunks()]
+                assert caught.value.__cause__ is not None
+
+
+async def test_a_fault_names_its_cause_and_its_url(server: FaultServer) -> None:
+    """The foreign exception is chained, and the message says what to do."""
+    _, error = await read(server.url("garbage"), PATIENT)
+    assert error is not None
+    assert error.__cause__ is not None
+    assert error.url == server.url("garbage")
+    assert "check the server" in str(error)
+
+
+async def test_nobody_listens(unused_tcp_port: int) -> None:
+    """A refused connection is CONNECT."""
+    _, error = await read(f"http://127.0.0.1:{unused_tcp_port}/", PATIENT)
+    assert error is not None
+    assert error.code == IssueCode.CONNECT
+
+
+async def test_headers_arrive_by_lower_case_name_and_all_of_them(server: FaultServer) -> None:
+    """Several headers of a name are joined, and bytes that are not UTF-8 are read as Latin-1."""
+    url = server.url("links")
+    async with HttpFetcher() as fetcher:
+        fetcher.trust(url)
+        async with fetcher.open(url) as response:
+            assert response.headers["link"] == "</a>, </b>"
+            assert response.headers["x-name"] == "caf\xe9"
+            assert (response.url, response.status, response.issues) == (url, 200, [])
+
+
+async def test_what_is_asked_for(server: FaultServer) -> None:
+    """A request says who we are and takes gzip only."""
+    await read(server.url("ok"), FetchOptions(user_agent="me/1"))
+    headers = server.requests[0].headers
+    assert headers["user-agent"] == "me/1"
+    assert headers["accept-encoding"] == "gzip"
+    assert headers["accept"].startswith("application/xml")
+    assert set(headers) == {"host", "user-agent", "accept", "accept-encoding"}
+
+
+@pytest.mark.parametrize("validator", ["If-None-Match", "if-modified-since"])
+async def test_304_answers_a_validator(validator: str, server: FaultServer) -> None:
+    """304 is an answer if the request had a validator, and has no body."""
+    url = server.url("status/304")
+    async with HttpFetcher(PATIENT) as fetcher:
+        fetcher.trust(url)
+        async with fetcher.open(url, headers={validator: "x"}) as response:
+            assert response.status == 304
+            assert [piece async for piece in response.chunks()] == []

@@ -1,0 +1,209 @@
+"""Another try: when there is one, how many, and after which wait."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+from faults import DOCUMENT, FaultServer
+
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.fetch.retries import parse_retry_after, wait_before_retry
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import FetchOptions
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+NOW = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
+QUICK = FetchOptions(tries=3, retry_wait_seconds=0.01)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    async with FaultServer() as server:
+        yield server
+
+
+async def fetch(server: FaultServer, path: str, options: FetchOptions = QUICK) -> bytes:
+    async with HttpFetcher(options) as fetcher:
+        fetcher.trust(server.base)
+        async with fetcher.open(server.url(path)) as response:
+            return b"".join([piece async for piece in response.chunks()])
+
+
+async def fail(server: FaultServer, path: str, options: FetchOptions = QUICK) -> FetchError:
+    with pytest.raises(FetchError) as caught:
+        await fetch(server, path, options)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0),
+        ("120", 120),
+        (" 120\t", 120),
+        ("0000000120", 120),
+        ("9999999999", 9_999_999_999),
+        ("99999999999999999999", 9_999_999_999),
+        ("9" * 5000, 9_999_999_999),
+        ("Sat, 21 Nov 2026 03:02:00 GMT", 120),
+        ("Saturday, 21-Nov-26 03:02:00 GMT", 120),
+        ("Sat Nov 21 03:02:00 2026", 120),
+        ("Sat, 21 Nov 2026 04:02:00 +0100", 120),
+        ("Sat, 21 Nov 2026 03:00:00 GMT", 0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", (datetime.max.replace(tzinfo=UTC) - NOW).total_seconds()),
+        ("-5", None),
+        ("+5", None),
+        ("5.5", None),
+        ("1e3", None),
+        ("1_0", None),
+        ("0x10", None),
+        ("١٢", None),
+        ("²", None),
+        ("120, 120", None),
+        ("soon", None),
+        ("", None),
+        ("Sat, 99 Nov 2026 03:02:00 GMT", None),
+        ("Sat, 21 Nov 99999 03:02:00 GMT", None),
+        ("Sat, 21 Nov 2026 03:02:00 +9999999999", None),
+        ("Sat, 21 Nov 2026 03:02:00 GMT" + " " * 5000 + "x", None),
+    ],
+)
+def test_retry_after(text: str, seconds: float | None) -> None:
+    """Seconds or one of the three forms of a date; hostile forms are as if it were not there."""
+    found = parse_retry_after(text, NOW)
+    assert found == (None if seconds is None else pytest.approx(seconds, abs=1))
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [
+        (FetchError(IssueCode.CONNECT, ""), True),
+        (FetchError(IssueCode.HTTP_STATUS, "", http_status=429), True),
+        (FetchError(IssueCode.HTTP_STATUS, "", http_status=500), True),
+        (FetchError(IssueCode.HTTP_STATUS, "", http_status=503, retry_after_seconds=7.0), 7.0),
+        (FetchError(IssueCode.HTTP_STATUS, "", http_status=599), True),
+        (FetchError(IssueCode.HTTP_STATUS, "", http_status=404), False),
+        (FetchError(IssueCode.HTTP_STATUS, "", http_status=999), False),
+        (FetchError(IssueCode.HTTP_STATUS, ""), False),
+        (FetchError(IssueCode.RETRY_LATER, "", http_status=503, retry_after_seconds=1.0), False),
+        (FetchError(IssueCode.TIMEOUT, ""), False),
+        (FetchError(IssueCode.TLS, ""), False),
+        (FetchError(IssueCode.DNS, ""), False),
+        (FetchError(IssueCode.BLOCKED_ADDRESS, ""), False),
+        (ValueError("a bug"), False),
+    ],
+    ids=str,
+)
+def test_where_another_try_can_help(error: Exception, verdict: bool | float) -> None:
+    """A dropped line and the server's own trouble pass; what it says of the request does not."""
+    assert wait_before_retry(error) == verdict
+
+
+@pytest.mark.parametrize(
+    ("path", "requests"),
+    [("reset", 3), ("close", 3), ("status/500", 3), ("status/503", 3), ("status/429", 3)]
+    + [(f"status/{status}", 1) for status in (400, 401, 403, 404, 410, 451, 304, 999)]
+    + [("garbage", 1), ("circle/a", 2), ("later?status=503&after=61", 1)],
+)
+async def test_how_often_is_asked(path: str, requests: int, server: FaultServer) -> None:
+    """At most `tries` requests, and only one where another cannot help."""
+    await fail(server, path)
+    assert len(server.requests) == requests
+
+
+async def test_silence_is_not_tried_again(server: FaultServer) -> None:
+    """A time-out has cost its time once."""
+    options = FetchOptions(tries=3, connect_seconds=0.1, headers_seconds=0.1)
+    assert (await fail(server, "silence", options)).code == IssueCode.TIMEOUT
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("how", ["500", "502", "503", "429", "reset"])
+async def test_another_try_helps(how: str, server: FaultServer) -> None:
+    """Two failures and an answer make an answer."""
+    assert await fetch(server, f"flaky?times=2&with={how}") == DOCUMENT
+    assert len(server.requests) == 3
+
+
+async def test_one_try_is_one_request(server: FaultServer) -> None:
+    """The client under us does not ask again behind our back."""
+    await fail(server, "reset", FetchOptions(tries=1))
+    assert len(server.requests) == 1
+
+
+async def test_a_body_that_has_begun_is_not_asked_for_again(server: FaultServer) -> None:
+    """What the reader has seen is not sent to it twice."""
+    assert (await fail(server, "length-short")).code == IssueCode.BODY_CUT
+    assert len(server.requests) == 1
+
+
+async def test_a_connection_that_went_stale_costs_no_try(server: FaultServer) -> None:
+    """A server that closes kept connections without a word is asked again at once."""
+    options = FetchOptions(tries=1)
+    async with HttpFetcher(options) as fetcher:
+        fetcher.trust(server.base)
+        for _ in range(5):
+            async with fetcher.open(server.url("stale")) as response:
+                assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+    assert len(server.requests) == 5
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_retry_after_is_waited_for(status: int, server: FaultServer) -> None:
+    """The server's number is kept to, whatever our own pauses are."""
+    assert await fetch(server, f"later?status={status}&after=1") == DOCUMENT
+    first, second = server.requests
+    assert second.at - first.at >= 0.99
+
+
+async def test_a_date_is_waited_for(server: FaultServer) -> None:
+    """A date two seconds ahead, which has whole seconds only, is more than half a second away."""
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
+    assert await fetch(server, f"later?status=503&after={quote(date)}") == DOCUMENT
+    first, second = server.requests
+    assert second.at - first.at > 0.5
+
+
+async def test_retry_after_beyond_our_patience(server: FaultServer) -> None:
+    """It is given up at once, and the error says when to come back."""
+    begin = time.monotonic()
+    error = await fail(server, "later?status=503&after=3600")
+    assert time.monotonic() - begin < 5
+    assert error.code == IssueCode.RETRY_LATER
+    assert (error.http_status, error.retry_after_seconds) == (503, 3600)
+
+
+async def test_a_host_that_asks_for_time_gets_it_from_all(server: FaultServer) -> None:
+    """Another document of the host waits for the same Retry-After."""
+    async with HttpFetcher(FetchOptions(tries=1)) as fetcher:
+        fetcher.trust(server.base)
+        with pytest.raises(FetchError):
+            async with fetcher.open(server.url("later?status=429&after=1")):
+                pass
+        async with fetcher.open(server.url("ok")):
+            pass
+    first, second = server.requests
+    assert second.at - first.at >= 0.99
+
+
+async def test_retry_after_on_other_statuses_means_nothing(server: FaultServer) -> None:
+    """Only 429 and 503 may tell us to wait; a 404 may not."""
+    error = await fail(server, "later?status=404&after=3600")
+    assert (error.code, error.retry_after_seconds) == (IssueCode.HTTP_STATUS, None)
+
+
+async def test_redirects_are_walked_again_from_the_start(server: FaultServer) -> None:
+    """Another try may be sent to another place."""
+    flaky = quote("/flaky?times=1&with=503")
+    assert await fetch(server, f"to?url={flaky}") == DOCUMENT
+    asked = [request.path.split("?")[0] for request in server.requests]
+    assert asked == ["/to", "/flaky"] * 2
