@@ -1,7 +1,7 @@
 """Dates of sitemaps and feeds: text in, aware datetime out, and the `since` test.
 
 Two forms are known: the W3C datetime (https://www.w3.org/TR/NOTE-datetime) in all its precisions
-with a few spellings that generators are known for, and RFC 822 with four-digit years as in feeds.
+with a few spellings that generators are known for, and RFC 822 as in feeds.
 Anything else is `None`; a missing part is never filled from today.
 """
 
@@ -25,7 +25,7 @@ _W3C = re.compile(
 )
 _RFC822 = re.compile(
     r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\ +)?"
-    r"(\d{1,2})[\ -](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?[\ -](\d{4})"
+    r"(\d{1,2})[\ -](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?[\ -](\d{4}|\d\d)"
     r"(?:\ +(\d{1,2}):(\d\d)(?::(\d\d))?"
     r"\ *([+-]\d\d:?\d\d|[a-z]{1,5})?"
     r")?",
@@ -91,11 +91,16 @@ def _from_rfc822(
     zone: str | None,
 ) -> datetime:
     return _moment(
-        (int(year), _MONTHS[month.lower()], int(day)),
+        (_full_year(year), _MONTHS[month.lower()], int(day)),
         (int(hour or 0), int(minute or 0), int(second or 0)),
         0,
         _offset(zone or ""),
     )
+
+
+def _full_year(year: str) -> int:
+    """RFC 2822, section 4.3: two digits below 50 are of this century, the others of the last."""
+    return int(year) if len(year) == 4 else int(year) + (2000 if year < "50" else 1900)
 
 
 def _moment(

@@ -20,6 +20,7 @@ Hosts = Literal["host", "site", "any"]
 """Which other hosts belong: the same one, the same registrable domain, or all."""
 
 SCHEMES = ("http://", "https://")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 # What a normaliser would leave as it is, but for dot segments: lower-case host with no port and no
 # user, a path, no percent-encoding, no fragment. Nine URLs of ten are of this form.
@@ -39,8 +40,11 @@ def has_web_scheme(url: str) -> bool:
 def resolve(base: str, reference: str) -> str | None:
     """Resolve a reference against the URL of its document (RFC 3986, section 5).
 
-    `None` where there is no base to resolve against, or nothing that could be a URL.
+    `None` where there is no base to resolve against, or nothing that could be a URL. What has a
+    scheme is never relative: `https:x` is no path (section 5.2.2, the strict reading).
     """
+    if _SCHEME.match(reference) and not has_web_scheme(reference):
+        return None
     try:
         url = urljoin(base, reference)
     except ValueError:  # brackets that are no IPv6 address

@@ -152,7 +152,7 @@ class Gunzip:
             except zlib.error as error:
                 yield from _crumbs(retry, piece)
                 raise InflateError(IssueCode.GZIP_CORRUPT, str(error)) from None
-            self._buffer = stream.unused_data + stream.unconsumed_tail + later  # one is empty
+            self._buffer = _rest(stream) + later
             self._sum = self._checksum(out, self._sum)
             self._size += len(out)
             yield out
@@ -214,6 +214,11 @@ class Unzlib(Gunzip):
 
     def _trailer(self) -> bytes:
         return struct.pack(">I", self._sum)
+
+
+def _rest(stream: zlib._Decompress) -> bytes:
+    """Return the input that was not used; at the end zlib leaves it in both of its places."""
+    return stream.unused_data if stream.eof else stream.unconsumed_tail
 
 
 def _crumbs(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:

@@ -16,6 +16,7 @@ from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
 from sitemapreader.readers.detect import choose_reader
 from sitemapreader.readers.encoding import Transcoder, start_transcoder
+from sitemapreader.readers.feeds import FeedKeeper
 from sitemapreader.readers.inflate import InflateError, Inflation
 from sitemapreader.readers.ledger import Ledger
 
@@ -55,7 +56,16 @@ class SitemapReader:
         self._block = bytearray()
         self._transcoder: Transcoder | None = None
         self._reader: XmlReader | TextReader | None = None
+        self._keeper = FeedKeeper(self.ledger)
         self._closed = False
+
+    @property
+    def may_block(self) -> bool:
+        """Whether the last step of `close_steps` may wait for a child process, seconds long.
+
+        That is where a feed beyond repair is given to feedparser.
+        """
+        return self.format in (None, Format.RSS, Format.ATOM) and not self.ledger.delivered
 
     @property
     def format(self) -> Format | None:
@@ -138,7 +148,9 @@ class SitemapReader:
         if self._reader is None:
             self.finished = True
             return events
-        return self._check_limits(events + self._reader.feed(block))
+        events += self._check_limits(self._reader.feed(block))
+        self._keeper.keep(block, self.format)
+        return events
 
     def _end(self, *, cut: bool) -> list[Event]:
         """Read what is left and close the reader."""
@@ -148,6 +160,8 @@ class SitemapReader:
             events += self._check_limits(self._reader.close(cut=cut))
         events += self._take_notes()
         self.finished = True
+        if self._keeper.is_beyond_repair:
+            self._keeper.salvage(events)
         return events
 
     def _take_notes(self) -> list[Event]:

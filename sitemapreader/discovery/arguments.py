@@ -1,0 +1,46 @@
+"""Arguments that cannot be meant: said at once, with what to write instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+from sitemapreader.urls import has_web_scheme, parse_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import attrs
+
+
+def check_url(name: str, value: str) -> str:
+    """Return an absolute http(s) URL; raise TypeError or ValueError for anything else."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be given as text, not as {type(value).__name__}")
+    if not has_web_scheme(value) or parse_url(value) is None:
+        raise ValueError(f"{name} must be a full URL like 'https://example.org/', not {value!r}")
+    return value
+
+
+def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
+    """Make the validator of an argument that is one of some words, as a Literal lists them."""
+    words = get_args(choices)
+
+    def check(_: object, field: attrs.Attribute[str], value: str) -> None:
+        if value not in words:
+            raise ValueError(f"{field.name} must be one of {', '.join(words)}, not {value!r}")
+
+    return check
+
+
+def check_paths(values: Iterable[str]) -> tuple[str, ...]:
+    """Return paths without their first slash; raise TypeError or ValueError for what is none."""
+    if isinstance(values, str):
+        raise TypeError(f"extra_paths must be several: write ({values!r},), not {values!r}")
+    paths = tuple(values)
+    for path in paths:
+        if has_web_scheme(path) or not path.strip("/"):
+            raise ValueError(
+                f"extra_paths must be paths such as '/maps/all.xml', not {path!r}: "
+                "give URLs with sitemaps="
+            )
+    return tuple(path.lstrip("/") for path in paths)

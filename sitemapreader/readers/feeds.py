@@ -1,0 +1,95 @@
+"""The last resort for a feed that is beyond repair: feedparser, in a child process with limits."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.models import Format
+from sitemapreader.readers.elements import Element
+from sitemapreader.readers.jail import CPU_SECONDS, MAX_BYTES
+from sitemapreader.readers.names import OWN
+from sitemapreader.readers.records import RecordReader
+
+if TYPE_CHECKING:
+    from sitemapreader.models import Event
+    from sitemapreader.readers.ledger import Ledger
+
+_JAIL = Path(__file__).with_name("jail.py")
+_WALL_SECONDS = CPU_SECONDS + 5
+_LOOKS_LIKE_A_FEED = re.compile(
+    rb"<(?:[\w.-]+:)?(?:item|entry|channel|feed|rss)[\s>/]", re.IGNORECASE
+)
+_BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED, IssueCode.NOT_A_SITEMAP})
+
+
+class FeedKeeper:
+    """Keeps a document of up to 1 MiB, as long as it may turn out to be a feed beyond repair."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._kept = bytearray()
+        self._given_up = False
+
+    def keep(self, data: bytes, format_: Format | None) -> None:
+        """Keep a piece in UTF-8, unless the document needs no salvage or is too large for it."""
+        if self._given_up:
+            return
+        self._kept += data
+        if (
+            len(self._kept) > MAX_BYTES
+            or self._ledger.delivered
+            or format_ not in (None, Format.RSS, Format.ATOM)
+        ):
+            self._given_up = True
+            self._kept.clear()
+
+    @property
+    def is_beyond_repair(self) -> bool:
+        """Whether nothing could be delivered of what looks like a feed, and it is broken."""
+        return (
+            bool(self._kept)
+            and not self._ledger.delivered
+            and bool(_BROKEN & self._ledger.counts.keys())
+            and _LOOKS_LIKE_A_FEED.search(self._kept) is not None
+        )
+
+    def salvage(self, events: list[Event]) -> None:
+        """Append the entries that feedparser finds."""
+        found = _ask_feedparser(bytes(self._kept))
+        self._kept.clear()
+        if not found:
+            self._ledger.note(events, IssueCode.FEED_UNREADABLE)
+            return
+        self._ledger.note(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
+        reader = RecordReader(events, self._ledger)
+        for link, date in found:
+            reader.read(_make_item(link, date))
+
+
+def _make_item(link: str, date: str) -> Element:
+    item, *fields = (Element(OWN, OWN, tag, tag, {}, 1) for tag in ("item", "link", "pubdate"))
+    for field, text in zip(fields, (link, date), strict=True):
+        field.add_text(text, MAX_BYTES)
+        item.add_child(field)
+    return item
+
+
+def _ask_feedparser(data: bytes) -> list[tuple[str, str]]:
+    """Run the jail; an empty list if it fails, for whatever reason."""
+    try:
+        done = subprocess.run(  # noqa: S603 (our own script; the feed is on its standard input)
+            [sys.executable, "-I", str(_JAIL)],
+            input=data,
+            capture_output=True,
+            timeout=_WALL_SECONDS,
+            check=True,
+        )
+        return [(str(link), str(date)) for link, date in json.loads(done.stdout)]
+    except (subprocess.SubprocessError, OSError, ValueError):
+        return []

@@ -1,0 +1,151 @@
+"""Where a page says that sitemaps are: `<link>` elements and the `Link:` header.
+
+`rel="sitemap"` is in no standard, but generators write it; `rel="alternate"` with the type of a
+feed is HTML's own way to name one.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.readers.encoding import start_transcoder
+from sitemapreader.readers.ledger import Ledger
+from sitemapreader.urls import resolve, url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sitemapreader.models import Event
+
+MAX_HINTS = 100
+"""Sitemaps that one page may name."""
+MAX_LINKS = 1_000
+"""`<link>` elements, of any kind, that are looked at."""
+MAX_TAG_CHARS = 8_192
+"""Characters of a tag that are looked at; it bounds the work on a tag that never ends."""
+FEED_TYPES = frozenset(
+    {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/rss"}
+)
+
+# Comments and raw text may quote a <link>; what stands inside them is skipped.
+_TAG = re.compile(
+    r"<(!--|(?:link|base|script|style|template|textarea|title)(?=[\s/>]))", re.IGNORECASE
+)
+_RAW_TEXT_END = {
+    "!--": re.compile("-->"),
+    **{
+        name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
+        for name in ("script", "style", "template", "textarea", "title")
+    },
+}
+_ATTRIBUTE = re.compile(
+    r"""[\s/]*([^\s/>=][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"'][^\s>]*)))?"""
+)
+_META_CHARSET = re.compile(
+    rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE
+)
+_META_BYTES = 1_024  # HTML wants the declaration within these
+
+_LINK_TARGET = re.compile(r"<([^<>]*)>")
+_LINK_PARAMETER = re.compile(
+    r"""\s*;\s*([\w!#$&+^`|~.*-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""", re.ASCII
+)
+
+
+def read_html(
+    data: bytes, url: str, *, charset: str | None = None, feeds: bool = False
+) -> list[SitemapEntry]:
+    """Return the sitemaps that the page `data`, of the address `url`, links to.
+
+    With `feeds`, RSS and Atom alternates as well. `charset` is the one of the HTTP header. Never
+    raises; bytes in an encoding that is not known give nothing.
+    """
+    text = _decode(data, charset)
+    base = url
+    links = []
+    for name, attributes in islice(_tags(text), MAX_LINKS):
+        if name == "link":
+            links.append(attributes)
+        elif base is url and attributes.get("href"):  # the first one counts
+            base = resolve(url, attributes["href"].strip()) or url
+    return _entries(links, base, url, Via.HTML, feeds=feeds)
+
+
+def read_link_header(value: str, url: str, *, feeds: bool = False) -> list[SitemapEntry]:
+    """Return the sitemaps that a `Link:` header (RFC 8288) of `url` names."""
+    links = []
+    position = 0
+    while match := _LINK_TARGET.search(value, position):
+        attributes = {"href": match[1]}
+        position = match.end()
+        while parameter := _LINK_PARAMETER.match(value, position):
+            quoted, plain = parameter[2], parameter[3]
+            text = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
+            attributes.setdefault(parameter[1].lower(), text or "")
+            position = parameter.end()
+        links.append(attributes)
+    return _entries(links, url, url, Via.HEADER, feeds=feeds)
+
+
+def _entries(
+    links: Iterable[Mapping[str, str]], base: str, page: str, via: Via, *, feeds: bool
+) -> list[SitemapEntry]:
+    found: dict[str, SitemapEntry] = {}
+    for attributes in links:
+        if not _names_sitemap(attributes, feeds=feeds):
+            continue
+        href = attributes.get("href", "").strip()
+        url = resolve(base, href) if href and "\ufffd" not in href else None
+        if url is not None and len(found) < MAX_HINTS:
+            found.setdefault(url_key(url), SitemapEntry(url, None, via, page))
+    return list(found.values())
+
+
+def _names_sitemap(attributes: Mapping[str, str], *, feeds: bool) -> bool:
+    relations = attributes.get("rel", "").lower().split()
+    if "sitemap" in relations:
+        return True
+    kind = attributes.get("type", "").partition(";")[0].strip().lower()
+    return feeds and "alternate" in relations and kind in FEED_TYPES
+
+
+def _tags(text: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the name and attributes of each link and base tag that is not quoted."""
+    position = 0
+    while match := _TAG.search(text, position):
+        name = match[1].lower()
+        position = match.end()
+        if end := _RAW_TEXT_END.get(name):
+            closing = end.search(text, position)
+            if closing is None:  # HTML closes them at the end of the page
+                return
+            position = closing.end()
+        else:
+            attributes, position = _attributes(text, position)
+            yield name, attributes
+
+
+def _attributes(text: str, position: int) -> tuple[dict[str, str], int]:
+    """Read a tag's attributes from behind its name; return them and where they end."""
+    attributes: dict[str, str] = {}
+    end = position + MAX_TAG_CHARS
+    while match := _ATTRIBUTE.match(text, position, end):
+        value = next((group for group in match.groups()[1:] if group is not None), "")
+        attributes.setdefault(match[1].lower(), html.unescape(value))
+        position = match.end()
+    return attributes, position
+
+
+def _decode(data: bytes, charset: str | None) -> str:
+    if charset is None and (declared := _META_CHARSET.search(data[:_META_BYTES])):
+        charset = declared[1].decode("ascii", "replace")
+    events: list[Event] = []
+    started = start_transcoder(events, Ledger(), data, charset)
+    if started is None:
+        return ""
+    transcoder, rest = started
+    return transcoder.feed(events, rest, final=True).decode("utf-8", "replace")

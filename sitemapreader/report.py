@@ -1,0 +1,230 @@
+"""What became of every document of a walk, and everything that was wrong on the way."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import contextmanager
+from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.errors import IssuesError
+from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
+from sitemapreader.models import Format, Via  # noqa: TC001 (attrs resolves field types at run time)
+
+MAX_ISSUES_PER_CODE = 10
+"""Issues of one code that are kept whole for a document; the rest is counted."""
+MAX_ISSUES = 10_000
+"""Issues that a report keeps whole; about 3 MB."""
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sitemapreader.errors import FetchError
+    from sitemapreader.models import SitemapEntry
+
+LEFT_EARLY = "left-early"
+"""The reason of what was not read to its end because the consumer went away."""
+NOT_READ = "not-read"
+"""... of what was found by a discovery, which only looks."""
+ALREADY_READ = "already-read"
+"""... of what leads by a redirect to a document that has an outcome of its own."""
+NOT_MODIFIED = "not-modified-since"
+"""... of what its index says is older than `since`."""
+NOT_FOLLOWED = "not-followed"
+"""... of what `follow` said no to."""
+
+
+class Status(StrEnum):
+    """How a document ended."""
+
+    COMPLETE = "complete"
+    """Read to its end; nothing that could be read was lost."""
+    PARTIAL = "partial"
+    """Something came out, and something was lost: the rest of it, or records inside."""
+    FAILED = "failed"
+    """Nothing came out."""
+    UNCHANGED = "unchanged"
+    """The server says that it is as it was (HTTP 304)."""
+    SKIPPED = "skipped"
+    """Not read, for a reason that is none of an error: see `Document.reason`."""
+
+
+class Role(StrEnum):
+    """What a document was fetched as."""
+
+    SITEMAP = "sitemap"
+    ROBOTS = "robots"
+    PAGE = "page"
+
+
+@attrs.define(eq=False)
+class Document:
+    """One document, and its outcome.
+
+    Attributes:
+        url: the address under which it was listed.
+        final_url: the address after redirects; "" where there was no answer.
+        role: what it was fetched as; robots.txt and the start page are documents too.
+        parent: URL of the document that lists it, or "".
+        via: how it was found; `None` for a robots.txt that was only asked for leave.
+        format: what it turned out to be; `None` for what is no sitemap.
+        status: how it ended.
+        reason: why it ended so, where it is not complete: an Issue's code, or "not-modified-since",
+            "not-followed", "already-read", "not-read", "left-early".
+        http_status: status of the answer, where there was one.
+        entries: URLs that it gave.
+        filtered: how many of them `since`, `scope` or `unique` kept back.
+        children: sitemaps that it lists.
+        bytes_raw: bytes as they came over the wire.
+        bytes_inflated: bytes after inflating.
+        seconds: time from the request to the outcome; waiting for the consumer counts.
+        lastmod: what the index says of it.
+        etag: validator of the answer, as sent.
+        last_modified: the other validator, as sent.
+        issues: what was wrong in it; the first 10 of a code.
+        counts: how many Issues of each code there were.
+    """
+
+    url: str
+    final_url: str = ""
+    role: Role = Role.SITEMAP
+    parent: str = ""
+    via: Via | None = None
+    format: Format | None = None
+    status: Status = Status.SKIPPED
+    reason: str = ""
+    http_status: int | None = None
+    entries: int = 0
+    filtered: int = 0
+    children: int = 0
+    bytes_raw: int = 0
+    bytes_inflated: int = 0
+    seconds: float = 0.0
+    lastmod: datetime | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    issues: list[Issue] = attrs.field(factory=list)
+    counts: Counter[IssueCode] = attrs.field(factory=Counter)
+    _begin: float = attrs.field(factory=time.monotonic, init=False, repr=False)
+    _ended: bool = attrs.field(default=False, init=False, repr=False)
+
+    def end(self, status: Status, reason: str) -> bool:
+        """Set the outcome; tell whether it is the first one that is given."""
+        if self._ended:
+            return False
+        self.status, self.reason, self._ended = status, reason, True
+        self.seconds = time.monotonic() - self._begin
+        return True
+
+
+class Report:
+    """The outcomes and the Issues of a walk or a discovery; grows while it runs.
+
+    Both lists are bounded, the counts are not: `counts` has all Issues, `statuses` all documents.
+
+    Attributes:
+        documents: one outcome for each document that was fetched, and, as long as there is room,
+            for each that was listed and not fetched.
+        issues: the Issues, the first 10 of a code for each document.
+        counts: how many Issues of each code there were.
+        statuses: how many documents ended in each way.
+        entries: URLs that were handed over.
+        bytes_raw: bytes that came over the wire.
+    """
+
+    def __init__(self, max_documents: int) -> None:
+        self.documents: list[Document] = []
+        self.issues: list[Issue] = []
+        self.counts: Counter[IssueCode] = Counter()
+        self.statuses: Counter[Status] = Counter()
+        self.entries = 0
+        self.bytes_raw = 0
+        self._unfetched_left = max_documents
+        self._lost = False
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether all that was found and wanted was read, and nothing in it was lost.
+
+        What was skipped on the caller's wish, or because robots.txt forbids it, counts as not
+        wanted. False while documents are being read that have lost something already.
+        """
+        return not self._lost and not any(
+            code.severity is Severity.ERROR for code in self.counts if self.counts[code]
+        )
+
+    def raise_for_issues(self, at_least: Severity = Severity.ERROR) -> None:
+        """Raise IssuesError, an ExceptionGroup, if there were Issues at least as severe."""
+        grave = [issue for issue in self.issues if issue.severity >= at_least]
+        if grave:
+            total = sum(n for code, n in self.counts.items() if code.severity >= at_least)
+            raise IssuesError(f"{total} issues of severity {at_least.name.lower()} or above", grave)
+
+    def note(self, issue: Issue, document: Document | None = None) -> bool:
+        """Count an Issue, of `document` where it is one's; tell whether it is kept whole."""
+        code = issue.code
+        if document is not None:
+            document.counts[code] += 1
+            if document.counts[code] > MAX_ISSUES_PER_CODE:
+                self.counts[code] += 1
+                return False
+            document.issues.append(issue)
+        if len(self.issues) < MAX_ISSUES or not self.counts[code]:
+            self.issues.append(issue)
+        self.counts[code] += 1
+        return True
+
+    def count(self, counts: Counter[IssueCode], document: Document) -> None:
+        """Add the Issues of `document` that its reader only counted: those past the first ten."""
+        for code, number in counts.items():
+            missing = number - document.counts[code]
+            if missing > 0:
+                document.counts[code] += missing
+                self.counts[code] += missing
+
+    def end(self, document: Document, status: Status, reason: str = "") -> None:
+        """Record the outcome of a document; the first one counts."""
+        if not document.end(status, reason):
+            return
+        self.statuses[status] += 1
+        self.bytes_raw += document.bytes_raw
+        self._lost |= reason == LEFT_EARLY or (
+            status in (Status.FAILED, Status.PARTIAL) and document.via is not None
+        )
+        if status is Status.SKIPPED and not document.final_url:
+            if not self._unfetched_left:
+                return
+            self._unfetched_left -= 1
+        self.documents.append(document)
+
+    @contextmanager
+    def following(self, document: Document) -> Iterator[Document]:
+        """See to it that a document has an outcome even if what reads it is cancelled."""
+        try:
+            yield document
+        except BaseException:
+            begun = document.entries or document.children
+            self.end(document, Status.PARTIAL if begun else Status.FAILED, LEFT_EARLY)
+            raise
+
+
+def document_of(entry: SitemapEntry) -> Document:
+    """Return the document that a sitemap is, before it is fetched."""
+    return Document(entry.loc, parent=entry.sitemap, via=entry.via, lastmod=entry.lastmod)
+
+
+def issue_of(error: FetchError, document: Document) -> Issue:
+    """Return what the report says of a failed fetch; the one place where an error becomes that."""
+    elsewhere = error.url if error.url != document.url else None
+    return make_issue(error.code, document.url, url=elsewhere, value=error.detail or None)
+
+
+def status_of(counts: Counter[IssueCode], records: int) -> tuple[Status, str]:
+    """Judge a document by its Issues: the status, and the code of the gravest as the reason."""
+    fault = next((code for code in counts if code.severity is Severity.ERROR and counts[code]), "")
+    if not fault:
+        return Status.COMPLETE, ""
+    return (Status.PARTIAL if records else Status.FAILED), str(fault)

@@ -1,0 +1,159 @@
+"""How the body of a response is read: event by event, or as a whole where it is small.
+
+Every wait for the network is one for the budget too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import IssueCode
+from sitemapreader.readers.inflate import InflateError, Inflation
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+
+    from sitemapreader.fetch import Response
+    from sitemapreader.models import Event
+    from sitemapreader.readers import SitemapReader
+    from sitemapreader.visits.budget import Budget
+    from sitemapreader.visits.trip import Trip
+
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
+_BATCH_EVENTS = 1_000
+"""Events that are handed on at once: enough to make the handing on cheap, and 300 KB."""
+_INTERVAL_SECONDS = 0.005
+"""Longest time that reading holds up the event loop; one step of it takes half a millisecond."""
+
+
+@asynccontextmanager
+async def open_document(trip: Trip, url: str) -> AsyncIterator[Response]:
+    """Open a URL; raise FetchError."""
+    async with AsyncExitStack() as stack:
+        opening = stack.enter_async_context(trip.fetcher.open(url))
+        yield await trip.budget.within(opening, url)
+
+
+async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[bytes, None]:
+    """Yield the body as it comes; raise FetchError where it breaks off or the budget ends."""
+    chunks = response.chunks()
+    try:
+        while (chunk := await budget.within(anext(chunks, None), response.url)) is not None:
+            budget.spend(response.url, len(chunk))
+            yield chunk
+    finally:
+        if close := getattr(chunks, "aclose", None):  # a generator that is left has to be closed
+            await close()
+
+
+async def read_events(
+    response: Response,
+    reader: SitemapReader,
+    budget: Budget,
+    see: Callable[[bytes], object],
+) -> AsyncGenerator[list[Event], None]:
+    """Feed the body to a reader and yield its events; others get their turn in between.
+
+    `see` is shown the body as it came.
+    """
+    clock = asyncio.get_running_loop().time
+    pause = clock() + _INTERVAL_SECONDS
+    async with aclosing(read_chunks(response, budget)) as chunks:
+        async for chunk in chunks:
+            see(chunk)
+            batch: list[Event] = []
+            for events in reader.feed_steps(chunk):
+                batch += events
+                if len(batch) >= _BATCH_EVENTS:
+                    yield batch
+                    batch = []
+                if clock() > pause:
+                    await asyncio.sleep(0)
+                    pause = clock() + _INTERVAL_SECONDS
+            yield batch
+            if reader.finished:
+                return
+
+
+@attrs.frozen
+class Whole:
+    """A small document: as much of it as was asked for and came.
+
+    `fault` is what broke it off.
+    """
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+    raw_bytes: int
+    fault: FetchError | None = None
+
+
+async def fetch_whole(trip: Trip, url: str, max_bytes: int) -> Whole:
+    """Fetch a document that is no sitemap; inflated, and up to `max_bytes` and one more.
+
+    Raises FetchError if there is no answer, or no budget; what breaks it off later is in the
+    result.
+    """
+    trip.budget.take_document(url)
+    data = bytearray()
+    raw_bytes = 0
+    fault = None
+    async with open_document(trip, url) as response:
+        inflation = Inflation(trip.limits.gzip_members, [])
+        try:
+            async with aclosing(read_chunks(response, trip.budget)) as chunks:
+                async for chunk in chunks:
+                    raw_bytes += len(chunk)
+                    if not _fill(data, inflation, chunk, max_bytes):
+                        break
+                else:
+                    data += b"".join(inflation.close())
+        except InflateError as error:
+            fault = FetchError(error.code, response.url, error.detail)
+        except FetchError as error:
+            fault = error
+        return Whole(
+            url=response.url,
+            status=response.status,
+            headers=response.headers,
+            data=bytes(data[: max_bytes + 1]),
+            raw_bytes=raw_bytes,
+            fault=fault,
+        )
+
+
+def _fill(data: bytearray, inflation: Inflation, chunk: bytes, max_bytes: int) -> bool:
+    """Inflate a chunk behind `data`; tell whether more is wanted."""
+    for piece in inflation.feed(chunk):
+        data += piece
+        if len(data) > max_bytes:
+            return False
+    return True
+
+
+def is_absent(error: FetchError) -> bool:
+    """Tell whether the server says that there is no such document (RFC 9309, section 2.3.1.3).
+
+    429 is what a server says that is overloaded, as 5xx is: Google reads it so as well.
+    """
+    status = error.http_status
+    return (
+        error.code is IssueCode.HTTP_STATUS
+        and status is not None
+        and status < 500
+        and status != 429
+    )
+
+
+def charset_of(headers: Mapping[str, str]) -> str | None:
+    """Return the charset of a Content-Type header, if it has one."""
+    match = _CHARSET.search(headers.get("content-type", "")[:256])
+    return match[1] if match else None

@@ -1,0 +1,66 @@
+"""What a walk may use up: documents, bytes and time, in one place for all who fetch."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import IssueCode
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from sitemapreader.options import Limits
+
+T = TypeVar("T")
+
+
+class Budget:
+    """The documents, bytes and seconds that are left; the clock starts with the object.
+
+    `exhausted` is the code of the first limit that was reached; from then on nothing is fetched.
+    What stops a document is raised as a FetchError, as everything else that stops one.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.exhausted: IssueCode | None = None
+        self._documents = limits.documents
+        self._bytes = limits.walk_bytes
+        self._deadline = asyncio.get_running_loop().time() + limits.walk_seconds
+
+    def check(self, url: str) -> None:
+        """Raise FetchError if there is none left for another document."""
+        self._check_clock()
+        if self.exhausted is None and self._documents < 1:
+            self.exhausted = IssueCode.BUDGET_DOCUMENTS
+        if self.exhausted is not None:
+            raise FetchError(self.exhausted, url)
+
+    def take_document(self, url: str) -> None:
+        """Count a document that is about to be fetched; raise FetchError if it is one too many."""
+        self.check(url)
+        self._documents -= 1
+
+    def spend(self, url: str, count: int) -> None:
+        """Count bytes that have come; raise FetchError if they are too many."""
+        self._bytes -= count
+        if self.exhausted is None and self._bytes < 0:
+            self.exhausted = IssueCode.BUDGET_BYTES
+        if self.exhausted in (IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS):
+            raise FetchError(self.exhausted, url)
+
+    async def within(self, awaitable: Awaitable[T], url: str) -> T:
+        """Await something of the network, but not past the end of the walk's time."""
+        try:
+            async with asyncio.timeout_at(self._deadline) as timeout:
+                return await awaitable
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            self._check_clock()
+            raise FetchError(IssueCode.BUDGET_SECONDS, url) from None
+
+    def _check_clock(self) -> None:
+        if self.exhausted is None and asyncio.get_running_loop().time() >= self._deadline:
+            self.exhausted = IssueCode.BUDGET_SECONDS

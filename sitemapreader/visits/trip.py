@@ -1,0 +1,77 @@
+"""What all parts of one walk, or of one discovery, share."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+import attrs
+
+from sitemapreader.issues import Issue
+from sitemapreader.models import SitemapEntry, UrlEntry
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.report import Document, Report
+    from sitemapreader.visits.budget import Budget
+
+Batch: TypeAlias = list[UrlEntry] | tuple[SitemapEntry | Issue, ...]
+"""What goes to the consumer at once: a list of entries, or a tuple of anything else."""
+
+
+@runtime_checkable
+class PoliteFetcher(Protocol):
+    """What a fetcher may know besides `open`: whom to trust, and how long to wait."""
+
+    def trust(self, url: str) -> None:
+        """Take the host of `url` as one that the user named, public or not."""
+        ...
+
+    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
+        """Wait so long between two requests to the host of a URL."""
+        ...
+
+
+@attrs.frozen(eq=False)
+class Trip:
+    """The fetcher, the limits, what is used up of them, the report, and the way to the consumer."""
+
+    fetcher: Fetcher
+    options: FetchOptions
+    limits: Limits
+    budget: Budget
+    report: Report
+    send: Callable[[Batch], Awaitable[None]]
+
+    async def note(self, issue: Issue, document: Document | None = None) -> None:
+        """Put an Issue in the report, and tell the consumer unless it is one of too many."""
+        if self.report.note(issue, document):
+            await self.send((issue,))
+
+    def trust(self, urls: Iterable[str]) -> None:
+        """Tell the fetcher which URLs the user named."""
+        if isinstance(self.fetcher, PoliteFetcher):
+            for url in urls:
+                self.fetcher.trust(url)
+
+    def set_crawl_delay(self, url: str, seconds: float) -> None:
+        """Tell the fetcher how long the host of a URL wants it to wait."""
+        if isinstance(self.fetcher, PoliteFetcher):
+            self.fetcher.set_crawl_delay(url, seconds)
+
+
+@asynccontextmanager
+async def borrow_fetcher(
+    fetcher: Fetcher | None, options: FetchOptions, limits: Limits
+) -> AsyncIterator[Fetcher]:
+    """Give the fetcher, or make one over HTTP that is closed in the end."""
+    if fetcher is not None:
+        yield fetcher
+        return
+    from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (aiohttp takes 150 ms)
+
+    async with HttpFetcher(options, limits=limits) as own:
+        yield own

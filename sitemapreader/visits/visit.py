@@ -1,0 +1,208 @@
+"""One sitemap, from its URL to its outcome: opened, read, judged by what it holds."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from hashlib import blake2b
+from itertools import groupby
+from typing import TYPE_CHECKING, Protocol, cast
+
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
+from sitemapreader.readers import SitemapReader
+from sitemapreader.report import NOT_READ, Status, issue_of, status_of
+from sitemapreader.visits.bodies import charset_of, is_absent, open_document, read_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sitemapreader.fetch import Response
+    from sitemapreader.models import Event
+    from sitemapreader.report import Document
+    from sitemapreader.visits.trip import Trip
+
+_CONSEQUENCES = frozenset(
+    {
+        IssueCode.TRUNCATED,
+        IssueCode.GZIP_TRUNCATED,
+        IssueCode.EMPTY,
+        IssueCode.NOT_A_SITEMAP,
+    }
+)
+"""What a reader must think of a body that broke off; the fault that broke it off says it all."""
+_PLAIN = {UrlEntry}
+
+
+class Host(Protocol):
+    """Who asked for the visit, and takes what it brings."""
+
+    async def refuse(self, url: str) -> str:
+        """Return why the document at `url`, after redirects, is not to be read, or ""."""
+        ...
+
+    async def recognise(self, kind: Format) -> bool:
+        """Take note that the document is a sitemap; return whether it is to be read."""
+        ...
+
+    async def take_entries(self, entries: list[UrlEntry]) -> None:
+        """Take URLs, in document order."""
+        ...
+
+    async def take_sitemaps(self, entries: list[SitemapEntry]) -> None:
+        """Take children, in document order."""
+        ...
+
+    async def finish(self, digest: bytes | None) -> None:
+        """Take note that there is no more; `digest` stands for the bytes of an index."""
+        ...
+
+
+class Visit:
+    """The way of one sitemap; `document` has its outcome after `run`.
+
+    A path that was only tried is no sitemap as long as its content does not say so; then it is
+    skipped, and what was wrong with it is nobody's fault.
+    """
+
+    def __init__(self, trip: Trip, document: Document, host: Host) -> None:
+        self.document = document
+        self._trip = trip
+        self._host = host
+        self._tried = document.via is Via.WELL_KNOWN
+        self._reader: SitemapReader | None = None
+        self._held: list[Event] = []
+        self._digest = blake2b(digest_size=16)
+        self._outcome: tuple[Status, str] | None = None
+
+    async def run(self) -> None:
+        """Fetch and read the document, hand over what it holds, and record its outcome."""
+        with self._trip.report.following(self.document):
+            fault = None
+            try:
+                await self._fetch()
+            except FetchError as error:
+                fault = error
+            await self._close(fault)
+
+    async def _fetch(self) -> None:
+        trip, document = self._trip, self.document
+        async with open_document(trip, document.url) as response:
+            await self._greet(response)
+            if self._outcome:
+                return
+            self._reader = SitemapReader(
+                response.url, limits=trip.limits, charset=charset_of(response.headers)
+            )
+            stream = read_events(response, self._reader, trip.budget, self._see)
+            async with aclosing(stream):
+                async for events in stream:
+                    document.bytes_raw = self._reader.ledger.raw_bytes
+                    if not await self._take(events):
+                        return
+
+    async def _greet(self, response: Response) -> None:
+        document, headers = self.document, response.headers
+        document.final_url, document.http_status = response.url, response.status
+        document.etag = headers.get("etag")
+        document.last_modified = headers.get("last-modified")
+        for issue in getattr(response, "issues", ()):
+            issue.sitemap = document.url
+            await self._trip.note(issue, document)
+        if response.status == 304:
+            self._outcome = Status.UNCHANGED, ""
+        elif reason := await self._host.refuse(response.url):
+            self._outcome = Status.SKIPPED, reason
+
+    def _see(self, chunk: bytes) -> None:
+        if self.document.format in (None, Format.INDEX):
+            self._digest.update(chunk)
+
+    async def _take(self, events: Iterable[Event]) -> bool:
+        """Hand over events; return whether more are wanted.
+
+        What comes before a document that was tried is known for a sitemap has to wait.
+        """
+        events = list(events)
+        if self.document.format is None and self._reader is not None:
+            self.document.format = kind = self._reader.format
+            if kind is None and self._tried:
+                self._held += events
+                return True
+            events, self._held = self._held + events, []
+            if kind is not None and not await self._host.recognise(kind):
+                self._outcome = Status.SKIPPED, NOT_READ
+                return False
+        if set(map(type, events)) == _PLAIN:  # nearly always, and then there is nothing to sort
+            await self._take_entries(cast("list[UrlEntry]", events))
+        else:
+            for kind_of_event, run in groupby(events, type):
+                await self._sort(kind_of_event, list(run))
+        return True
+
+    async def _sort(self, kind: type[Event], run: list[Event]) -> None:
+        if kind is UrlEntry:
+            await self._take_entries(cast("list[UrlEntry]", run))
+        elif kind is SitemapEntry:
+            self.document.children += len(run)
+            await self._host.take_sitemaps(cast("list[SitemapEntry]", run))
+        else:
+            for issue in cast("list[Issue]", run):
+                await self._trip.note(issue, self.document)
+
+    async def _take_entries(self, entries: list[UrlEntry]) -> None:
+        self.document.entries += len(entries)
+        await self._host.take_entries(entries)
+
+    async def _close(self, fault: FetchError | None) -> None:
+        """Read what the reader held back, deliver it, and only then say what went wrong."""
+        document, reader = self.document, self._reader
+        if reader is not None:
+            if self._outcome is None:
+                await self._take_rest(reader, fault)
+            document.bytes_raw = reader.ledger.raw_bytes
+            document.bytes_inflated = reader.ledger.inflated_bytes
+        if fault is not None:
+            document.http_status = document.http_status or fault.http_status
+        if self._is_no_sitemap(fault):
+            self._outcome = Status.SKIPPED, self._reason(fault)
+        elif fault is not None:
+            await self._trip.note(issue_of(fault, document), document)
+        status, reason = self._outcome or self._judge(fault)
+        self._trip.report.end(document, status, reason)
+
+    async def _take_rest(self, reader: SitemapReader, fault: FetchError | None) -> None:
+        for events in reader.close_steps(cut=fault is not None):
+            if not await self._take(
+                event
+                for event in events
+                if fault is None or not isinstance(event, Issue) or event.code not in _CONSEQUENCES
+            ):
+                return
+        if not self._tried or self.document.format is not None:
+            counts = reader.ledger.counts.copy()
+            for code in _CONSEQUENCES if fault else ():
+                del counts[code]
+            self._trip.report.count(counts, self.document)
+        index = self.document.format is Format.INDEX
+        await self._host.finish(self._digest.digest() if index else None)
+
+    def _is_no_sitemap(self, fault: FetchError | None) -> bool:
+        if not self._tried or self.document.format is not None or self._outcome:
+            return False
+        return fault is None or is_absent(fault)
+
+    def _reason(self, fault: FetchError | None) -> str:
+        if fault is not None:
+            return str(fault.code)
+        codes = [event.code for event in self._held if isinstance(event, Issue)]
+        return str(max(codes, key=lambda code: code.severity, default=IssueCode.EMPTY))
+
+    def _judge(self, fault: FetchError | None) -> tuple[Status, str]:
+        document = self.document
+        status, reason = status_of(document.counts, document.entries + document.children)
+        if fault is not None:
+            return status, str(fault.code)
+        if document.format is None and status is Status.COMPLETE:
+            return Status.FAILED, str(IssueCode.EMPTY)
+        return status, reason

@@ -1,0 +1,64 @@
+"""The way of the batches from the readers to the consumer.
+
+It is bounded, so that a slow consumer slows the readers, and through them the servers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Channel(Generic[T]):
+    """A queue of batches that is full by what they weigh; one reads, many write.
+
+    One batch always finds its way in when the channel is not full, however heavy it is.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._batches: deque[tuple[T, int]] = deque()
+        self._weight = 0
+        self._closed = False
+        self._room = asyncio.Event()
+        self._filled = asyncio.Event()
+
+    async def put(self, batch: T, weight: int) -> None:
+        """Add a batch; wait while the channel is full. What is put after `close` is dropped."""
+        while self._weight >= self._capacity and not self._closed:
+            self._room.clear()
+            await self._room.wait()
+        if not self._closed:
+            self._batches.append((batch, weight))
+            self._weight += weight
+            self._filled.set()
+
+    async def get(self) -> T | None:
+        """Return the next batch, or `None` when there are no more."""
+        while not self._batches:
+            if self._closed:
+                return None
+            self._filled.clear()
+            await self._filled.wait()
+        batch, weight = self._batches.popleft()
+        self._weight -= weight
+        if self._weight < self._capacity:
+            self._room.set()
+        return batch
+
+    def drain(self) -> list[T]:
+        """Return all batches that are there, without waiting."""
+        batches = [batch for batch, _ in self._batches]
+        self._batches.clear()
+        self._weight = 0
+        self._room.set()
+        return batches
+
+    def close(self) -> None:
+        """Let no more batches in; those inside can still be read."""
+        self._closed = True
+        self._filled.set()
+        self._room.set()

@@ -1,0 +1,165 @@
+"""Those who do a walk: some workers with one frontier, and a scout who searches the site."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from sitemapreader.discovery import Permissions, search_site
+from sitemapreader.errors import FetchError
+from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.models import Via
+from sitemapreader.report import LEFT_EARLY, Status, document_of
+from sitemapreader.visits.visit import Visit
+from sitemapreader.walker.frontier import Frontier, Job, make_root
+from sitemapreader.walker.intake import Intake
+from sitemapreader.walker.sieve import Sieve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sitemapreader.discovery import Search
+    from sitemapreader.models import SitemapEntry
+    from sitemapreader.visits.trip import Trip
+    from sitemapreader.walker.plan import Plan
+
+
+class Crew:
+    """Everything that goes on in a walk, up to the channel that leads to the consumer."""
+
+    def __init__(self, trip: Trip, plan: Plan) -> None:
+        self._trip = trip
+        self._plan = plan
+        self._frontier = Frontier(trip.limits.documents)
+        self._permissions = Permissions(trip, respect=plan.respect_robots)
+        self._digests: set[bytes] = set()
+        self._sieve = Sieve(
+            since=plan.since,
+            keep_undated=plan.undated == "keep",
+            keep_outside=plan.scope == "keep",
+            unique=plan.unique,
+        )
+
+    async def run(self) -> None:
+        """Walk to the end. A bug, in here or in the caller's functions, comes out as it is."""
+        fault: BaseException | None = None
+        try:
+            async with asyncio.TaskGroup() as group:
+                for entry in self._plan.sitemaps:
+                    self._add(entry)
+                if self._plan.search is not None:
+                    self._frontier.hold()
+                    group.create_task(self._search(self._plan.search))
+                for _ in range(int(self._trip.options.concurrency)):
+                    group.create_task(self._work())
+            await self._name_what_is_left()
+        except BaseExceptionGroup as errors:
+            fault = _first_of(errors)
+        finally:
+            self._settle()
+        if fault is not None:
+            raise fault  # here, where it gets no context that it did not have
+
+    # -- the scout
+
+    async def _search(self, search: Search) -> None:
+        try:
+            found = await search_site(search, self._trip, self._permissions, self._try)
+            if not found:
+                await self._trip.note(make_issue(IssueCode.NO_SITEMAP, search.site))
+        finally:
+            self._frontier.release()
+
+    async def _try(self, entries: Sequence[SitemapEntry]) -> bool:
+        """Have sitemaps walked; tell whether one of them turns out to be one."""
+        named = tuple(entry for entry in entries if entry.via is not Via.WELL_KNOWN)
+        if named:
+            await self._trip.send(named)
+        jobs = [self._add(entry) for entry in entries]
+        for job in jobs:
+            if job is not None and await job.answers():
+                return True
+        return False
+
+    def _add(self, entry: SitemapEntry) -> Job | None:
+        """Put a sitemap that no index lists in the frontier, unless it is there."""
+        known = self._frontier.find(entry.loc)
+        if known is not None:
+            return known
+        search = self._plan.search
+        job = make_root(entry, search.site if search else None)
+        return job if self._frontier.add(job) else None
+
+    # -- the workers
+
+    async def _work(self) -> None:
+        while (job := await self._frontier.take()) is not None:
+            try:
+                await self._walk(job)
+            finally:
+                job.decide(answers=False)
+                self._frontier.release()
+
+    async def _walk(self, job: Job) -> None:
+        refusal = await self._refusal_of(job)
+        if refusal is not None:
+            self._frontier.drop(job, refusal)
+            return
+        job.document = document_of(job.entry)
+        intake = Intake(
+            job,
+            job.document,
+            trip=self._trip,
+            plan=self._plan,
+            frontier=self._frontier,
+            sieve=self._sieve,
+            digests=self._digests,
+        )
+        await Visit(self._trip, job.document, intake).run()
+
+    async def _refusal_of(self, job: Job) -> IssueCode | None:
+        entry, budget = job.entry, self._trip.budget
+        try:
+            budget.check(entry.loc)
+            code = await self._permissions.find_refusal(entry, job.homes, self._plan.hosts)
+            if code is None:
+                budget.take_document(entry.loc)
+        except FetchError as error:  # only the budget's; what is left is named at the end
+            return error.code
+        if code is not None:
+            parent = job.parent.document if job.parent else None
+            await self._trip.note(make_issue(code, entry.sitemap, url=entry.loc), parent)
+        return code
+
+    # -- the end
+
+    async def _name_what_is_left(self) -> None:
+        """Say for each budget of the walk that came to its end what was not read for it."""
+        left: dict[str, list[str]] = {}
+        for entry, reason in self._frontier.refused():
+            left.setdefault(reason, []).append(entry.loc)
+        for code in (
+            IssueCode.BUDGET_DOCUMENTS,
+            IssueCode.BUDGET_BYTES,
+            IssueCode.BUDGET_SECONDS,
+        ):
+            if urls := left.get(code):
+                number = len(urls) + self._frontier.surplus[code]
+                said = f"{number} sitemaps not read: {' '.join(urls[:3])}"
+                await self._trip.note(make_issue(code, url=urls[0], value=said))
+
+    def _settle(self) -> None:
+        """Give an outcome to all that was known and not fetched."""
+        report = self._trip.report
+        self._frontier.refuse_waiting(LEFT_EARLY)
+        for entry, reason in self._frontier.refused():
+            report.end(document_of(entry), Status.SKIPPED, reason)
+        if surplus := self._frontier.surplus.total():
+            report.statuses[Status.SKIPPED] += surplus
+
+
+def _first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

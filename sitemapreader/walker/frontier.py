@@ -1,0 +1,195 @@
+"""The sitemaps that a walk has still to read, and those that it knows already."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.urls import origin_of, url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sitemapreader.report import Document
+
+
+@attrs.define(eq=False)
+class Job:
+    """One sitemap that is to be read, is being read, or was.
+
+    Attributes:
+        entry: as it was named, without userinfo.
+        parent: the index that lists it.
+        depth: how many indexes lie above it.
+        homes: the URLs that led to it, the nearest last.
+        scope: URL prefixes that its entries may have, besides its own folder's: those of sites
+            whose robots.txt names it or its index.
+        keys: under which it is known: as listed and after redirects, and what named it if that was
+            no index.
+        document: its outcome, once it is opened.
+        verdict: whether it turned out to be a sitemap.
+        same_as: the job that reads the same document, if one of them redirects to the other.
+        is_taken: whether somebody has begun with it.
+    """
+
+    entry: SitemapEntry
+    parent: Job | None = None
+    depth: int = 0
+    homes: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    keys: set[str] = attrs.field(factory=set)
+    document: Document | None = None
+    verdict: asyncio.Future[bool] = attrs.field(
+        factory=lambda: asyncio.get_running_loop().create_future()
+    )
+    same_as: Job | None = None
+    is_taken: bool = False
+
+    def decide(self, *, answers: bool) -> None:
+        """Say whether it is a sitemap; the first word counts."""
+        if not self.verdict.done():
+            self.verdict.set_result(answers)
+
+    async def answers(self) -> bool:
+        """Wait until it is known whether it is a sitemap."""
+        job, passed = self, {id(self)}
+        while not await job.verdict:
+            if job.same_as is None or id(job.same_as) in passed:
+                return False
+            job = job.same_as
+            passed.add(id(job))
+        return True
+
+    def descends_from(self, key: str) -> bool:
+        """Tell whether `key` is its own, or one of those that led to it."""
+        job: Job | None = self
+        while job is not None:
+            if key in job.keys:
+                return True
+            job = job.parent
+        return False
+
+
+def make_root(entry: SitemapEntry, site: str | None) -> Job:
+    """Make the job of a sitemap that no index lists."""
+    homes = tuple(url for url in (site, entry.sitemap) if url)
+    # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
+    scope = (f"{origin_of(entry.sitemap)}/",) if entry.via is Via.ROBOTS else ()
+    keys = {url_key(entry.sitemap)} if entry.sitemap else set()
+    return Job(entry, homes=homes, scope=scope, keys=keys)
+
+
+def make_child(entry: SitemapEntry, parent: Job) -> Job:
+    """Make the job of a sitemap that an index lists."""
+    return Job(
+        entry,
+        parent,
+        parent.depth + 1,
+        (*parent.homes, parent.entry.loc, entry.sitemap),
+        parent.scope,
+    )
+
+
+class Frontier:
+    """A queue of jobs, each URL once; knows when there can be no more.
+
+    It is open as long as somebody holds it who may still add: `take` holds it for the job that it
+    returns until `release`. At most `capacity` jobs wait; and of what was refused, so many are
+    remembered, the rest counted.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.surplus: Counter[str] = Counter()
+        self._capacity = capacity
+        self._jobs: dict[str, Job] = {}
+        self._waiting: deque[Job] = deque()
+        self._refused: dict[str, tuple[SitemapEntry, str]] = {}
+        self._holders = 0
+        self._changed = asyncio.Event()
+
+    def find(self, url: str) -> Job | None:
+        """Return the job that is known under a URL, in any of its spellings."""
+        return self._jobs.get(url_key(url))
+
+    def add(self, job: Job) -> bool:
+        """Put a new job in the queue, or refuse it if that is full."""
+        key = url_key(job.entry.loc)
+        if len(self._waiting) >= self._capacity:
+            self.refuse(job.entry, IssueCode.BUDGET_DOCUMENTS)
+            return False
+        job.keys.add(key)
+        self._jobs[key] = job
+        self._refused.pop(key, None)
+        self._waiting.append(job)
+        self._changed.set()
+        return True
+
+    def claim(self, job: Job, url: str) -> Job | None:
+        """Note where a job's redirects led; return the job that reads that already, if one does.
+
+        One that only waits to read it need not any more.
+        """
+        key = url_key(url)
+        known = self._jobs.get(key, job)
+        if known is not job and known.is_taken:
+            return known
+        if known is not job:
+            known.same_as = job
+            known.decide(answers=False)  # `answers` goes on to ask the other one
+        self._jobs[key] = job
+        job.keys.add(key)
+        return None
+
+    def refuse(self, entry: SitemapEntry, reason: str) -> None:
+        """Remember that a sitemap is not fetched, unless it is known, or gets in by another way."""
+        key = url_key(entry.loc)
+        if key in self._jobs:
+            return
+        if key in self._refused or len(self._refused) < self._capacity:
+            self._refused.setdefault(key, (entry, reason))
+        else:
+            self.surplus[reason] += 1
+
+    def drop(self, job: Job, reason: str) -> None:
+        """Refuse a job that was taken after all."""
+        del self._jobs[url_key(job.entry.loc)]
+        self.refuse(job.entry, reason)
+
+    def refused(self) -> Iterator[tuple[SitemapEntry, str]]:
+        """Yield what was refused, and why; what was only counted is in `surplus`."""
+        yield from self._refused.values()
+
+    def refuse_waiting(self, reason: str) -> None:
+        """Refuse all that is in the queue."""
+        while self._waiting:
+            job = self._waiting.popleft()
+            if job.same_as is None:
+                self.drop(job, reason)
+
+    def hold(self) -> None:
+        """Keep it open: there may come more."""
+        self._holders += 1
+
+    def release(self) -> None:
+        """Give up one hold; the last one closes it, unless jobs wait."""
+        self._holders -= 1
+        self._changed.set()
+
+    async def take(self) -> Job | None:
+        """Return the next job, and hold the frontier for it; `None` when there can be no more."""
+        while True:
+            while self._waiting:
+                job = self._waiting.popleft()
+                if job.same_as is None:
+                    job.is_taken = True
+                    self.hold()
+                    return job
+            if not self._holders:
+                return None
+            self._changed.clear()
+            await self._changed.wait()

@@ -1,0 +1,162 @@
+"""What becomes of what a document of a walk holds: entries go to the consumer, children further."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.dates import is_since
+from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.models import Format, Via
+from sitemapreader.report import ALREADY_READ, NOT_FOLLOWED, NOT_MODIFIED, Document
+from sitemapreader.urls import folder_of, parse_url, url_key
+from sitemapreader.walker.frontier import Frontier, Job, make_child
+
+if TYPE_CHECKING:
+    from sitemapreader.models import SitemapEntry, UrlEntry
+    from sitemapreader.visits.trip import Trip
+    from sitemapreader.walker.plan import Plan
+    from sitemapreader.walker.sieve import Sieve
+
+
+class Intake:
+    """The host of one visit; see `visit.Host`."""
+
+    def __init__(
+        self,
+        job: Job,
+        document: Document,
+        *,
+        trip: Trip,
+        plan: Plan,
+        frontier: Frontier,
+        sieve: Sieve,
+        digests: set[bytes],
+    ) -> None:
+        self._job = job
+        self._document = document
+        self._trip = trip
+        self._plan = plan
+        self._frontier = frontier
+        self._sieve = sieve
+        self._digests = digests
+        self._scope = job.scope
+        self._outside = 0
+        self._children = 0
+        self._held: list[SitemapEntry] = []
+        self._left: Counter[IssueCode] = Counter()
+        self._first_left: dict[IssueCode, str] = {}
+
+    async def refuse(self, url: str) -> str:
+        """Refuse a document that its redirects have led to and that is read already."""
+        job = self._job
+        key = url_key(url)
+        ancestor = key != url_key(job.entry.loc) and job.descends_from(key)
+        known = self._frontier.claim(job, url)
+        self._scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
+        if known is None and not ancestor:
+            return ""
+        job.same_as = known
+        if ancestor:
+            await self._note(IssueCode.CYCLE, url)
+        return ALREADY_READ
+
+    async def recognise(self, kind: Format) -> bool:
+        """Tell those who wait for it that this is a sitemap."""
+        self._job.decide(answers=True)
+        if self._job.entry.via is Via.WELL_KNOWN:  # what was only guessed is found now
+            await self._trip.send((self._job.entry,))
+        if kind is Format.INDEX and self._job.depth:
+            await self._note(IssueCode.NESTED_INDEX)
+        return True
+
+    async def take_entries(self, entries: list[UrlEntry]) -> None:
+        """Send the entries that pass the filters."""
+        kept, outside = self._sieve.sift(entries, self._scope)
+        self._outside += outside
+        self._document.filtered += len(entries) - len(kept)
+        if kept:
+            self._trip.report.entries += len(kept)
+            await self._trip.send(kept)
+
+    async def take_sitemaps(self, entries: list[SitemapEntry]) -> None:
+        """Send the children, and have them fetched.
+
+        Those of an index inside an index have to wait until its bytes are known not to be another
+        one's, for an index whose relative children list itself again has no end.
+        """
+        await self._trip.send(tuple(entries))
+        for entry in entries:
+            self._children += 1
+            if self._children > self._trip.limits.children:
+                self._leave(entry, IssueCode.BUDGET_CHILDREN)
+            elif not self._job.depth:
+                await self._offer(entry)
+            elif len(self._held) < self._trip.limits.documents:
+                self._held.append(entry)
+            else:
+                self._leave(entry, IssueCode.BUDGET_DOCUMENTS)
+
+    async def finish(self, digest: bytes | None) -> None:
+        """Offer the children that were held back, and say what was left out."""
+        if self._held and digest in self._digests:
+            await self._note(IssueCode.DUPLICATE_DOCUMENT)
+            for entry in self._held:
+                self._frontier.refuse(entry, IssueCode.DUPLICATE_DOCUMENT)
+            self._held.clear()
+        if digest is not None:
+            self._digests.add(digest)
+        for entry in self._held:
+            await self._offer(entry)
+        if self._outside:
+            await self._note(IssueCode.OUT_OF_SCOPE, value=f"{self._outside} entries")
+        for code, number in self._left.items():
+            await self._note(code, self._first_left[code], value=f"{number} children")
+
+    async def _offer(self, entry: SitemapEntry) -> None:
+        """Put a child in the frontier, or say why not."""
+        entry = await self._without_userinfo(entry)
+        if self._job.descends_from(url_key(entry.loc)):
+            await self._note(IssueCode.CYCLE, entry.loc)
+        elif self._frontier.find(entry.loc) is not None:
+            return  # two ways to one document
+        elif self._job.depth >= self._trip.limits.depth:
+            self._leave(entry, IssueCode.BUDGET_DEPTH)
+        elif reason := self._unwanted(entry):
+            self._frontier.refuse(entry, reason)
+        else:
+            self._frontier.add(make_child(entry, self._job))
+
+    async def _without_userinfo(self, entry: SitemapEntry) -> SitemapEntry:
+        parsed = parse_url(entry.loc) if "@" in entry.loc else None
+        if parsed is None or (parsed.raw_user is None and parsed.raw_password is None):
+            return entry
+        bare = str(parsed.with_user(None))
+        await self._note(IssueCode.USERINFO_REMOVED, bare)
+        return attrs.evolve(entry, loc=bare)
+
+    def _unwanted(self, entry: SitemapEntry) -> str:
+        plan = self._plan
+        if (
+            plan.since is not None
+            and plan.prune
+            and entry.lastmod is not None
+            and not is_since(entry.lastmod, entry.lastmod_text, plan.since)
+        ):
+            return NOT_MODIFIED
+        if plan.follow is not None and not plan.follow(entry):
+            return NOT_FOLLOWED
+        return ""
+
+    def _leave(self, entry: SitemapEntry, code: IssueCode) -> None:
+        self._left[code] += 1
+        self._first_left.setdefault(code, entry.loc)
+        self._frontier.refuse(entry, code)
+
+    async def _note(
+        self, code: IssueCode, url: str | None = None, *, value: str | None = None
+    ) -> None:
+        issue = make_issue(code, self._document.final_url, url=url, value=value)
+        await self._trip.note(issue, self._document)

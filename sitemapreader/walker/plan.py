@@ -1,0 +1,67 @@
+"""What a walk is asked to do, checked: misuse is said at once, with what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
+from typing import Literal, TypeAlias
+
+import attrs
+
+from sitemapreader.dates import as_since
+from sitemapreader.discovery import Search  # noqa: TC001 (attrs resolves field types at run time)
+from sitemapreader.discovery.arguments import check_url, one_of
+from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.urls import Hosts
+
+Undated: TypeAlias = Literal["keep", "drop"]
+"""What `since` does with entries that have no lastmod."""
+Scope: TypeAlias = Literal["keep", "drop"]
+"""What becomes of entries outside their sitemap's folder."""
+Follow: TypeAlias = Callable[[SitemapEntry], bool]
+"""Asked of every child before it is fetched."""
+Sitemaps: TypeAlias = Iterable[str | SitemapEntry]
+"""URLs, or what a discovery found."""
+
+
+def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
+    if isinstance(values, str | bytes | SitemapEntry):
+        raise TypeError("sitemaps must be several: write sitemaps=[url], not sitemaps=url")
+    return tuple(map(_given, values))
+
+
+def _given(value: str | SitemapEntry) -> SitemapEntry:
+    if not isinstance(value, SitemapEntry):
+        return SitemapEntry(check_url("each of sitemaps", value), via=Via.GIVEN)
+    # what robots.txt lists stays so: it may speak for its whole host
+    return value if value.via is Via.ROBOTS else attrs.evolve(value, via=Via.GIVEN)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Plan:
+    """How a site, or the sitemaps that were named, are walked: see `walk`.
+
+    Raises TypeError or ValueError for what cannot be meant.
+    """
+
+    search: Search | None = None
+    sitemaps: tuple[SitemapEntry, ...] = attrs.field(default=(), converter=_sitemaps)
+    since: datetime | None = attrs.field(
+        default=None, converter=attrs.converters.optional(as_since)
+    )
+    undated: Undated = attrs.field(default="keep", validator=one_of(Undated))
+    prune: bool = True
+    follow: Follow | None = None
+    unique: bool = False
+    hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
+    scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
+    respect_robots: bool = True
+
+    def __attrs_post_init__(self) -> None:
+        if self.search is None and not self.sitemaps:
+            raise ValueError(
+                "nothing to walk: give a site, as in walk('https://example.org/'), "
+                "or sitemaps=[url]"
+            )
+        if self.follow is not None and not callable(self.follow):
+            raise TypeError("follow must be a function of a SitemapEntry that returns a bool")

@@ -1,0 +1,56 @@
+"""Which entries of a walk go to the consumer: `since`, `scope` and `unique`, a list at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sitemapreader.dates import is_since
+from sitemapreader.urls import url_key
+from sitemapreader.walker.seen import SeenKeys
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sitemapreader.models import UrlEntry
+
+
+class Sieve:
+    """The filters of one walk, each only at work if it was asked for."""
+
+    def __init__(
+        self, *, since: datetime | None, keep_undated: bool, keep_outside: bool, unique: bool
+    ) -> None:
+        self._since = since
+        self._keep_undated = keep_undated
+        self._keep_outside = keep_outside
+        self._seen = SeenKeys() if unique else None
+
+    def sift(self, entries: list[UrlEntry], scope: tuple[str, ...]) -> tuple[list[UrlEntry], int]:
+        """Return the entries that pass, and how many lie outside `scope`, passed or not.
+
+        `scope` are URL prefixes, as `folder_of` makes them.
+        """
+        outside = [entry for entry in entries if not entry.loc.startswith(scope)]
+        if outside:  # in another spelling, perhaps
+            outside = [entry for entry in outside if not url_key(entry.loc).startswith(scope)]
+        if outside and not self._keep_outside:
+            strangers = {id(entry) for entry in outside}
+            entries = [entry for entry in entries if id(entry) not in strangers]
+        if self._since is not None:
+            entries = self._recent(entries, self._since)
+        if self._seen is not None:
+            add = self._seen.add
+            entries = [entry for entry in entries if add(url_key(entry.loc))]
+        return entries, len(outside)
+
+    def _recent(self, entries: list[UrlEntry], since: datetime) -> list[UrlEntry]:
+        undated = self._keep_undated
+        return [
+            entry
+            for entry in entries
+            if (
+                undated
+                if (moment := entry.lastmod) is None
+                else moment >= since or is_since(moment, entry.lastmod_text, since)
+            )
+        ]

@@ -1,0 +1,125 @@
+"""The walk over a site: every sitemap that it publishes, and every URL in them, as a stream."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, ParamSpec
+
+from sitemapreader.discovery import Search
+from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.walker.blocking import BlockingWalk
+from sitemapreader.walker.plan import Plan
+from sitemapreader.walker.stream import Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+
+    from sitemapreader.discovery import Probe
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.urls import Hosts
+    from sitemapreader.walker.plan import Follow, Scope, Sitemaps, Undated
+
+P = ParamSpec("P")
+
+
+def walk(
+    site: str | None = None,
+    *,
+    sitemaps: Sitemaps = (),
+    since: datetime | None = None,
+    undated: Undated = "keep",
+    prune: bool = True,
+    follow: Follow | None = None,
+    unique: bool = False,
+    hosts: Hosts = "site",
+    scope: Scope = "keep",
+    probe: Probe = "auto",
+    extra_paths: Iterable[str] = (),
+    feeds: bool = False,
+    respect_robots: bool = True,
+    fetcher: Fetcher | None = None,
+    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+) -> Walk:
+    """Walk over the sitemaps of a site, or over those that are given, and all below them.
+
+    ```python
+    async with walk("https://example.org/") as entries:
+        async for entry in entries:
+            print(entry.loc, entry.lastmod)
+    print(entries.report.counts)
+    ```
+
+    Args:
+        site: its URL; its sitemaps are searched as `discover` does it.
+        sitemaps: URLs of sitemaps, or what `discover` found; nothing is searched for these.
+        since: leave out entries whose lastmod lies wholly before; one without a zone is UTC.
+        undated: what `since` does with entries that have no lastmod: "keep" or "drop".
+        prune: with `since`, do not fetch children that their index says are older.
+        follow: is asked of every child in an index before it is fetched.
+        unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.
+        hosts: which children are fetched: those on the same "host" as what led to them, on the same
+            "site" (registrable domain), or "any". One elsewhere needs a robots.txt that lists it.
+        scope: what becomes of entries outside the folder of their sitemap: "keep" or "drop".
+            Either way their number is in the report.
+        probe: as `discover` has it.
+        extra_paths: as `discover` has it.
+        feeds: as `discover` has it.
+        respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay.
+        fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed.
+        limits: how much is read.
+        options: how the network is used. With a fetcher of your own: its User-Agent, whose rules in
+            robots.txt are kept, and how many documents are read at once.
+
+    Raises TypeError or ValueError for arguments that cannot be meant. What goes wrong with the
+    documents never raises: see `Walk.report`.
+    """
+    search = Search(  # checked even if there is no site to search
+        site="https://localhost/" if site is None else site,
+        probe=probe,
+        extra_paths=extra_paths,
+        feeds=feeds,
+        respect_robots=respect_robots,
+    )
+    plan = Plan(
+        search=None if site is None else search,
+        sitemaps=sitemaps,
+        since=since,
+        undated=undated,
+        prune=prune,
+        follow=follow,
+        unique=unique,
+        hosts=hosts,
+        scope=scope,
+        respect_robots=respect_robots,
+    )
+    return Walk(plan, fetcher=fetcher, limits=limits, options=options)
+
+
+def _blocking(make: Callable[P, Walk]) -> Callable[P, BlockingWalk]:
+    """Return the same function of the same arguments, for a walk that blocks."""
+
+    @functools.wraps(make, assigned=())
+    def make_blocking(*args: P.args, **kwargs: P.kwargs) -> BlockingWalk:
+        return BlockingWalk(make(*args, **kwargs))
+
+    signature = inspect.signature(make).replace(return_annotation="BlockingWalk")
+    setattr(make_blocking, "__signature__", signature)  # noqa: B010 (help() looks for it)
+    make_blocking.__name__ = make_blocking.__qualname__ = "walk_sync"
+    make_blocking.__doc__ = """Walk as `walk` does, with the same arguments, but without `await`.
+
+    ```python
+    with walk_sync("https://example.org/") as entries:
+        for entry in entries:
+            print(entry.loc, entry.lastmod)
+    ```
+
+    It streams as well. The walk goes on in a thread of its own; `follow`, and a fetcher that is
+    given, are called there.
+    """
+    return make_blocking
+
+
+walk_sync = _blocking(walk)

@@ -1,0 +1,209 @@
+"""A walk as its consumer sees it: entered, iterated, left; and its report."""
+
+from __future__ import annotations
+
+import asyncio
+from types import AsyncGeneratorType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from sitemapreader.models import Via
+from sitemapreader.report import Report
+from sitemapreader.visits.budget import Budget
+from sitemapreader.visits.trip import Batch, Trip, borrow_fetcher
+from sitemapreader.walker.channel import Channel
+from sitemapreader.walker.crew import Crew
+from sitemapreader.walker.rest import rest_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from types import TracebackType
+
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.models import Event, UrlEntry
+    from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.walker.plan import Plan
+
+T = TypeVar("T")
+
+BUFFERED_EVENTS = 8_192
+"""Events that wait for the consumer before the readers have to; about 3 MB."""
+
+
+class Walk:
+    """A walk that is under way; made by `walk`, and entered with `async with`, once.
+
+    Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
+    with everything else in between. These can be mixed: each goes on where the other stopped.
+    Several documents are read at once, so their entries come interleaved; those of one document
+    come in its order.
+
+    Leaving the context, early or not, ends all that goes on for it.
+
+    Attributes:
+        report: what became of each document, and all Issues; final when the context is left.
+    """
+
+    def __init__(
+        self, plan: Plan, *, fetcher: Fetcher | None, limits: Limits, options: FetchOptions
+    ) -> None:
+        self.report = Report(limits.documents)
+        self._plan = plan
+        self._fetcher = fetcher
+        self._limits = limits
+        self._options = options
+        self._channel: Channel[Batch] = Channel(BUFFERED_EVENTS)
+        self._task: asyncio.Task[None] | None = None
+        self._is_left = False
+        self._fault_is_known = False
+        self._rest = rest_of(None)
+        self._streams: dict[str, AsyncGenerator[Any, None]] = {}
+
+    async def __aenter__(self) -> Self:
+        if self._task is not None:
+            raise ValueError("a walk is walked once: call walk(...) again for another one")
+        self._task = asyncio.create_task(self._run(), name="sitemapreader.walk")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        task = self._enter_check()
+        self._is_left = True
+        await _end(task)
+        for stream in self._streams.values():
+            if not _is_running(stream):
+                await stream.aclose()
+        if error is None and not task.cancelled() and not self._fault_is_known:
+            task.result()  # a bug that the consumer has not met
+
+    # -- the consumer's side
+
+    def __aiter__(self) -> AsyncIterator[UrlEntry]:
+        return self._stream("entries", self._iterate)
+
+    def batches(self) -> AsyncIterator[list[UrlEntry]]:
+        """Yield the entries in lists, as they were read; none is empty."""
+        return self._stream("batches", self._iterate_batches)
+
+    def events(self) -> AsyncIterator[Event]:
+        """Yield entries, the sitemaps that are found, and Issues, as they are met."""
+        return self._stream("events", self._iterate_events)
+
+    async def next_batch(self) -> Batch | None:
+        """Return what comes next, a list of entries or a tuple of other events; `None` at the end.
+
+        A bug that ended the walk is raised here, after all that was read before it.
+        """
+        task = self._enter_check()
+        batch = await self._channel.get()
+        if batch is None:
+            await asyncio.wait([task])
+            if not self._is_left:
+                self._fault_is_known = True
+                task.result()
+        return batch
+
+    async def next_batches(self) -> list[Batch]:
+        """Return all that is there, as soon as there is something; nothing at the end."""
+        batch = await self.next_batch()
+        return [] if batch is None else [batch, *self._channel.drain()]
+
+    def _stream(self, name: str, start: Callable[[], AsyncGenerator[T, None]]) -> AsyncIterator[T]:
+        """Return the one generator of its kind, so that a loop that was left can be taken up."""
+        self._enter_check()
+        if self._is_left:
+            raise ValueError("the walk is over: iterate it inside `async with walk(...)`")
+        stream = self._streams.get(name)
+        if stream is None or _is_over(stream):
+            stream = self._streams[name] = start()
+        return stream
+
+    async def _iterate(self) -> AsyncGenerator[UrlEntry, None]:
+        more = True
+        while more:
+            rest = self._rest
+            for entry in rest.entries:
+                yield entry
+            if rest is self._rest:
+                more = await self._pull()
+
+    async def _iterate_batches(self) -> AsyncGenerator[list[UrlEntry], None]:
+        more = True
+        while more:
+            if batch := list(self._rest.entries):
+                yield batch
+            else:
+                more = await self._pull()
+
+    async def _iterate_events(self) -> AsyncGenerator[Event, None]:
+        more = True
+        while more:
+            rest = self._rest
+            for entry in rest.entries:
+                yield entry
+            for other in rest.others:
+                yield other
+            if rest is self._rest:
+                more = await self._pull()
+
+    async def _pull(self) -> bool:
+        """Have the next batch at hand; return whether there was one."""
+        batch = await self.next_batch()
+        self._rest = rest_of(batch)
+        return batch is not None
+
+    def _enter_check(self) -> asyncio.Task[None]:
+        if self._task is None:
+            raise TypeError(
+                "a walk has tasks and sockets to close, so enter it first: "
+                "`async with walk(...) as entries: async for entry in entries: ...`"
+            )
+        return self._task
+
+    # -- the walk's side
+
+    async def _run(self) -> None:
+        search = self._plan.search
+        try:
+            async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
+                trip = Trip(
+                    fetcher=fetcher,
+                    options=self._options,
+                    limits=self._limits,
+                    budget=Budget(self._limits),
+                    report=self.report,
+                    send=self._send,
+                )
+                trip.trust([search.site] if search else [])
+                trip.trust(entry.loc for entry in self._plan.sitemaps if entry.via is Via.GIVEN)
+                await Crew(trip, self._plan).run()
+        finally:
+            self._channel.close()
+
+    async def _send(self, batch: Batch) -> None:
+        await self._channel.put(batch, len(batch))
+
+
+def _is_running(stream: AsyncGenerator[Any, None]) -> bool:
+    return isinstance(stream, AsyncGeneratorType) and stream.ag_running
+
+
+def _is_over(stream: AsyncGenerator[Any, None]) -> bool:
+    """Tell whether a generator has come to its end, of whatever kind: its frame goes with it."""
+    return isinstance(stream, AsyncGeneratorType) and stream.ag_frame is None
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait for its end, whatever happens meanwhile."""
+    task.cancel()
+    interruption = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            interruption = error
+    if interruption is not None:
+        raise interruption

@@ -1,0 +1,52 @@
+"""A site of a few words on a real server on loopback."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+Page = bytes | int | str
+"""A body, a status, or where a redirect leads."""
+
+
+class Served:
+    """The site that is served: its address, and what was asked for."""
+
+    def __init__(self) -> None:
+        self.base = ""
+        self.requested: list[str] = []
+
+
+@asynccontextmanager
+async def serve(make_pages: Callable[[str], Mapping[str, Page]]) -> AsyncIterator[Served]:
+    """Serve what `make_pages` makes of the server's base URL: pages by their path."""
+    served = Served()
+    pages: dict[str, Page] = {}
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        served.requested.append(request.path)
+        page = pages.get(request.path, 404)
+        if isinstance(page, int):
+            return web.Response(status=page)
+        if isinstance(page, str):
+            return web.Response(status=301, headers={"Location": page})
+        return web.Response(body=page, content_type="application/octet-stream")
+
+    application = web.Application()
+    application.router.add_get("/{path:.*}", answer)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        host, port = runner.addresses[0][:2]
+        served.base = f"http://{host}:{port}"
+        pages.update(make_pages(served.base))
+        yield served
+    finally:
+        await runner.cleanup()

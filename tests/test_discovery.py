@@ -1,0 +1,362 @@
+"""Where the sitemaps of a site are found, in which order, and with how many requests."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import attrs
+import pytest
+from walking import ROBOTS, SITE, Pages, fault, index, moved, status, urlset
+
+from sitemapreader.discovery import WELL_KNOWN_PATHS, Discovery, discover
+from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.report import Role
+
+PAGE = b"<html><link rel=sitemap href=/hinted.xml></html>"
+HTML = b"<!doctype html><html><title>Not found</title></html>"
+LIST = urlset("https://example.org/page")
+PROBES = [SITE + path for path in WELL_KNOWN_PATHS]
+
+
+@attrs.frozen
+class Found:
+    discovery: Discovery
+    requested: list[str]
+
+    @property
+    def urls(self) -> list[str]:
+        return [entry.loc for entry in self.discovery.sitemaps]
+
+    @property
+    def codes(self) -> list[str]:
+        return [str(issue.code) for issue in self.discovery.issues]
+
+    @property
+    def outcomes(self) -> dict[str, tuple[str, str]]:
+        return {
+            document.url: (str(document.status), document.reason)
+            for document in self.discovery.documents
+        }
+
+
+async def search(pages: Pages, site: str = SITE, **arguments: Any) -> Found:
+    fetcher = MemoryFetcher(pages)
+    return Found(await discover(site, fetcher=fetcher, **arguments), fetcher.requested)
+
+
+async def test_robots_comes_first_and_is_enough() -> None:
+    """What robots.txt lists is taken, one of it looked at, and nothing else is asked for."""
+    pages: Pages = {
+        ROBOTS: b"Sitemap: https://example.org/a.xml\nSitemap: https://cdn.net/b.xml",
+        "https://example.org/a.xml": LIST,
+        "https://cdn.net/b.xml": LIST,
+    }
+    found = await search(pages)
+    assert found.urls == ["https://example.org/a.xml", "https://cdn.net/b.xml"]
+    assert found.requested == [ROBOTS, "https://example.org/a.xml"]
+    assert found.codes == []
+    assert found.outcomes == {
+        ROBOTS: ("complete", ""),
+        "https://example.org/a.xml": ("skipped", "not-read"),
+    }
+    assert found.discovery.robots.lists("https://cdn.net/b.xml")
+
+
+async def test_the_well_known_paths_and_their_order() -> None:
+    """Without robots.txt the well-known paths are tried by GET in their order, all of them."""
+    found = await search({})
+    assert found.requested == [ROBOTS, *PROBES, SITE]
+    assert found.codes == ["http-status", "no-sitemap"]
+    assert [reason for _, reason in found.outcomes.values()] == ["http-status"] * 17
+
+
+async def test_probing_stops_at_the_first_sitemap() -> None:
+    """The first path that holds a sitemap ends the search; those after it are not asked for."""
+    pages: Pages = {PROBES[1]: index("https://example.org/a.xml"), PROBES[2]: LIST, SITE: PAGE}
+    found = await search(pages)
+    assert found.urls == [PROBES[1]]
+    assert found.requested == [ROBOTS, *PROBES[:2]]
+    assert found.codes == []
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (HTML, "html-not-sitemap"),
+        (b'{"a": 1}', "not-a-sitemap"),
+        (b"%PDF-1.7 ...", "not-a-sitemap"),
+        (b"", "empty"),
+        (status(404), "http-status"),
+        (status(403), "http-status"),
+        (status(410), "http-status"),
+    ],
+    ids=["html", "json", "pdf", "empty", "404", "403", "410"],
+)
+async def test_what_is_no_sitemap_is_no_error(body: bytes | Exception, reason: str) -> None:
+    """A probed path that holds something else, or nothing, is skipped without an Issue."""
+    found = await search({PROBES[0]: body, PROBES[1]: LIST})
+    assert found.outcomes[PROBES[0]] == ("skipped", reason)
+    assert found.urls == [PROBES[1]]
+    assert found.codes == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [status(500), status(429), fault(IssueCode.TIMEOUT), fault(IssueCode.DOWNGRADE)],
+    ids=["500", "429", "timeout", "downgrade"],
+)
+async def test_what_may_be_a_sitemap_is_an_error(error: Exception) -> None:
+    """A probed path that could not be judged has failed, with its Issue; the search goes on."""
+    found = await search({PROBES[0]: error, PROBES[1]: LIST})
+    assert found.outcomes[PROBES[0]][0] == "failed"
+    assert found.codes == [found.outcomes[PROBES[0]][1]]
+    assert found.urls == [PROBES[1]]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        gzip.compress(LIST),
+        b"https://example.org/a\nhttps://example.org/b\n",
+        b"<rss version='2.0'><channel><item><link>https://example.org/a</link></item></channel></rss>",
+        urlset(),
+        b"\xef\xbb\xbf\n" + LIST,
+    ],
+    ids=["gzip", "text", "rss", "empty urlset", "leading bytes"],
+)
+async def test_the_content_decides(body: bytes) -> None:
+    """Every format that is read is a sitemap at a well-known path, whatever the path is called."""
+    assert (await search({PROBES[0]: body})).urls == [PROBES[0]]
+
+
+async def test_when_nothing_in_robots_answers() -> None:
+    """If all that robots.txt lists is dead, the paths are tried; the dead ones stay listed."""
+    pages: Pages = {ROBOTS: b"Sitemap: /dead.xml\nSitemap: /page.html", PROBES[3]: LIST}
+    pages["https://example.org/page.html"] = HTML
+    found = await search(pages)
+    assert found.urls == [
+        "https://example.org/dead.xml",
+        "https://example.org/page.html",
+        PROBES[3],
+    ]
+    assert found.outcomes["https://example.org/dead.xml"] == ("failed", "http-status")
+    assert found.outcomes["https://example.org/page.html"] == ("failed", "html-not-sitemap")
+
+
+async def test_a_site_below_a_path() -> None:
+    """A site with a path is searched below that first, and then at the root."""
+    found = await search({}, "https://example.org/blog/?x=1#top")
+    below = ["https://example.org/blog/" + path for path in WELL_KNOWN_PATHS]
+    assert found.requested == [ROBOTS, *below, *PROBES, "https://example.org/blog/?x=1"]
+
+
+@pytest.mark.parametrize(
+    ("site", "first"),
+    [
+        ("https://example.org", "https://example.org/sitemap.xml"),
+        ("https://example.org/blog", "https://example.org/blog/sitemap.xml"),
+        ("https://example.org/blog/index.html", "https://example.org/blog/sitemap.xml"),
+        ("https://example.org/b%C3%A9/c/", "https://example.org/b%C3%A9/c/sitemap.xml"),
+        ("https://example.org:8443/", "https://example.org:8443/sitemap.xml"),
+    ],
+)
+async def test_the_first_probe(site: str, first: str) -> None:
+    """The folder of a site is the one its URL means, with or without a final slash."""
+    assert (await search({}, site)).requested[1] == first
+
+
+async def test_extra_paths() -> None:
+    """The caller's paths are tried before the well-known ones, below the path and at the root."""
+    found = await search({}, "https://example.org/blog/", extra_paths=["/all.xml", "maps/x.xml"])
+    assert found.requested[1:3] == [
+        "https://example.org/blog/all.xml",
+        "https://example.org/blog/maps/x.xml",
+    ]
+    assert found.requested[18:20] == [
+        "https://example.org/all.xml",
+        "https://example.org/maps/x.xml",
+    ]
+
+
+async def test_probe_never() -> None:
+    """With probe="never" no path is tried; the start page is still asked."""
+    pages: Pages = {PROBES[0]: LIST, SITE: PAGE, "https://example.org/hinted.xml": LIST}
+    found = await search(pages, probe="never")
+    assert found.requested == [ROBOTS, SITE, "https://example.org/hinted.xml"]
+    assert found.urls == ["https://example.org/hinted.xml"]
+
+
+async def test_probe_always() -> None:
+    """With probe="always" the paths are tried, and the start page asked, in any case."""
+    pages: Pages = {ROBOTS: b"Sitemap: /listed.xml", "https://example.org/listed.xml": LIST}
+    pages |= {PROBES[0]: LIST, SITE: PAGE, "https://example.org/hinted.xml": LIST}
+    found = await search(pages, probe="always")
+    assert found.urls == [
+        "https://example.org/listed.xml",
+        PROBES[0],
+        "https://example.org/hinted.xml",
+    ]
+
+
+async def test_the_start_page() -> None:
+    """If nothing else answers, the start page's link elements and Link header are followed."""
+    header = '</headed.xml>; rel="sitemap", </headed.xml>; rel="sitemap"'
+    pages: Pages = {
+        SITE: StoredResponse(SITE, gzip.compress(PAGE), headers={"link": header}),
+        "https://example.org/hinted.xml": LIST,
+    }
+    found = await search(pages)
+    assert [(entry.loc, str(entry.via)) for entry in found.discovery.sitemaps] == [
+        ("https://example.org/headed.xml", "header"),
+        ("https://example.org/hinted.xml", "html"),
+    ]
+    assert found.outcomes["https://example.org/headed.xml"] == ("failed", "http-status")
+    (page,) = [each for each in found.discovery.documents if each.role is Role.PAGE]
+    assert (str(page.status), page.children) == ("complete", 2)
+
+
+async def test_feeds() -> None:
+    """With feeds=True the start page's feeds are found besides the sitemaps."""
+    rss = b"<link rel=alternate type=application/rss+xml href=/rss>"
+    pages: Pages = {ROBOTS: b"Sitemap: /a.xml", "https://example.org/a.xml": LIST, SITE: rss}
+    assert (await search(pages)).urls == ["https://example.org/a.xml"]
+    found = await search(pages, feeds=True)
+    assert found.urls == ["https://example.org/a.xml", "https://example.org/rss"]
+
+
+async def test_hints_on_another_site_need_proof() -> None:
+    """A sitemap elsewhere that a page links to is looked at only if robots.txt there lists it."""
+    page = b"<link rel=sitemap href=https://cdn.net/a.xml>"
+    pages: Pages = {SITE: page, "https://cdn.net/a.xml": LIST}
+    refused = await search(pages, probe="never")
+    assert refused.codes == ["cross-host-child", "no-sitemap"]
+    pages["https://cdn.net/robots.txt"] = b"Sitemap: https://cdn.net/a.xml"
+    assert (await search(pages, probe="never")).codes == []
+
+
+# -- robots.txt and its answers
+
+SEARCHED = [PROBES[0]]
+CLASSES: list[tuple[str, Any, bool, list[str]]] = [
+    ("404", status(404), True, []),
+    ("401", status(401), True, []),
+    ("403", status(403), True, []),
+    ("410", status(410), True, []),
+    ("302 without an address", status(302), True, []),
+    ("429", status(429), False, ["robots-unreachable"]),
+    ("500", status(500), False, ["robots-unreachable"]),
+    ("503", status(503), False, ["robots-unreachable"]),
+    ("timeout", fault(IssueCode.TIMEOUT), False, ["robots-unreachable"]),
+    ("dns", fault(IssueCode.DNS), False, ["robots-unreachable"]),
+    ("blocked", fault(IssueCode.BLOCKED_ADDRESS), False, ["robots-unreachable"]),
+    ("later", fault(IssueCode.RETRY_LATER), False, ["robots-unreachable"]),
+    ("too many redirects", fault(IssueCode.TOO_MANY_REDIRECTS), True, ["too-many-redirects"]),
+    ("redirect loop", fault(IssueCode.REDIRECT_LOOP), True, ["redirect-loop"]),
+    ("html", HTML, True, ["robots-not-text"]),
+    ("empty", b"", True, []),
+    ("gzip", gzip.compress(b"User-agent: *\nDisallow: /x"), True, []),
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "probed", "codes"), [row[1:] for row in CLASSES], ids=[row[0] for row in CLASSES]
+)
+async def test_classes_of_answers(answer: Any, probed: bool, codes: list[str]) -> None:
+    """RFC 9309: no file means no rules; a file that cannot be reached forbids all probing."""
+    found = await search({ROBOTS: answer, PROBES[0]: LIST, SITE: b""})
+    assert (PROBES[0] in found.requested) is probed
+    assert found.codes == (codes if probed else [*codes, "no-sitemap"])
+
+
+async def test_a_host_that_is_silent_is_left_alone() -> None:
+    """Where not even robots.txt gets an answer, the start page is not waited for as well."""
+    found = await search({ROBOTS: fault(IssueCode.CONNECT)})
+    assert found.requested == [ROBOTS]
+    assert found.outcomes == {ROBOTS: ("failed", "connect")}
+    assert (await search({ROBOTS: status(503)})).requested == [ROBOTS, SITE]
+
+
+async def test_respect_robots_false() -> None:
+    """The caller may have probed what robots.txt forbids, or what it would if it could."""
+    rules = b"User-agent: *\nDisallow: /"
+    for answer in (rules, status(503)):
+        pages: Pages = {ROBOTS: answer, PROBES[0]: LIST}
+        assert (await search(pages)).urls == []
+        assert (await search(pages, respect_robots=False)).urls == [PROBES[0]]
+
+
+async def test_a_probe_that_is_disallowed() -> None:
+    """A probed path that robots.txt forbids us is skipped with an Issue, the next one is tried."""
+    rules = b"User-agent: sitemapreader\nDisallow: /sitemap.xml\nUser-agent: *\nDisallow: /"
+    found = await search({ROBOTS: rules, PROBES[0]: LIST, PROBES[1]: LIST})
+    assert found.urls == [PROBES[1]]
+    assert found.outcomes[PROBES[0]] == ("skipped", "robots-disallowed")
+    assert found.codes == ["robots-disallowed"]
+
+
+async def test_the_rules_are_those_for_our_agent() -> None:
+    """The User-Agent of the options is the one whose rules are kept."""
+    pages: Pages = {ROBOTS: b"User-agent: spy\nDisallow: /", PROBES[0]: LIST}
+    assert (await search(pages)).urls == [PROBES[0]]
+    options = FetchOptions(user_agent="Mozilla/5.0 (compatible; Spy/2.0)")
+    assert (await search(pages, options=options)).urls == []
+
+
+async def test_what_robots_lists_is_always_allowed() -> None:
+    """A sitemap that robots.txt lists is fetched though its rules forbid the path."""
+    rules = b"User-agent: *\nDisallow: /\nSitemap: /a.xml"
+    found = await search({ROBOTS: rules, "https://example.org/a.xml": LIST})
+    assert found.outcomes["https://example.org/a.xml"] == ("skipped", "not-read")
+
+
+async def test_robots_that_breaks_off() -> None:
+    """Of a robots.txt that breaks off, the whole Sitemap lines count, and no path is probed."""
+
+    class Cut(StoredResponse):
+        async def chunks(self) -> Any:
+            yield b"Sitemap: https://example.org/a.xml\nSitemap: https://example.org/b"
+            raise fault(IssueCode.BODY_CUT)
+
+    found = await search({ROBOTS: Cut(ROBOTS), SITE: b""})
+    assert found.urls == ["https://example.org/a.xml"]
+    assert found.codes == ["robots-unreachable", "http-status", "no-sitemap"]
+    assert found.outcomes[ROBOTS] == ("partial", "body-cut")
+
+
+async def test_relative_lines_follow_the_redirect() -> None:
+    """A relative Sitemap line is resolved against where robots.txt came from in the end."""
+    pages: Pages = {ROBOTS: moved("https://www.example.org/robots.txt", b"Sitemap: a.xml")}
+    assert (await search(pages)).urls == ["https://www.example.org/a.xml"]
+
+
+async def test_the_budget_ends_a_search() -> None:
+    """A search keeps to the limits of a walk, and says which one ended it."""
+    found = await search({}, limits=Limits(documents=3))
+    assert found.requested == [ROBOTS, *PROBES[:2]]
+    assert set(found.codes) == {"budget-documents", "no-sitemap"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"site": "example.org"}, ValueError, "https://example.org/"),
+        ({"site": "ftp://example.org"}, ValueError, "https://example.org/"),
+        ({"site": "http://"}, ValueError, "https://example.org/"),
+        ({"site": b"https://example.org"}, TypeError, "as text"),
+        ({"site": None}, TypeError, "as text"),
+        ({"probe": "yes"}, ValueError, "auto, always, never"),
+        ({"extra_paths": "/a.xml"}, TypeError, "write ('/a.xml',)"),
+        ({"extra_paths": ["https://example.org/a.xml"]}, ValueError, "sitemaps="),
+        ({"extra_paths": ["/"]}, ValueError, "/maps/all.xml"),
+        ({"extra_paths": ["/a.xml"], "probe": "never"}, ValueError, "leave one of them out"),
+    ],
+)
+async def test_misuse(arguments: Any, error: type[Exception], words: str) -> None:
+    """An argument that cannot be meant raises, with what to write instead, before any request."""
+    fetcher = MemoryFetcher({})
+    with pytest.raises(error, match=words.replace("(", r"\(").replace(")", r"\)")):
+        await discover(**{"site": SITE, "fetcher": fetcher, **arguments})
+    assert fetcher.requested == []

@@ -1,0 +1,301 @@
+"""Every document of a walk has one outcome, and nothing that went wrong is hidden or contagious."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import pytest
+from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
+
+from sitemapreader.discovery import WELL_KNOWN_PATHS
+from sitemapreader.errors import IssueError, IssuesError
+from sitemapreader.fetch.memory import StoredResponse
+from sitemapreader.issues import IssueCode, Severity, make_issue
+from sitemapreader.models import Format, SitemapEntry, Via
+from sitemapreader.report import Report, Role, Status
+
+MAP = "https://example.org/sitemap.xml"
+CHILD = "https://example.org/child.xml"
+
+
+async def walk_maps(pages: Pages, *maps: str, **arguments: Any) -> Walked:
+    return await walk_all(pages, None, sitemaps=maps or [MAP], **arguments)
+
+
+class Cut(StoredResponse):
+    """A body that breaks off."""
+
+    async def chunks(self) -> Any:
+        async for chunk in super().chunks():
+            yield chunk
+        raise fault(IssueCode.BODY_CUT, self.url)
+
+
+async def test_a_whole_site() -> None:
+    """A site is walked from robots.txt over its index to all of its entries."""
+    pages: Pages = {
+        ROBOTS: b"Sitemap: /index.xml",
+        "https://example.org/index.xml": index(CHILD, "https://example.org/2.xml.gz"),
+        CHILD: urlset("https://example.org/a", "https://example.org/b"),
+        "https://example.org/2.xml.gz": gzip.compress(urlset("https://example.org/c")),
+    }
+    walked = await walk_all(pages)
+    assert sorted(walked.locs) == [f"https://example.org/{name}" for name in "abc"]
+    assert walked.report.complete
+    assert walked.report.entries == 3
+    assert walked.report.statuses == {Status.COMPLETE: 4}
+    assert sorted(walked.requested) == sorted(pages)
+    assert [str(each.role) for each in walked.report.documents] == [
+        "robots",
+        "sitemap",
+        "sitemap",
+        "sitemap",
+    ]
+
+
+async def test_what_an_outcome_says() -> None:
+    """A document's outcome has its addresses, its origin, its format, its counts and validators."""
+    body = gzip.compress(urlset("https://example.org/a", "https://example.org/b"))
+    headers = {"etag": '"1"', "last-modified": "yesterday", "content-type": "text/plain"}
+    pages: Pages = {
+        MAP: index((CHILD, "2026-01-31")),
+        CHILD: StoredResponse("https://example.org/new.xml", body, headers=headers),
+    }
+    document = (await walk_maps(pages)).document(CHILD)
+    assert document.final_url == "https://example.org/new.xml"
+    assert (document.role, document.via, document.parent) == (Role.SITEMAP, Via.INDEX, MAP)
+    assert (document.format, document.entries, document.children) == (Format.URLSET, 2, 0)
+    assert (document.status, document.reason, document.http_status) == (Status.COMPLETE, "", 200)
+    assert document.bytes_raw == len(body)
+    assert document.bytes_inflated == len(gzip.decompress(body))
+    assert document.lastmod is not None
+    assert document.lastmod.isoformat() == "2026-01-31T00:00:00+00:00"
+    assert (document.etag, document.last_modified) == ('"1"', "yesterday")
+    assert document.seconds >= 0
+    assert document.issues == []
+
+
+FAULTS = [
+    IssueCode.DNS,
+    IssueCode.CONNECT,
+    IssueCode.TLS,
+    IssueCode.TIMEOUT,
+    IssueCode.BAD_HTTP,
+    IssueCode.HTTP_STATUS,
+    IssueCode.RETRY_LATER,
+    IssueCode.REDIRECT_LOOP,
+    IssueCode.TOO_MANY_REDIRECTS,
+    IssueCode.DOWNGRADE,
+    IssueCode.BLOCKED_ADDRESS,
+    IssueCode.BLOCKED_PORT,
+    IssueCode.INVALID_URL,
+]
+
+
+@pytest.mark.parametrize("code", FAULTS)
+async def test_one_dead_child_of_a_hundred(code: IssueCode) -> None:
+    """Whatever befalls one child of a hundred, 99 are delivered, and its outcome says what."""
+    children = [f"https://example.org/{n}.xml" for n in range(100)]
+    pages: Pages = {MAP: index(*children)}
+    pages |= {url: urlset(f"{url}/page") for url in children}
+    pages[children[41]] = fault(code, children[41])
+    walked = await walk_maps(pages)
+    assert len(walked.locs) == 99
+    assert walked.outcome(children[41]) == ("failed", str(code))
+    assert walked.codes == [str(code)]
+    assert walked.report.statuses == {Status.COMPLETE: 100, Status.FAILED: 1, Status.SKIPPED: 1}
+    assert not walked.report.complete
+    (issue,) = walked.report.issues
+    assert (issue.sitemap, issue.value) == (children[41], "as the test wants it")
+
+
+@pytest.mark.parametrize(
+    ("body", "delivered", "outcome"),
+    [
+        (Cut(CHILD, urlset("https://example.org/a")[:-9]), 1, ("partial", "body-cut")),
+        (Cut(CHILD, b"https://example.org/a\nhttps://example.org/b"), 1, ("partial", "body-cut")),
+        (Cut(CHILD, gzip.compress(urlset("https://example.org/a"))), 1, ("partial", "body-cut")),
+        (Cut(CHILD, b"<urls"), 0, ("failed", "body-cut")),
+        (Cut(CHILD, b""), 0, ("failed", "body-cut")),
+        (urlset("https://example.org/a")[:-9], 1, ("partial", "truncated")),
+        (urlset("mailto:a@example.org", "https://example.org/a"), 1, ("complete", "")),
+        (urlset(), 0, ("complete", "")),
+        (b"", 0, ("failed", "empty")),
+        (b"<!doctype html><html></html>", 0, ("failed", "html-not-sitemap")),
+        (b"{}", 0, ("failed", "not-a-sitemap")),
+        (b'<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', 0, ("failed", "dtd-refused")),
+    ],
+    ids=range(12),
+)
+async def test_kinds_of_endings(body: Any, delivered: int, outcome: tuple[str, str]) -> None:
+    """What is complete is delivered; then the one fault that ended it is said, and nothing else."""
+    walked = await walk_maps({CHILD: body}, CHILD)
+    assert len(walked.locs) == delivered
+    assert walked.outcome(CHILD) == outcome
+    errors = [issue for issue in walked.report.issues if issue.severity is Severity.ERROR]
+    assert [str(issue.code) for issue in errors] == [outcome[1]] * (outcome[1] not in ("", "empty"))
+    assert walked.report.complete is (outcome[0] == "complete")
+
+
+async def test_unchanged() -> None:
+    """An answer of 304 is an outcome of its own; nothing is read of it."""
+    walked = await walk_maps({MAP: StoredResponse(MAP, status=304)})
+    assert walked.outcome(MAP) == ("unchanged", "")
+    assert walked.report.complete
+    assert walked.codes == []
+
+
+async def test_entries_come_before_the_fault() -> None:
+    """In the stream of events the entries of a document that breaks off come before its Issue."""
+    walked = await walk_maps({MAP: Cut(MAP, urlset("https://example.org/a"))})
+    assert [type(event).__name__ for event in walked.events] == ["UrlEntry", "Issue"]
+
+
+async def test_events_have_the_sitemaps_too() -> None:
+    """The events name each sitemap that is found, guessed or in an index, with its origin."""
+    pages: Pages = {
+        "https://example.org/sitemap.xml": index(CHILD),
+        CHILD: urlset("https://example.org/a"),
+    }
+    walked = await walk_all(pages)
+    found = [event for event in walked.events if isinstance(event, SitemapEntry)]
+    assert [(entry.loc, str(entry.via), entry.sitemap) for entry in found] == [
+        ("https://example.org/sitemap.xml", "well-known", ""),
+        (CHILD, "index", MAP),
+    ]
+
+
+async def test_issues_past_the_tenth_are_counted() -> None:
+    """Of an Issue that repeats, ten are kept for a document, and all of them counted."""
+    body = urlset(*(f"/{n}" for n in range(35)))
+    walked = await walk_maps({MAP: body, CHILD: body}, MAP, CHILD)
+    assert len(walked.report.issues) == 20
+    assert walked.report.counts == {IssueCode.RELATIVE_LOC: 70}
+    document = walked.document(MAP)
+    assert (len(document.issues), document.counts) == (10, {IssueCode.RELATIVE_LOC: 35})
+
+
+async def test_issues_of_children_are_counted_by_their_index() -> None:
+    """Children that are refused by the thousand do not flood the report."""
+    elsewhere = [f"https://other.net/{n}.xml" for n in range(40)]
+    walked = await walk_maps({MAP: index(*elsewhere)})
+    assert walked.codes == ["cross-host-child"] * 10
+    assert walked.report.counts == {IssueCode.CROSS_HOST_CHILD: 40}
+    assert walked.document(MAP).counts == {IssueCode.CROSS_HOST_CHILD: 40}
+    assert walked.outcome(elsewhere[39]) == ("skipped", "cross-host-child")
+
+
+async def test_raise_for_issues() -> None:
+    """Whoever wants exceptions gets a group with those Issues that are severe enough."""
+    walked = await walk_maps({MAP: urlset("/a")})
+    walked.report.raise_for_issues()
+    with pytest.raises(IssuesError, match="1 issues of severity warning or above") as caught:
+        walked.report.raise_for_issues(Severity.WARNING)
+    assert [str(error) for error in caught.value.exceptions] == [
+        str(IssueError(walked.report.issues[0]))
+    ]
+
+
+async def test_no_sitemap_at_all() -> None:
+    """A site without sitemaps is an error that names the site; the tried paths are none."""
+    walked = await walk_all({SITE: b"<html></html>"})
+    assert walked.codes == ["no-sitemap"]
+    assert not walked.report.complete
+    assert walked.report.statuses == {Status.SKIPPED: 16, Status.COMPLETE: 1}
+
+
+# -- the search inside a walk
+
+
+async def test_a_probed_sitemap_is_read_on() -> None:
+    """A sitemap that a probe finds is read on from the open response, and not asked for again."""
+    body = urlset(*(f"https://example.org/{n}" for n in range(5_000)))
+    walked = await walk_all({MAP: StoredResponse(MAP, body, chunk_bytes=1_000)})
+    assert len(walked.locs) == 5_000
+    assert walked.requested == [ROBOTS, MAP]
+    assert walked.outcome(MAP) == ("complete", "")
+
+
+async def test_when_all_of_robots_fails_the_walk_goes_on_probing() -> None:
+    """If none of the listed sitemaps answers, the well-known paths are tried as if none were."""
+    pages: Pages = {
+        ROBOTS: b"Sitemap: /1.xml\nSitemap: /2.xml\nSitemap: /3.xml",
+        "https://example.org/2.xml": fault(IssueCode.TIMEOUT),
+        "https://example.org/3.xml": b"<html></html>",
+        "https://example.org/wp-sitemap.xml": urlset("https://example.org/a"),
+    }
+    walked = await walk_all(pages)
+    assert walked.locs == ["https://example.org/a"]
+    probes = [SITE + path for path in WELL_KNOWN_PATHS[:4]]
+    assert walked.requested[0] == ROBOTS
+    assert walked.requested[4:] == probes
+    assert sorted(walked.codes) == [
+        "html-not-sitemap",
+        "http-status",
+        *["relative-loc"] * 3,
+        "timeout",
+    ]
+
+
+async def test_when_one_of_robots_answers_nothing_is_probed() -> None:
+    """One listed sitemap that answers is enough, even if others fail, and even if it is empty."""
+    pages: Pages = {ROBOTS: b"Sitemap: /1.xml\nSitemap: /2.xml"}
+    pages["https://example.org/2.xml"] = urlset()
+    walked = await walk_all(pages)
+    assert len(walked.requested) == 3
+
+
+async def test_a_probe_that_leads_to_a_dead_end_goes_on() -> None:
+    """A probed path that redirects to a page that was judged already does not end the search."""
+    home = b"<html></html>"
+    pages: Pages = {SITE + path: moved(SITE, home) for path in WELL_KNOWN_PATHS}
+    pages[SITE + "sitemap.txt"] = b"https://example.org/a\n"
+    walked = await walk_all(pages)
+    assert walked.locs == ["https://example.org/a"]
+    assert walked.outcome(MAP) == ("skipped", "html-not-sitemap")
+    assert walked.outcome(SITE + "sitemap_index.xml") == ("skipped", "already-read")
+
+
+async def test_a_probe_that_leads_to_a_sitemap_ends_the_search() -> None:
+    """A probed path that redirects to a sitemap that is read already is as good as one."""
+    pages: Pages = {ROBOTS: b"Sitemap: /all.xml", MAP: moved("https://example.org/all.xml", b"")}
+    pages["https://example.org/all.xml"] = urlset("https://example.org/a")
+    walked = await walk_all(pages, probe="always")
+    assert walked.requested[:3] == [ROBOTS, "https://example.org/all.xml", MAP]
+    assert walked.requested[3:] == [SITE]
+    assert walked.locs == ["https://example.org/a"]
+
+
+async def test_site_and_sitemaps_together() -> None:
+    """A site and sitemaps can be given at once; what both name is read once."""
+    pages: Pages = {ROBOTS: b"Sitemap: /sitemap.xml", MAP: urlset("https://example.org/a")}
+    pages[CHILD] = urlset("https://example.org/b")
+    walked = await walk_all(pages, sitemaps=[CHILD, MAP])
+    assert sorted(walked.locs) == ["https://example.org/a", "https://example.org/b"]
+    assert sorted(walked.requested) == [CHILD, ROBOTS, MAP]
+
+
+async def test_robots_that_fails_is_no_loss_where_sitemaps_are_given() -> None:
+    """A robots.txt that was only asked for leave is noted when it fails; nothing was lost."""
+    pages: Pages = {MAP: index(CHILD), CHILD: urlset("https://example.org/a"), ROBOTS: status(503)}
+    walked = await walk_maps(pages)
+    assert walked.locs == ["https://example.org/a"]
+    assert walked.codes == ["robots-unreachable"]
+    assert walked.outcome(ROBOTS) == ("failed", "http-status")
+    assert walked.report.complete
+
+
+# -- the report is bounded
+
+
+def test_a_report_keeps_so_many_issues(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past its bound a report counts, but the first Issue of a code is always kept."""
+    monkeypatch.setattr("sitemapreader.report.MAX_ISSUES", 5)
+    report = Report(10)
+    for _ in range(8):
+        report.note(make_issue(IssueCode.NAMESPACE))
+    report.note(make_issue(IssueCode.DNS))
+    report.note(make_issue(IssueCode.DNS))
+    assert [issue.code for issue in report.issues] == [IssueCode.NAMESPACE] * 5 + [IssueCode.DNS]
+    assert report.counts == {IssueCode.NAMESPACE: 8, IssueCode.DNS: 2}

@@ -1,0 +1,201 @@
+"""Many ways lead to one document, and it is read once: diamonds, circles, redirects, traps."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
+
+from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.walker import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TOP = "https://example.org/top.xml"
+A = "https://example.org/a.xml"
+B = "https://example.org/b.xml"
+LEAF = "https://example.org/leaf.xml"
+PAGE = "https://example.org/page"
+
+
+async def walk_top(pages: Pages, **arguments: Any) -> Walked:
+    return await walk_all(pages, None, **{"sitemaps": [TOP], **arguments})
+
+
+async def test_a_diamond_is_silent() -> None:
+    """A child that two indexes list is read once, and nobody is told."""
+    pages: Pages = {TOP: index(A, B), A: index(LEAF), B: index(LEAF, LEAF), LEAF: urlset(PAGE)}
+    walked = await walk_top(pages)
+    assert walked.locs == [PAGE]
+    assert Counter(walked.requested)[LEAF] == 1
+    assert walked.codes == ["nested-index"] * 2
+    assert walked.outcome(LEAF) == ("complete", "")
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "HTTPS://EXAMPLE.ORG/leaf.xml",
+        "https://example.org:443/leaf.xml",
+        "https://example.org/x/../leaf.xml",
+        "https://example.org/le%61f.xml",
+        "https://example.org/leaf.xml#top",
+        "https://user:secret@example.org/leaf.xml",
+        "leaf.xml",
+    ],
+)
+async def test_spellings(spelling: str) -> None:
+    """A document is one in whatever way its URL is spelled."""
+    walked = await walk_top({TOP: index(LEAF, spelling), LEAF: urlset(PAGE)})
+    assert walked.locs == [PAGE]
+    assert walked.requested == [TOP, ROBOTS, LEAF]
+
+
+async def test_userinfo_is_removed() -> None:
+    """A password in a child's URL is not sent, and not repeated in the report."""
+    walked = await walk_top(
+        {TOP: index("https://me:secret@example.org/leaf.xml"), LEAF: urlset(PAGE)}
+    )
+    assert walked.locs == [PAGE]
+    assert walked.codes == ["userinfo-removed"]
+    assert "secret" not in str(walked.report.issues)
+    assert "secret" not in str(walked.report.documents)
+
+
+async def test_listing_itself() -> None:
+    """An index that lists itself is read once; it is said that it does."""
+    walked = await walk_top({TOP: index(TOP, LEAF, "top.xml"), LEAF: urlset(PAGE)})
+    assert walked.locs == [PAGE]
+    assert walked.codes == ["cycle", "relative-loc", "cycle"]
+    assert walked.report.complete
+
+
+async def test_a_circle_of_indexes() -> None:
+    """Indexes that list one another are read once each, and so is what else they list."""
+    pages: Pages = {TOP: index(A), A: index(B, LEAF), B: index(TOP, A), LEAF: urlset(PAGE)}
+    walked = await walk_top(pages)
+    assert walked.locs == [PAGE]
+    assert sorted(walked.requested) == sorted([ROBOTS, TOP, A, B, LEAF])
+    assert walked.codes == ["nested-index", "nested-index", "cycle", "cycle"]
+    assert [issue.url for issue in walked.report.issues if issue.code == "cycle"] == [TOP, A]
+
+
+async def test_a_redirect_to_the_parent() -> None:
+    """A child that redirects to its index is a circle, and not read."""
+    walked = await walk_top({TOP: index(A, LEAF), A: moved(TOP, index(A)), LEAF: urlset(PAGE)})
+    assert walked.locs == [PAGE]
+    assert walked.codes == ["cycle"]
+    assert walked.outcome(A) == ("skipped", "already-read")
+
+
+async def test_a_child_that_is_robots_txt() -> None:
+    """An index that lists the robots.txt that named it leads back."""
+    pages: Pages = {ROBOTS: b"Sitemap: https://example.org/top.xml", TOP: index(ROBOTS, LEAF)}
+    pages[LEAF] = urlset(PAGE)
+    walked = await walk_all(pages)
+    assert walked.locs == [PAGE]
+    assert walked.codes == ["cycle"]
+    assert Counter(walked.requested)[ROBOTS] == 1
+
+
+async def test_redirects_to_one_document() -> None:
+    """Children that redirect to the same place are asked for, and read once."""
+    leaf = moved(LEAF, urlset(PAGE))
+    walked = await walk_top({TOP: index(A, B), A: leaf, B: leaf})
+    assert walked.locs == [PAGE]
+    assert walked.codes == []
+    outcomes = {walked.outcome(A), walked.outcome(B)}
+    assert outcomes == {("complete", ""), ("skipped", "already-read")}
+
+
+async def test_a_redirect_to_one_that_waits() -> None:
+    """A document that is open already is not fetched again for the child that lists it later."""
+    pages: Pages = {TOP: index(A, LEAF), A: moved(LEAF, urlset(PAGE)), LEAF: urlset("https://x.y/")}
+    walked = await walk_top(pages, options=FetchOptions(concurrency=1))
+    assert walked.locs == [PAGE]
+    assert walked.requested == [TOP, ROBOTS, A]
+    assert [document.final_url for document in walked.report.documents[1:]] == ["", LEAF]
+
+
+async def test_relative_urls_follow_the_redirect() -> None:
+    """What a document says is relative to where it came from in the end."""
+    new = "https://www.example.org/maps/top.xml"
+    leaf = "https://www.example.org/maps/leaf.xml"
+    walked = await walk_top({TOP: moved(new, index("leaf.xml")), leaf: urlset("page")})
+    assert walked.locs == ["https://www.example.org/maps/page"]
+
+
+class Trap(MemoryFetcher):
+    """A site without end: every folder has the same index, which lists a folder below."""
+
+    def __init__(self, body: bytes, pages: Mapping[str, Any] = {}) -> None:
+        super().__init__(pages)
+        self.body = body
+
+    def open(self, url: str, **arguments: Any) -> Any:
+        if url.endswith("/index.xml"):
+            self.pages = {**self.pages, url: StoredResponse(url, self.body)}
+        return super().open(url, **arguments)
+
+
+async def test_a_calendar_trap() -> None:
+    """An index that is the same in every folder has its children taken twice at most."""
+    fetcher = Trap(index("next/index.xml", "leaf.xml"))
+    top = "https://example.org/index.xml"
+    async with walk(sitemaps=[top], fetcher=fetcher, limits=Limits(depth=1_000)) as entries:
+        assert [entry async for entry in entries] == []
+    requested = [url for url in fetcher.requested if url.endswith("index.xml")]
+    assert requested == [top, "https://example.org/next/index.xml"]
+    codes = [str(issue.code) for issue in entries.report.issues]
+    assert codes.count("duplicate-document") == 1
+    reasons = {document.url: document.reason for document in entries.report.documents}
+    assert reasons["https://example.org/next/next/index.xml"] == "duplicate-document"
+
+
+async def test_equal_indexes_that_nobody_nested_are_both_read() -> None:
+    """Two indexes that the site itself names may have the same bytes; their children differ."""
+    pages: Pages = {
+        ROBOTS: b"Sitemap: https://example.org/1/i.xml\nSitemap: https://example.org/2/i.xml",
+        "https://example.org/1/i.xml": index("m.xml"),
+        "https://example.org/2/i.xml": index("m.xml"),
+        "https://example.org/1/m.xml": urlset(PAGE),
+        "https://example.org/2/m.xml": urlset(PAGE),
+    }
+    assert (await walk_all(pages)).locs == [PAGE, PAGE]
+
+
+async def test_equal_lists_of_urls_are_both_read() -> None:
+    """Only indexes are compared: entries are delivered as often as they are published."""
+    walked = await walk_top({TOP: index(A, B), A: urlset(PAGE), B: urlset(PAGE)})
+    assert walked.locs == [PAGE, PAGE]
+    assert walked.codes == []
+
+
+@pytest.mark.parametrize(("depth", "pages_read"), [(1, 2), (2, 3), (5, 6), (9, 8)])
+async def test_depth(depth: int, pages_read: int) -> None:
+    """Indexes are followed so many levels down; what lies below is named and not fetched."""
+    names = [f"https://example.org/{level}.xml" for level in range(9)]
+    pages: Pages = {
+        name: index(below, f"https://example.org/leaf{level}.xml")
+        for level, (name, below) in enumerate(itertools.pairwise(names))
+    }
+    pages |= {f"https://example.org/leaf{level}.xml": urlset(PAGE) for level in range(8)}
+    pages[names[8]] = urlset(PAGE)
+    walked = await walk_all(pages, None, sitemaps=[names[0]], limits=Limits(depth=depth))
+    read = [url for url in names if url in walked.requested]
+    if depth >= 8:
+        assert read == names
+        assert "budget-depth" not in walked.codes
+        assert walked.codes == ["nested-index"] * 7
+    else:
+        assert len(read) == pages_read == depth + 1
+        (issue,) = [issue for issue in walked.report.issues if issue.code == "budget-depth"]
+        assert (issue.sitemap, issue.url) == (names[depth], names[depth + 1])
+        assert issue.value == "2 children"
+        assert walked.outcome(names[depth + 1]) == ("skipped", "budget-depth")
+        assert not walked.report.complete
