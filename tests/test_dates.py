@@ -1,0 +1,307 @@
+"""Dates: what each text means, and that no text does harm."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitemapreader.dates import as_since, is_since, parse_column, parse_lastmod
+
+
+def at(*parts: int, hours: float = 0) -> datetime:
+    return datetime(*parts, tzinfo=timezone(timedelta(hours=hours)))  # type: ignore[arg-type,misc]  # mypy cannot see that there are three parts
+
+
+DAY = at(2024, 1, 1)
+NOON = at(2024, 1, 1, 12)
+
+READ = {
+    # the W3C's precisions
+    "2024": DAY,
+    "2024-01": DAY,
+    "2024-01-01": DAY,
+    "2024-01-01T12:00Z": NOON,
+    "2024-01-01T12:00:00Z": NOON,
+    "2024-01-01T12:00:00.5Z": at(2024, 1, 1, 12, 0, 0, 500_000),
+    "2024-01-01T12:00:00.123456789012345678901234567890Z": at(2024, 1, 1, 12, 0, 0, 123_456),
+    # zones; none is UTC
+    "2024-01-01T12:00:00": NOON,
+    "2024-01-01T12:00:00+14:00": at(2024, 1, 1, 12, hours=14),
+    "2024-01-01T12:00:00-14:00": at(2024, 1, 1, 12, hours=-14),
+    "2024-01-01T12:00:00-00:00": NOON,
+    "2024-01-01T12:00:00-03:30": at(2024, 1, 1, 12, hours=-3.5),
+    "2024-01-01T12:00:00+0200": at(2024, 1, 1, 12, hours=2),
+    "2024-01-01T12:00:00+02": at(2024, 1, 1, 12, hours=2),
+    "2024-01-01T12:00:00GMT": NOON,
+    "2024-01-01T12:00:00 UTC": NOON,
+    "2024-01-01T12:00:00 +0000": NOON,
+    # ends of days and leap seconds
+    "2024-01-01T24:00:00Z": at(2024, 1, 2),
+    "2024-01-01T24:00Z": at(2024, 1, 2),
+    "2024-02-28T24:00Z": at(2024, 2, 29),
+    "2023-12-31T24:00:00+01:00": at(2024, 1, 1, hours=1),
+    "2016-12-31T23:59:60Z": at(2016, 12, 31, 23, 59, 59),
+    # spellings that generators are known for
+    "2024-1-1": DAY,
+    "2024-11-3": at(2024, 11, 3),
+    "2024-01-01 12:00:00": NOON,
+    "2024-01-01 12:00": NOON,
+    "2024-01-01t12:00:00z": NOON,
+    "2024-01-01T12:00:00,5Z": at(2024, 1, 1, 12, 0, 0, 500_000),
+    " \t2024-01-01\r\n": DAY,
+    # years are taken as they are
+    "1970-01-01T00:00:00+00:00": at(1970, 1, 1),
+    "0001-01-01": at(1, 1, 1),
+    "9999-12-31": at(9999, 12, 31),
+    # RFC 822, with years of four digits or, as RFC 2822 reads them, two
+    "Mon, 01 Jan 2024 12:00:00 GMT": NOON,
+    "Mon, 01 Jan 2024 12:00:00 +0000": NOON,
+    "Mon, 01 Jan 2024 12:00:00 Z": NOON,
+    "Mon, 01 Jan 2024 12:00:00 UT": NOON,
+    "Mon, 01 Jan 2024 12:00:00": NOON,
+    "Mon, 01 Jan 2024 12:00 GMT": NOON,
+    "Mon, 1 Jan 2024 12:00:00 +02:00": at(2024, 1, 1, 12, hours=2),
+    "01 Jan 2024 12:00:00 EST": at(2024, 1, 1, 12, hours=-5),
+    "01 Jan 2024 12:00:00 PDT": at(2024, 1, 1, 12, hours=-7),
+    "MON, 01 JAN 2024 12:00:00 gmt": NOON,
+    "Monday, 01 January 2024 12:00:00 GMT": NOON,
+    "Monday, 01-Jan-2024 12:00:00 GMT": NOON,
+    "Tue, 01 Jan 2024": DAY,  # a Monday: the date is believed, not the name of the day
+    "01 Jan 2024": DAY,
+    "Mon, 01 Jan 24 12:00:00 GMT": NOON,
+    "31 Dec 49": at(2049, 12, 31),
+    "01 Jan 50": at(1950, 1, 1),
+}
+
+REFUSED = (
+    "",
+    "now",
+    "today",
+    "yesterday",
+    "-",
+    "Z",
+    # days, hours and zones that there are not
+    "0000-00-00",
+    "0000-01-01",
+    "2024-00-01",
+    "2024-13-01",
+    "2024-01-32",
+    "2024-02-30",
+    "2023-02-29",
+    "2024-01-01T25:00:00Z",
+    "2024-01-01T24:00:01Z",
+    "2024-01-01T12:60:00Z",
+    "2024-01-01T12:00:61Z",
+    "2024-01-01T12:00:00+24:00",
+    "2024-01-01T12:00:00+99:99",
+    "2024-01-01T12:00:00+14:01",
+    "2024-01-01T12:00:00+01:60",
+    "Mon, 32 Jan 2024 00:00:00 GMT",
+    "Mon, 01 Jan 2024 00:00:00 -2400",
+    "Mon, 01 Jan 2024 00:00:00 +9999999999999999",
+    "Mon, 01 Jan 2024 00:00:00 XYZ",
+    "Mon, 01 Jan 99999999999999999999 00:00:00 GMT",
+    # years that a datetime cannot hold, here or in Greenwich
+    "10000-01-01",
+    "-0001-01-01",
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59-12:00",
+    "9999-12-31T24:00:00Z",
+    # other forms of ISO 8601
+    "20240101",
+    "20240101T120000Z",
+    "2024-W01-1",
+    "2024-001",
+    "2024-01-01T",
+    "2024-01-01T12Z",
+    "2024-01-01T12:00:00+00:00Z",
+    "2024-01-01T12:00:00Z+00:00",
+    "2024-01-01T12:00:00[Europe/Paris]",
+    "2024-01-01Z",
+    # forms whose day and month one can only guess, and words of other languages
+    "01/02/2024",
+    "1.2.2024",
+    "2024/01/01",
+    "Jan 1, 2024",
+    "January 2024",
+    "Mo, 01 Jan 2024",
+    "Lun, 01 janv. 2024",
+    "Mon, 01 Jan 124 12:00:00 GMT",
+    "Mon Jan  1 12:00:00 2024",
+    # seconds since an epoch
+    "1704067200",
+    "1704067200000",
+    # digits that are not ASCII
+    "٢٠٢٤-٠١-٠١",  # noqa: RUF001 (Arabic on purpose)
+    "２０２４-01-01",  # noqa: RUF001 (full-width on purpose)
+    "²024-01-01",
+    # bytes that do not belong
+    "\x00",
+    "2024-01-01\x00",
+    "2024-01-01\u00a0",
+    "2024-01-01\u2028",
+    "2024-01-01T12:00:00 \n 2024",
+    "\ud800",
+    # long ones
+    "1" * 5000,
+    "9" * 400,
+    "2024-01-01T12:00:00-" + "0" * 1000 + ":00",
+    "2024-01-01T12:00:00." + "1" * 100_000 + "Z",
+    "2024-01-01T12:00:00" + " " * 100_000 + "x",
+    "mon" + "a" * 100_000,
+)
+
+
+@pytest.mark.parametrize(("text", "moment"), READ.items(), ids=ascii)
+def test_a_date_is_read(text: str, moment: datetime) -> None:
+    """Every form that BEHAVIOUR lists gives its moment, in the zone that is written."""
+    result = parse_lastmod(text)
+    assert result == moment
+    assert result is not None
+    assert result.utcoffset() == moment.utcoffset()
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda text: ascii(text)[:40])
+def test_a_text_that_is_no_date_is_refused(text: str) -> None:
+    """What is not surely a date gives None: nothing is guessed, and nothing taken from today."""
+    assert parse_lastmod(text) is None
+
+
+LEAST_OF = 5
+"""Runs of which the fastest counts: a busy machine only ever makes a run slower."""
+
+
+@pytest.mark.parametrize("text", [*READ, *REFUSED], ids=lambda text: ascii(text)[:40])
+def test_no_text_takes_long(text: str) -> None:
+    """The worst of texts is read or refused within a millisecond."""
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        parse_lastmod(text)
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(LEAST_OF)) < 0.001
+
+
+@given(st.text() | st.text("0123456789-+:TZ., tzGMTJan", max_size=40))
+def test_no_text_raises(text: str) -> None:
+    """Any text gives None or an aware datetime that can be compared in any zone."""
+    result = parse_lastmod(text)
+    if result is not None:
+        assert result.astimezone(UTC) == result
+        assert is_since(result, text, result)
+
+
+dates = st.datetimes(
+    min_value=datetime(1, 1, 2),  # noqa: DTZ001 (hypothesis wants naive bounds)
+    max_value=datetime(9999, 12, 30),  # noqa: DTZ001
+    timezones=st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m))),
+)
+spellings = st.sampled_from(
+    [
+        lambda d: d.isoformat(),
+        lambda d: d.isoformat(timespec="minutes"),
+        lambda d: d.isoformat(timespec="milliseconds"),
+        lambda d: d.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0"),
+        lambda d: d.date().isoformat(),
+    ]
+)
+
+
+@given(dates)
+def test_what_is_written_is_read_back(moment: datetime) -> None:
+    """Each datetime that ISO 8601 can write comes back as it was."""
+    assert parse_lastmod(moment.isoformat()) == moment
+
+
+@given(st.lists(st.tuples(dates, spellings).map(lambda pair: pair[1](pair[0])), min_size=1))
+def test_a_column_agrees_with_its_dates(texts: list[str]) -> None:
+    """A column that is read at once holds what its dates give one by one."""
+    column = parse_column(texts)
+    if column is not None:
+        singly = [parse_lastmod(text) for text in texts]
+        assert column == singly
+        assert [d.utcoffset() for d in column] == [d.utcoffset() for d in singly if d]
+
+
+@given(st.lists(st.text("0123456789-+:TZ.\n", max_size=30) | st.sampled_from([*READ, *REFUSED])))
+def test_a_column_never_reads_more_than_its_dates(texts: list[str]) -> None:
+    """A column with any text that is no date, or an odd one, is left to the closer look."""
+    column = parse_column(texts)
+    assert column is None or column == [parse_lastmod(text) for text in texts]
+
+
+@pytest.mark.parametrize("text", [text for text in READ if text[:2] in ("20", "19")], ids=ascii)
+def test_a_column_of_one_agrees(text: str) -> None:
+    """Each known form is read the same way alone and in a column."""
+    assert parse_column([text]) in (None, [READ[text]])
+
+
+def test_the_common_forms_are_read_as_a_column() -> None:
+    """The forms that nearly all sitemaps use take the short way."""
+    texts = ["2024-01-01", "2024-01-01T12:00:00Z", "2024-01-01T12:00:00+00:00"]
+    texts += ["2024-01-01T12:00:00.123Z", "2024-01-01T12:00+02:00"]
+    assert parse_column(texts) == [parse_lastmod(text) for text in texts]
+
+
+SINCE = (
+    # text, a since that it is not older than, the first since for which it is
+    ("2026-03-05T07:08:09Z", at(2026, 3, 5, 7, 8, 9), at(2026, 3, 5, 7, 8, 10)),
+    ("2026-03-05T07:08Z", at(2026, 3, 5, 7, 8), at(2026, 3, 5, 7, 8, 1)),
+    ("2026-03-05", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
+    ("2026-03-05", at(2026, 3, 5, 23, hours=-0.5), at(2026, 3, 6, hours=-1)),
+    ("2026-03", at(2026, 3, 31, 23, 59, 59), at(2026, 4, 1)),
+    ("2026-02", at(2026, 2, 28, 23, 59, 59), at(2026, 3, 1)),
+    ("2026-12", at(2026, 12, 31, 23, 59, 59), at(2027, 1, 1)),
+    ("2026", at(2026, 12, 31, 23, 59, 59), at(2027, 1, 1)),
+    ("2026-3-5", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
+    ("05 Mar 2026", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
+    ("05-Mar-2026", at(2026, 3, 5, 23, 59, 59), at(2026, 3, 6)),
+    ("Thu, 05 Mar 2026 07:08:09 GMT", at(2026, 3, 5, 7, 8, 9), at(2026, 3, 5, 7, 8, 10)),
+    ("05-Mar-2026 07:08 GMT", at(2026, 3, 5, 7, 8), at(2026, 3, 5, 7, 8, 1)),
+    ("2026-03-04T24:00:00Z", at(2026, 3, 5), at(2026, 3, 5, 0, 0, 1)),
+)
+
+
+@pytest.mark.parametrize(("text", "passes", "fails"), SINCE)
+def test_a_date_stands_for_the_whole_of_its_span(
+    text: str, passes: datetime, fails: datetime
+) -> None:
+    """A day, month or year passes `since` if any moment of it does; a moment stands for itself."""
+    moment = parse_lastmod(text)
+    assert moment is not None
+    assert is_since(moment, text, moment)
+    assert is_since(moment, text, passes)
+    assert not is_since(moment, text, fails)
+
+
+@pytest.mark.parametrize("text", ["9999", "9999-12", "9999-12-31"])
+def test_the_end_of_time_has_no_end(text: str) -> None:
+    """Spans that end after the last datetime pass what lies before them, and raise nothing."""
+    moment = parse_lastmod(text)
+    assert moment is not None
+    assert is_since(moment, text, at(2026, 1, 1))
+    assert is_since(moment, text, at(9999, 12, 31, 23))
+
+
+def test_a_moment_without_text_stands_for_itself() -> None:
+    """Entries that were made by hand have no text; their moment is compared as it is."""
+    assert is_since(DAY, None, DAY)
+    assert not is_since(DAY, "2024-01-01T00:00:00Z", DAY + timedelta(microseconds=1))
+
+
+def test_since_without_a_zone_is_utc() -> None:
+    """A naive `since` is read as UTC, an aware one is left as it is."""
+    assert as_since(datetime(2024, 1, 1)) == DAY  # noqa: DTZ001 (naive on purpose)
+    assert as_since(NOON) is NOON
+
+
+@pytest.mark.parametrize("value", ["2024-01-01", 1704067200, DAY.date(), None])
+def test_since_must_be_a_datetime(value: object) -> None:
+    """Anything but a datetime is misuse, and the message says what to write."""
+    with pytest.raises(TypeError, match=r"datetime\(2026, 1, 31, tzinfo=UTC\)"):
+        as_since(value)  # type: ignore[arg-type]  # the misuse is what is tested

@@ -1,0 +1,162 @@
+"""Every document below testdata/ against its expected events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import golden
+import pytest
+
+from sitemapreader.issues import IssueCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DOCUMENTS = golden.documents()
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=golden.name_of)
+
+NOT_RAISED_BY_READERS = frozenset(
+    {
+        # the fetch of a document
+        IssueCode.CONTENT_ENCODING,
+        IssueCode.INVALID_URL,
+        IssueCode.USERINFO_REMOVED,
+        IssueCode.BLOCKED_ADDRESS,
+        IssueCode.BLOCKED_PORT,
+        IssueCode.DNS,
+        IssueCode.CONNECT,
+        IssueCode.TLS,
+        IssueCode.TIMEOUT,
+        IssueCode.STALLED,
+        IssueCode.TOO_SLOW,
+        IssueCode.BODY_CUT,
+        IssueCode.BAD_HTTP,
+        IssueCode.HTTP_STATUS,
+        IssueCode.RETRY_LATER,
+        IssueCode.REDIRECT_LOOP,
+        IssueCode.TOO_MANY_REDIRECTS,
+        IssueCode.DOWNGRADE,
+        # robots.txt
+        IssueCode.ROBOTS_UNREACHABLE,
+        IssueCode.ROBOTS_DISALLOWED,
+        IssueCode.ROBOTS_NOT_TEXT,
+        IssueCode.ROBOTS_TOO_LARGE,
+        # the walk
+        IssueCode.NO_SITEMAP,
+        IssueCode.CYCLE,
+        IssueCode.NESTED_INDEX,
+        IssueCode.CROSS_HOST_CHILD,
+        IssueCode.OUT_OF_SCOPE,
+        IssueCode.DUPLICATE_DOCUMENT,
+        IssueCode.BUDGET_DEPTH,
+        IssueCode.BUDGET_CHILDREN,
+        IssueCode.BUDGET_DOCUMENTS,
+        IssueCode.BUDGET_BYTES,
+        IssueCode.BUDGET_SECONDS,
+    }
+)
+
+
+def read_long_list() -> golden.Reading:
+    return golden.read_pieces(b"https://www.example.org/%d\n" % number for number in range(50_001))
+
+
+def read_long_gzip_header() -> golden.Reading:
+    return golden.read_pieces([b"\x1f\x8b\x08\x08\0\0\0\0\0\x03" + b"name" * 20_000])
+
+
+def read_long_record() -> golden.Reading:
+    record = b"<url><loc>https://www.example.org/odd</loc>" + b"<tag>x</tag>" * 100_000 + b"</url>"
+    return golden.read_pieces([b"<urlset>", record, b"</urlset>"])
+
+
+def read_relative_without_base() -> golden.Reading:
+    return golden.read_pieces([b"<urlset><url><loc>/odd</loc></url></urlset>"], url="")
+
+
+NOT_IN_FILES: dict[IssueCode, Callable[[], golden.Reading]] = {
+    IssueCode.OVER_PROTOCOL_LIMIT: read_long_list,
+    IssueCode.GZIP_HEADER_TOO_LONG: read_long_gzip_header,
+    IssueCode.RECORD_TOO_LONG: read_long_record,
+    IssueCode.MISSING_BASE: read_relative_without_base,
+}
+"""Issues whose documents would be too big for a file, or have no URL."""
+
+MARKS = ("first", "second", "last")
+REFUSALS = {IssueCode.DTD_REFUSED, IssueCode.ENCODING_UNSUPPORTED}
+"""What a document that is wholly refused says."""
+
+
+def test_there_are_golden_files() -> None:
+    """The search for documents finds all rooms of testdata, so the tests below are not void."""
+    rooms = {golden.name_of(document).partition("/")[0] for document in DOCUMENTS}
+    assert rooms == {
+        "atom",
+        "broken",
+        "encodings",
+        "extensions",
+        "gzip",
+        "hostile",
+        "index",
+        "rss",
+        "site",
+        "text",
+        "urlset",
+    }
+    assert len(DOCUMENTS) > 300
+    assert set(golden.LIMITS) <= {golden.name_of(document) for document in DOCUMENTS}
+
+
+def test_every_expectation_has_its_document() -> None:
+    """A .jsonl whose document was renamed or removed is not left behind."""
+    wanted = {golden.expected_path(document) for document in DOCUMENTS}
+    assert [path for path in golden.expectations() if path not in wanted] == []
+
+
+@each_document
+def test_events(document: Path, regenerate: bool) -> None:
+    """A document gives exactly the expected events."""
+    path = golden.expected_path(document)
+    text = golden.encode(golden.read_document(document), golden.url_of(document))
+    if regenerate:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    assert path.exists(), f"no {path.name}: make it with `pytest {__file__} --regenerate`"
+    assert text.split("\n") == path.read_text(encoding="utf-8").split("\n")
+
+
+def test_every_code_of_the_readers_has_an_exemplar() -> None:
+    """For each Issue that a reader can raise there is a document in testdata that raises it."""
+    seen = {code for document in DOCUMENTS for code in golden.read_document(document).counts}
+    assert seen.isdisjoint(NOT_RAISED_BY_READERS)
+    assert set(IssueCode) - seen - NOT_RAISED_BY_READERS == set(NOT_IN_FILES)
+
+
+@pytest.mark.parametrize("code", NOT_IN_FILES)
+def test_codes_of_documents_that_are_not_files(code: IssueCode) -> None:
+    """The Issues that only a document made in code has are raised as well."""
+    assert NOT_IN_FILES[code]().counts[code] == 1
+
+
+LOST_BY_NATURE = {
+    "broken/comment-unclosed.xml",  # what stands in a comment is no record
+    *golden.LIMITS,
+}
+AROUND = [
+    document
+    for document in DOCUMENTS
+    if all(f"example.org/{mark}<".encode() in document.read_bytes() for mark in MARKS)
+    and golden.name_of(document) not in LOST_BY_NATURE
+]
+"""Documents that have good records before and behind what is odd about them."""
+
+
+@pytest.mark.parametrize("document", AROUND, ids=golden.name_of)
+def test_good_records_survive(document: Path) -> None:
+    """One bad record costs at most itself, and a bad prolog nothing, unless all is refused."""
+    reading = golden.read_document(document)
+    if not reading.counts.keys() & REFUSALS:
+        assert {loc.rpartition("/")[2] for loc in reading.locs} >= set(MARKS)
+    else:
+        assert reading.locs == []

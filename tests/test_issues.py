@@ -1,0 +1,119 @@
+"""The table of issue codes: complete, used, and the same in the README."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import package
+import pytest
+
+from sitemapreader.issues import MAX_EXCERPT, IssueCode, Severity, excerpt, make_issue
+
+README = package.ROOT / "README.md"
+START, END = "<!-- issues -->", "<!-- /issues -->"
+
+
+def readme_table() -> str:
+    """Write the table of the README from the table of the code."""
+    rows = ["| code | severity | what happened | what to do |", "|---|---|---|---|"]
+    for code in IssueCode:
+        cells = (f"`{code}`", code.severity.name.lower(), code.meaning, code.advice)
+        rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+    return "\n".join(rows)
+
+
+def test_the_readme_has_the_table(regenerate: bool) -> None:
+    """The README's table of codes is the one that the code has."""
+    text = README.read_text(encoding="utf-8")
+    assert text.count(START) == text.count(END) == 1, f"put {START} and {END} on lines of their own"
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    wanted = f"{before}{START}\n{readme_table()}\n{END}{after}"
+    if regenerate:
+        README.write_text(wanted, encoding="utf-8", newline="\n")
+    assert README.read_text(encoding="utf-8") == wanted
+
+
+def test_codes_are_unique_and_plain() -> None:
+    """A code is its constant's name in kebab-case, and stands in the table once."""
+    codes = list(IssueCode)
+    assert len(codes) == len(set(codes)) == len(IssueCode.__members__)
+    for name, code in IssueCode.__members__.items():
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code)
+        assert code == name.lower().replace("_", "-")
+
+
+@pytest.mark.parametrize("code", IssueCode)
+def test_every_code_says_what_happened_and_what_to_do(code: IssueCode) -> None:
+    """Each row has a severity, a meaning and an advice: parts of one sentence, without an end."""
+    assert isinstance(code.severity, Severity)
+    for text in (code.meaning, code.advice):
+        assert text
+        assert text == text.strip(" .:")
+        assert text.isprintable()
+
+
+def test_every_code_is_raised_somewhere() -> None:
+    """No row of the table is dead: each is named in the package outside of the table."""
+    named = {
+        node.attr
+        for name, tree in package.modules().items()
+        if name != "issues"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "IssueCode"
+    }
+    assert set(IssueCode.__members__) - named == set()
+
+
+def test_a_code_compares_as_text() -> None:
+    """A user compares codes with plain strings, and prints them as such."""
+    issue = make_issue(IssueCode.MALFORMED, "https://www.example.org/sitemap.xml", line=7)
+    assert issue.code == "malformed"
+    assert f"{issue.code}" == "malformed"
+    assert issue.severity is Severity.ERROR
+    assert issue.severity > Severity.WARNING > Severity.INFO
+
+
+def test_an_issue_is_made_with_its_sentence() -> None:
+    """An Issue says what happened and what to do, and carries its place and text as given."""
+    issue = make_issue(IssueCode.LASTMOD, "s", line=3, url="u", value="soon")
+    assert issue.message == (
+        "a lastmod is not a date that the protocol knows: write a W3C datetime, such as 2026-01-31"
+    )
+    assert (issue.sitemap, issue.line, issue.url, issue.value) == ("s", 3, "u", "soon")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("日本語 é 😀", "日本語 é 😀"),
+        ("two\nlines\r\t", r"two\nlines\r\t"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("\x9b31m", r"\x9b31m"),
+        ("\x00", r"\x00"),
+        ("a\u202egpj.exe", r"a\u202egpj.exe"),
+        ("\u2028", r"\u2028"),
+        ("\ufeff", r"\ufeff"),
+        ("\ud800", r"\ud800"),
+        ("\U000e0041", r"\U000e0041"),
+        ("\u00a0", "\u00a0"),
+        ("back\\slash", "back\\slash"),
+    ],
+    ids=ascii,
+)
+def test_foreign_text_is_escaped(text: str, shown: str) -> None:
+    """What a terminal would act on, or what would hide itself, is shown as an escape."""
+    assert excerpt(text) == shown
+
+
+def test_foreign_text_is_cut() -> None:
+    """A long text is cut, and one sees that it was."""
+    assert excerpt("x" * MAX_EXCERPT) == "x" * MAX_EXCERPT
+    assert excerpt("x" * 1_000_000) == "x" * MAX_EXCERPT + "…"
+    issue = make_issue(IssueCode.LONG_LOC, url="u" * 5000, value="v" * 5000)
+    assert issue.url == "u" * 2048 + "…"
+    assert issue.value == "v" * MAX_EXCERPT + "…"

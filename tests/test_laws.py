@@ -1,0 +1,133 @@
+"""The laws that hold for every document, be it sound, broken or damaged at random."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import golden
+import pytest
+import strategies
+import witness
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.readers import ledger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+each_document = pytest.mark.parametrize("document", golden.documents(), ids=golden.name_of)
+
+FULL_SPLITS = 2048
+"""Documents up to this size are cut at every byte, longer ones at as many places."""
+SALVAGED = {IssueCode.FEED_SALVAGED, IssueCode.FEED_UNREADABLE}
+SALVAGE_SPLITS = 20
+"""Each reading of a feed beyond repair starts a process."""
+
+UNSOUND = set("<>\"' \t\r\n")
+
+ODD_RECORDS = (
+    b"<url><loc>https://www.example.org/odd?a=1&b=2</loc></url>",
+    b"<url><loc>https://www.example.org/odd",
+    b"<url><loc>/odd</loc><lastmod>soon</lastmod></url>",
+    b"<url/><!-- <url><loc>https://www.example.org/not</loc></url> -->",
+    b"<url><loc><![CDATA[https://www.example.org/odd?a=1&b=2]]></loc><i:i><i:loc>x</i:loc></i:i></url>",
+    b"<sitemap><loc>https://www.example.org/odd.xml</loc></sitemap>",
+    b"<url><loc>https://www.example.org/gr\xc3\xbc\xc3\x9fe\xff</loc></url>",
+    b"<url>\n<loc>https://www.example.org/odd</loc>\r\n<priority>7</priority></url><b>words</b>",
+)
+
+
+def make_long_document() -> bytes:
+    """Make a urlset of 250 KB in which every fifth record is an odd one."""
+    parts = [b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n']
+    for number in range(3000):
+        parts.append(b"<url><loc>https://www.example.org/%d</loc></url>\n" % number)
+        if number % 5 == 0:
+            parts.append(ODD_RECORDS[number // 5 % len(ODD_RECORDS)] + b"\n")
+    return b"".join([*parts, b"</urlset>\n"])
+
+
+@each_document
+def test_nothing_is_lost_in_silence(document: Path) -> None:
+    """Records are delivered or dropped, and every Issue is counted (law 1)."""
+    reading = golden.read_document(document)
+    issues = [event for event in reading.events if isinstance(event, Issue)]
+    assert reading.records == reading.delivered + reading.dropped
+    assert reading.delivered == len(reading.locs)
+    assert reading.dropped <= reading.counts.total()
+    for code, count in reading.counts.items():
+        given_out = sum(issue.code == code for issue in issues)
+        assert given_out == min(count, ledger.MAX_ISSUES_PER_CODE), code
+    assert reading.locs or reading.counts, "a document of nothing has its Issue"
+
+
+@each_document
+def test_events_name_their_document(document: Path) -> None:
+    """Every event carries the URL of the document that it comes from."""
+    url = golden.url_of(document)
+    assert {event.sitemap for event in golden.read_document(document).events} <= {url}
+
+
+@each_document
+def test_no_url_is_invented(document: Path) -> None:
+    """Each URL delivered stands in the document, or a reference to it does (law 3)."""
+    url = golden.url_of(document)
+    known = witness.urls_in(document.read_bytes(), url)
+    assert [loc for loc in golden.read_document(document).locs if loc not in known] == []
+
+
+@each_document
+def test_byte_by_byte(document: Path) -> None:
+    """A document fed one byte at a time gives the same events as fed whole (law 5)."""
+    data = document.read_bytes()
+    pieces = (data[i : i + 1] for i in range(len(data)))
+    reading = golden.read_pieces(pieces, golden.url_of(document), golden.limits_of(document))
+    assert reading == golden.read_document(document)
+
+
+@each_document
+def test_every_cut(document: Path) -> None:
+    """A document cut in two, at any byte, gives the same events as fed whole (law 5)."""
+    data, url, limits = document.read_bytes(), golden.url_of(document), golden.limits_of(document)
+    whole = golden.read_document(document)
+    places = SALVAGE_SPLITS if whole.counts.keys() & SALVAGED else FULL_SPLITS
+    stride = 1 + len(data) // places
+    for at in range(1, len(data), stride):
+        assert golden.read_pieces([data[:at], data[at:]], url, limits) == whole, f"cut at {at}"
+
+
+@given(document=strategies.documents, data=st.data())
+def test_any_chunking(document: Path, data: st.DataObject) -> None:
+    """No way to cut a document into pieces, empty ones included, changes its events (law 5)."""
+    pieces = data.draw(strategies.chunkings(document.read_bytes()))
+    reading = golden.read_pieces(pieces, golden.url_of(document), golden.limits_of(document))
+    assert reading == golden.read_document(document)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1024, 4096, 16_384, 65_536, 65_537])
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_long_documents_in_pieces(size: int, packed: bool) -> None:
+    """A document of many batches gives the same events in pieces of any size (law 5)."""
+    body = make_long_document()
+    body = gzip.compress(body, 1, mtime=0) if packed else body
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    assert golden.read_pieces(pieces) == golden.read_pieces([body])
+
+
+@settings(max_examples=300)
+@given(body=strategies.damaged_documents, data=st.data())
+def test_the_laws_hold_for_damaged_documents(body: bytes, data: st.DataObject) -> None:
+    """Whatever becomes of a document, nothing is raised, and laws 1, 3 and 5 hold.
+
+    A URL with blanks, quotes or angle brackets may be one whose end was lost: it looks it.
+    """
+    url = golden.HOST + "damaged.xml"
+    whole = golden.read_pieces([body], url)
+    assert whole.records == whole.delivered + whole.dropped
+    assert whole.delivered == len(whole.locs)
+    known = witness.urls_in(body, url)
+    assert [loc for loc in whole.locs if loc not in known and not UNSOUND & set(loc)] == []
+    assert golden.read_pieces(data.draw(strategies.chunkings(body)), url) == whole

@@ -1,0 +1,370 @@
+"""URLs: resolving, keys, and who belongs to whom."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from sitemapreader import urls
+from sitemapreader.urls import (
+    Hosts,
+    folder_of,
+    has_web_scheme,
+    host_of,
+    is_in_scope,
+    origin_of,
+    parse_url,
+    resolve,
+    same_hosts,
+    site_of,
+    url_key,
+)
+
+DOCUMENT = "https://www.example.org/maps/sitemap.xml"
+
+# -- resolving
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("https://other.example.org/x", "https://other.example.org/x"),
+        ("/x?y=1&z=2", "https://www.example.org/x?y=1&z=2"),
+        ("x", "https://www.example.org/maps/x"),
+        ("../x", "https://www.example.org/x"),
+        ("../../../x", "https://www.example.org/x"),
+        ("//cdn.example.org/x", "https://cdn.example.org/x"),
+        ("?x=1", "https://www.example.org/maps/sitemap.xml?x=1"),
+        ("#part", "https://www.example.org/maps/sitemap.xml#part"),
+        ("HTTP://www.example.org/x", "HTTP://www.example.org/x"),
+        ("mailto:info@example.org", None),
+        ("javascript:alert(1)", None),
+        ("file:///etc/hostname", None),
+        ("//[::1", None),
+        ("https:x", None),
+        ("https:/x", None),
+        ("HTTPS:www.example.org/x", None),
+        ("x:8080", None),
+        ("./x:8080", "https://www.example.org/maps/x:8080"),
+        ("1:2", "https://www.example.org/maps/1:2"),
+    ],
+)
+def test_references_are_resolved(reference: str, expected: str | None) -> None:
+    """A reference is resolved as RFC 3986 says, or refused if it leads off the web."""
+    assert resolve(DOCUMENT, reference) == expected
+
+
+def test_nothing_is_resolved_without_a_base() -> None:
+    """A relative reference in a document without a URL is not made into one."""
+    assert resolve("", "/x") is None
+    assert resolve("", "https://www.example.org/x") == "https://www.example.org/x"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://www.example.org/", True),
+        ("HTTPS://WWW.EXAMPLE.ORG/", True),
+        ("http:/www.example.org/", False),
+        ("http:www.example.org/", False),
+        ("httpx://www.example.org/", False),
+        ("//www.example.org/", False),
+        (" http://www.example.org/", False),
+        ("", False),
+    ],
+)
+def test_web_schemes_are_told_by_their_letters(url: str, expected: bool) -> None:
+    """Only `http://` and `https://`, in any case, make an absolute URL of the web."""
+    assert has_web_scheme(url) is expected
+
+
+# -- parsing
+
+UNFIT = (
+    "",
+    "/x",
+    "www.example.org",
+    "ftp://www.example.org/",
+    "tcp://www.example.org/",
+    "http://",
+    "https:///x",
+    "http://[::1",
+    "http://a\\@b/",
+    "http://www.example.org:99999/",
+    "http://www.example.org:port/",
+    "http://www%2Eexample.org/",
+    "http://[fe80::1%25eth0]/",
+    "https://" + "ü" * 2000 + ".example.org/",
+)
+
+
+@pytest.mark.parametrize("url", UNFIT, ids=lambda url: url[:40])
+def test_what_cannot_be_requested_has_no_parts(url: str) -> None:
+    """A URL that the client would refuse gives None or "", and is its own key."""
+    assert parse_url(url) is None
+    assert host_of(url) == ""
+    assert origin_of(url) == ""
+    assert url_key(url) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "origin"),
+    [
+        ("https://www.example.org/x", "www.example.org", "https://www.example.org"),
+        ("https://WWW.EXAMPLE.ORG:443/x", "www.example.org", "https://www.example.org"),
+        ("http://www.example.org:8080/", "www.example.org", "http://www.example.org:8080"),
+        ("https://www.example.org./x", "www.example.org", "https://www.example.org."),
+        ("https://user:secret@www.example.org/", "www.example.org", "https://www.example.org"),
+        ("https://bücher.example.org/", "xn--bcher-kva.example.org", None),
+        ("http://127.0.0.1:8000/", "127.0.0.1", "http://127.0.0.1:8000"),
+        ("http://[::1]:8000/", "::1", "http://[::1]:8000"),
+    ],
+)
+def test_hosts_and_origins(url: str, host: str, origin: str | None) -> None:
+    """Host and origin come in one spelling, and never with a user or password."""
+    assert host_of(url) == host
+    if origin is not None:
+        assert origin_of(url) == origin
+
+
+# -- keys
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://WWW.Example.ORG/Path", "https://www.example.org/Path"),
+        ("HTTPS://www.example.org/", "https://www.example.org/"),
+        ("https://www.example.org", "https://www.example.org/"),
+        ("https://www.example.org:443/", "https://www.example.org/"),
+        ("http://www.example.org:80/x", "http://www.example.org/x"),
+        ("https://www.example.org/a/./b/../c", "https://www.example.org/a/c"),
+        ("https://www.example.org/%7Euser", "https://www.example.org/~user"),
+        ("https://www.example.org/caf%c3%a9", "https://www.example.org/caf%C3%A9"),
+        ("https://www.example.org/café", "https://www.example.org/caf%C3%A9"),
+        ("https://www.example.org/x#part", "https://www.example.org/x"),
+        ("https://user:secret@www.example.org/x", "https://www.example.org/x"),
+    ],
+)
+def test_spellings_of_one_url_meet(url: str, key: str) -> None:
+    """What no server tells apart has one key."""
+    assert url_key(url) == key
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://www.example.org/x", "https://www.example.org/x/"),
+        ("https://www.example.org/x", "https://www.example.org/X"),
+        ("https://www.example.org/x", "http://www.example.org/x"),
+        ("https://www.example.org/x", "https://example.org/x"),
+        ("https://www.example.org/x", "https://www.example.org:8443/x"),
+        ("https://www.example.org/?a=1&b=2", "https://www.example.org/?b=2&a=1"),
+        ("https://www.example.org/?a=1", "https://www.example.org/?a=1&b="),
+        ("https://www.example.org/?a=%26", "https://www.example.org/?a=&"),
+        ("https://www.example.org/a%2Fb", "https://www.example.org/a/b"),
+        ("https://www.example.org/a%252Fb", "https://www.example.org/a%2Fb"),
+    ],
+)
+def test_different_urls_stay_apart(one: str, other: str) -> None:
+    """What a server may tell apart has two keys."""
+    assert url_key(one) != url_key(other)
+
+
+path_chars = st.sampled_from("abXY09_~!$&'()*+,;=:@-./%?#éß日 \\^|")
+hosts = st.sampled_from(
+    ["example.org", "www.Example.org", "EXAMPLE.org:80", "bücher.de", "a-b.c.de:8080", "127.0.0.1"]
+)
+any_url = st.builds(
+    "{}://{}{}{}".format,
+    st.sampled_from(["http", "https", "HTTP"]),
+    hosts,
+    st.sampled_from(["", "/", "/."]),
+    st.text(path_chars, max_size=30)
+    | st.lists(st.sampled_from(["%2E", "%2f", "%7E", "%25", "%C3", "%a9", "/", ".", "x"])).map(
+        "".join
+    ),
+)
+
+
+@given(any_url)
+def test_a_key_is_its_own_key(url: str) -> None:
+    """Taking the key of a key changes nothing."""
+    assert url_key(url_key(url)) == url_key(url)
+
+
+@given(
+    st.one_of(
+        any_url,
+        st.from_regex(urls._NORMAL, fullmatch=True),
+        st.text(max_size=40).map("https://example.org/".__add__),
+    )
+)
+@example("https://example.org/x?")
+@example("https://example.org/x..y/.well-known")
+@example("https://1.2.3/x")
+@example("https://a.b./x")
+@example("https://-a.b/x")
+@example("https://xn--a.b/x")
+def test_the_short_way_agrees_with_the_parser(url: str) -> None:
+    """A URL that is taken for normal at a glance is one that the parser leaves as it is."""
+    assume(urls._is_normal(url))
+    parsed = parse_url(url)
+    if parsed is not None:
+        assert str(parsed.with_fragment(None).with_user(None)) == url
+
+
+@given(any_url | st.text(path_chars, max_size=20).map("https://www.example.org/maps/".__add__))
+@example("https://www.example.org/maps/.\t./x")
+@example("https://www.example.org/maps/%2e%2E/x")
+def test_the_scope_of_a_url_is_that_of_its_key(url: str) -> None:
+    """Spelling a URL otherwise does not bring it into a sitemap's folder, nor out of it."""
+    assert is_in_scope(url, DOCUMENT) is url_key(url).startswith("https://www.example.org/maps/")
+
+
+def test_most_urls_take_the_short_way() -> None:
+    """The plain form of URL, which nine of ten have, needs no parser."""
+    plain = "https://www.example.org/some/long-slug_of.words/index.html?page=2&sort=a"
+    assert urls._is_normal(plain)
+
+
+@given(st.text(max_size=50))
+@example("http://\ud800/")
+@example("https://example.org/\ud800")
+@example("http://[v1.a]/")
+@example("http://①②⑦.0.0.1/")
+@example("http://a:b@c:d@e/")
+def test_no_text_raises(text: str) -> None:
+    """Any text has a key, a host and a scope, be it "" or itself."""
+    for url in (text, "http://" + text, "https://example.org/" + text):
+        assert isinstance(url_key(url), str)
+        assert isinstance(host_of(url), str)
+        assert isinstance(origin_of(url), str)
+        assert isinstance(is_in_scope(url, DOCUMENT), bool)
+        assert isinstance(is_in_scope(DOCUMENT, url), bool)
+        assert isinstance(same_hosts("site", url, DOCUMENT), bool)
+        assert resolve(DOCUMENT, url) is None or has_web_scheme(resolve(DOCUMENT, url) or "")
+
+
+def test_no_pattern_runs_away() -> None:
+    """The pattern of normal URLs is linear: 64 KiB of its worst take no longer than 20 ms."""
+    for tail in ("./" * 32_768, "a." * 32_768 + "\x00", "/" * 65_536 + " ", "?" * 65_536):
+        url = "https://example.org/" + tail
+        start = time.perf_counter()
+        urls._is_normal(url)
+        assert time.perf_counter() - start < 0.02
+
+
+# -- hosts and sites
+
+
+@pytest.mark.parametrize(
+    ("host", "site"),
+    [
+        ("example.org", "example.org"),
+        ("www.example.org", "example.org"),
+        ("a.b.c.example.org", "example.org"),
+        ("www.example.co.uk", "example.co.uk"),
+        ("co.uk", "co.uk"),
+        ("one.github.io", "one.github.io"),
+        ("localhost", "localhost"),
+        ("", ""),
+        ("10.1.2.3", "10.1.2.3"),
+        ("::1", "::1"),
+        ("[::1]", "[::1]"),
+        ("xn--bcher-kva.example.de", "example.de"),
+    ],
+)
+def test_the_site_of_a_host(host: str, site: str) -> None:
+    """A site is the registrable domain; addresses and public suffixes are sites of their own."""
+    assert site_of(host) == site
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "policies"),
+    [
+        ("https://www.example.org/a", "https://www.example.org/b", "host site any"),
+        ("https://www.example.org/", "http://WWW.EXAMPLE.ORG:8080/", "host site any"),
+        ("https://www.example.org/", "https://www.example.org./", "host site any"),
+        ("https://www.example.org/", "https://example.org/", "site any"),
+        ("https://a.example.co.uk/", "https://b.example.co.uk/", "site any"),
+        ("https://one.co.uk/", "https://two.co.uk/", "any"),
+        ("https://one.github.io/", "https://two.github.io/", "any"),
+        ("https://example.org/", "https://example.com/", "any"),
+        ("https://example.org/", "https://example.org.evil.net/", "any"),
+        ("http://10.0.0.1/", "http://10.0.0.1:81/", "host site any"),
+        ("http://1.0.0.1/", "http://2.0.0.1/", "any"),
+        ("http://[::1]/", "http://[0:0:0:0:0:0:0:1]/", "host site any"),
+        ("http://[::1]/", "http://[::2]/", "any"),
+        ("http://localhost/", "http://localhost:8000/", "host site any"),
+        ("http://one/", "http://two/", "any"),
+        ("https://bücher.de/", "https://xn--bcher-kva.de/", "host site any"),
+    ],
+)
+@pytest.mark.parametrize("policy", ["host", "site", "any"])
+def test_who_belongs_together(one: str, other: str, policies: str, policy: Hosts) -> None:
+    """Two URLs belong together by host, by registrable domain, or in any case."""
+    assert same_hosts(policy, one, other) is (policy in policies.split())
+    assert same_hosts(policy, other, one) is (policy in policies.split())
+
+
+@pytest.mark.parametrize("policy", ["host", "site"])
+def test_what_has_no_host_belongs_to_nothing(policy: Hosts) -> None:
+    """Two URLs that cannot be requested are not on one host for it."""
+    assert not same_hosts(policy, "http://[::1", "ftp://www.example.org/")
+    assert not same_hosts(policy, "http://[::1", "https://www.example.org/")
+
+
+# -- scope
+
+
+@pytest.mark.parametrize(
+    ("sitemap", "folder"),
+    [
+        ("https://www.example.org/sitemap.xml", "https://www.example.org/"),
+        ("https://www.example.org", "https://www.example.org/"),
+        (DOCUMENT, "https://www.example.org/maps/"),
+        ("https://www.example.org/maps/?file=/a/b.xml", "https://www.example.org/maps/"),
+        ("https://WWW.EXAMPLE.ORG:443/maps/x.xml#y", "https://www.example.org/maps/"),
+        ("", ""),
+    ],
+)
+def test_the_folder_of_a_sitemap(sitemap: str, folder: str) -> None:
+    """The folder is all up to the last slash of the path, in its one spelling."""
+    assert folder_of(sitemap) == folder
+
+
+@pytest.mark.parametrize(
+    ("loc", "expected"),
+    [
+        ("https://www.example.org/maps/", True),
+        ("https://www.example.org/maps/a/b?c=/d", True),
+        ("https://WWW.EXAMPLE.ORG:443/maps/x", True),
+        ("https://www.example.org/other/../maps/x", True),
+        ("https://www.example.org/%6Daps/x", True),
+        ("https://www.example.org/maps/../x", False),
+        ("https://www.example.org/maps/%2e%2e/x", False),
+        ("https://www.example.org/", False),
+        ("https://www.example.org/maps", False),
+        ("https://www.example.org/mapsx/", False),
+        ("http://www.example.org/maps/x", False),
+        ("https://www.example.org:8443/maps/x", False),
+        ("https://example.org/maps/x", False),
+        ("https://www.example.org.evil.net/maps/x", False),
+        ("not a url", False),
+    ],
+)
+def test_what_lies_in_the_scope_of_a_sitemap(loc: str, expected: bool) -> None:
+    """An entry must be on its sitemap's scheme, host and port, in its folder or below."""
+    assert is_in_scope(loc, DOCUMENT) is expected
+
+
+def test_a_sitemap_in_the_root_covers_its_host() -> None:
+    """From the root every path of the host is in scope, the bare host as well."""
+    sitemap = "https://www.example.org/sitemap.xml"
+    assert is_in_scope("https://www.example.org", sitemap)
+    assert is_in_scope("https://www.example.org/a/b/c", sitemap)
+    assert not is_in_scope("https://example.org/", sitemap)

@@ -1,0 +1,154 @@
+"""A second, naive look at a document: every text in it that an author may have meant as a URL.
+
+It knows nothing of records and formats, so it sees far too much; but a URL that is not among what
+it sees was invented (law 3).
+"""
+
+from __future__ import annotations
+
+import codecs
+import html
+import itertools
+import re
+import zlib
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (b"<\0?\0", "utf-16-le"),
+    (b"\0<\0?", "utf-16-be"),
+)
+_GZIP = b"\x1f\x8b\x08"
+_HEADER_BYTES = 10
+_MAGICS = (_GZIP, b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
+_WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}
+_DECLARED = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["']([^"']+)["']""", re.IGNORECASE)
+_HIDDEN = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_OPEN_CDATA = re.compile(r"<!\[CDATA\[([^<\]]*)(?:\]\]>)?")
+_MARKS = re.compile(r"<!\[CDATA\[|\]\]>")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_TAG_WITH_VALUES = re.compile(r"""</?[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*>""")
+_ANGLES = re.compile(r"<[^<>]*>|[<>]")
+_QUOTE = re.compile("[\"']")
+_QUOTED = re.compile(r"""=\s*(?:"([^"]*)"|'([^']*)')""")
+_UNQUOTED = re.compile(r"""=\s*([^\s"'>]+)""")
+_REFERENCE = re.compile(r"&(?:#([0-9]+)|#[xX]([0-9A-Fa-f]+)|([A-Za-z][A-Za-z0-9]*));")
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_BLANKS = " \t\r\n"
+
+
+def urls_in(data: bytes, url: str) -> set[str]:
+    """Collect what could be a URL in a document, relative ones resolved against `url`."""
+    seen: set[str] = set()
+    for text in itertools.chain.from_iterable(map(decodings, inflations(data))):
+        normal = text.replace("\r\n", "\n").replace("\r", "\n")  # as XML has it
+        clean = _UNWRITABLE.sub("", normal)
+        seen.update(_lines(normal), _texts(text), _texts(normal), _texts(clean))
+    seen |= {_UNWRITABLE.sub("", text) for text in seen}
+    return seen | {resolved for text in seen if (resolved := _join(url, text))}
+
+
+def _lines(text: str) -> set[str]:
+    """Read as a list of URLs: what stands in a line, as it stands there."""
+    return {line.strip(_BLANKS) for line in text.split("\n")}
+
+
+def _texts(text: str) -> set[str]:
+    """Read as markup: what stands between tags, in lines of it, and in attributes."""
+    pieces: list[str] = []
+    for visible in (text, _HIDDEN.sub("", text)):
+        literals = (pattern.sub(_escape, visible) for pattern in (_CDATA, _OPEN_CDATA))
+        for markup in (*literals, _MARKS.sub("", visible)):
+            pieces += _TAG.split(markup)
+            pieces += _TAG_WITH_VALUES.split(markup)
+            pieces += _ANGLES.split(markup)
+            pieces += markup.split("\n")
+            pieces += _QUOTE.split(markup)
+            pieces += ["".join(groups) for groups in _QUOTED.findall(markup)]
+            pieces += _UNQUOTED.findall(markup)
+    texts = {_unescape(piece) for piece in pieces}
+    return {text.strip(_BLANKS) for text in texts} | {text.strip() for text in texts}
+
+
+def _escape(cdata: re.Match[str]) -> str:
+    return html.escape(cdata[1], quote=False)
+
+
+def _unescape(text: str) -> str:
+    return _REFERENCE.sub(_character, text)
+
+
+def _character(reference: re.Match[str]) -> str:
+    decimal, hexadecimal, _ = reference.groups()
+    if not decimal and not hexadecimal:
+        return html.unescape(reference[0])
+    number = int(decimal) if decimal else int(hexadecimal, 16)
+    return chr(number) if number < 0x110000 else reference[0]
+
+
+def _join(url: str, text: str) -> str:
+    try:
+        return urljoin(url, text)
+    except ValueError:
+        return ""
+
+
+def inflations(data: bytes) -> list[bytes]:
+    """Inflate as many layers and members as there are, and as much of them as there is.
+
+    Gives the first member alone, the first two, and so on, for one may count as junk.
+    """
+    found = [data]
+    while found[-1].startswith(_MAGICS):
+        members = list(itertools.accumulate(_inflate_members(found[-1])))
+        if not members[-1]:
+            break
+        found = members
+    return found
+
+
+def _inflate_members(data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at >= 0:
+        piece, used = _inflate(data[at:])
+        yield piece
+        at = data.find(_GZIP, at + used)  # behind damage, the next one may begin anywhere
+
+
+def _inflate(data: bytes) -> tuple[bytes, int]:
+    """Inflate one member, with its header or, where that is damaged, without it."""
+    return max(_run(data, 0, 47), _run(data, _HEADER_BYTES, -15), key=lambda run: len(run[0]))
+
+
+def _run(data: bytes, start: int, wbits: int) -> tuple[bytes, int]:
+    """Inflate byte by byte, for at an error zlib gives nothing of its last step."""
+    inflater, inflated = zlib.decompressobj(wbits=wbits), b""
+    for at in range(start, len(data)):
+        try:
+            inflated += inflater.decompress(data[at : at + 1])
+        except zlib.error:
+            return inflated, at + 1
+        if inflater.eof:
+            return inflated, at + 1
+    return inflated, len(data)
+
+
+def decodings(data: bytes) -> list[str]:
+    """Decode by BOM, by declaration, and by those that are most often meant."""
+    names = [name for bom, name in _BOMS if data.startswith(bom)]
+    names += [match[1].decode("latin-1") for match in [_DECLARED.search(data[:1024])] if match]
+    texts = []
+    names += ["utf-16-le", "utf-16-be"] if b"\0" in data else []
+    for name in [*names, "utf-8", "windows-1252", "latin-1"]:
+        try:
+            texts.append(data.decode(_WIDER.get(name.lower(), name), "replace").lstrip("\ufeff"))
+        except (LookupError, ValueError):
+            continue
+    return texts
