@@ -1,0 +1,135 @@
+"""Every URL that a site publishes in its sitemaps, as a stream; and what could not be read.
+
+```
+ site ──discover──► SitemapEntry ─┐            ┌────────────────────────────┐
+                                  ▼            │ pure: bytes in, events out │
+                            frontier ──fetch──►│ inflate → detect → reader  │──► UrlEntry ──► you
+                                  ▲    chunks  │ (xml | text | feeds)       │──► Issue ──► report
+                                  └── SitemapEntry ◄───────────────────────┘
+```
+
+```python
+import asyncio
+from sitemapreader import walk
+
+async def main():
+    async with walk("https://example.org/") as entries:
+        async for entry in entries:
+            print(entry.loc, entry.lastmod)
+    for document in entries.report.documents:
+        print(document.url, document.status)
+
+asyncio.run(main())
+```
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sitemapreader.errors import FetchError, IssueError, IssuesError, SitemapReaderError
+from sitemapreader.issues import Issue, IssueCode, Severity
+from sitemapreader.models import (
+    Alternate,
+    Event,
+    Extra,
+    Format,
+    Image,
+    News,
+    Price,
+    Restriction,
+    SitemapEntry,
+    UrlEntry,
+    Via,
+    Video,
+)
+from sitemapreader.options import FetchOptions, Limits
+
+if TYPE_CHECKING:
+    from sitemapreader.discovery import Discovery, discover
+    from sitemapreader.fetch import Fetcher, Response
+    from sitemapreader.fetch.folder import FolderFetcher
+    from sitemapreader.fetch.http import HttpFetcher
+    from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+    from sitemapreader.readers import SitemapReader, read
+    from sitemapreader.report import Document, Report, Role, Status
+    from sitemapreader.walker import Walk, walk, walk_sync
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Alternate",
+    "Discovery",
+    "Document",
+    "Event",
+    "Extra",
+    "FetchError",
+    "FetchOptions",
+    "Fetcher",
+    "FolderFetcher",
+    "Format",
+    "HttpFetcher",
+    "Image",
+    "Issue",
+    "IssueCode",
+    "IssueError",
+    "IssuesError",
+    "Limits",
+    "MemoryFetcher",
+    "News",
+    "Price",
+    "Report",
+    "Response",
+    "Restriction",
+    "Role",
+    "Severity",
+    "SitemapEntry",
+    "SitemapReader",
+    "SitemapReaderError",
+    "Status",
+    "StoredResponse",
+    "UrlEntry",
+    "Via",
+    "Video",
+    "Walk",
+    "discover",
+    "read",
+    "walk",
+    "walk_sync",
+]
+
+# Loaded when first asked for: who reads a file does not wait for asyncio, nor who walks a folder
+# for aiohttp.
+_LATER = {
+    "Discovery": "discovery",
+    "discover": "discovery",
+    "Fetcher": "fetch",
+    "Response": "fetch",
+    "FolderFetcher": "fetch.folder",
+    "HttpFetcher": "fetch.http",
+    "MemoryFetcher": "fetch.memory",
+    "StoredResponse": "fetch.memory",
+    "SitemapReader": "readers",
+    "read": "readers",
+    "Document": "report",
+    "Report": "report",
+    "Role": "report",
+    "Status": "report",
+    "Walk": "walker",
+    "walk": "walker",
+    "walk_sync": "walker",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name (PEP 562)."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LATER])
