@@ -79,7 +79,6 @@ ROBOTS_MAX_BYTES = 512_000
 ROBOTS_MAX_SITEMAPS = 1_000
 ROBOTS_MAX_CRAWL_DELAY_SECONDS = 60.0
 """A longer Crawl-delay is cut to this: one document a minute."""
-RETRY_AFTER_MAX_SECONDS = 3600.0
 
 
 @attrs.frozen(kw_only=True)
@@ -88,7 +87,7 @@ class FetchOptions:
 
     user_agent: str = "sitemapreader/0.1 (+https://pypi.org/project/sitemapreader/)"
     headers: dict[str, str] = attrs.field(factory=dict)
-    """Sent to the start's origin only; never across a redirect to another one."""
+    """Sent to the origins that you name only; never across a redirect to another one."""
     proxy: str | None = None
     """URL of an HTTP proxy. It resolves names itself, so addresses are not checked behind it."""
     # time
@@ -113,7 +112,7 @@ class FetchOptions:
     """Requests for one document, where another try can help."""
     retry_wait_seconds: float = _limit(1)
     """First pause before another try; doubles, with jitter."""
-    retry_after_seconds: float = _limit(60)
+    retry_after_seconds: float = _limit(3600)
     """Longest Retry-After that is waited for; past it the document is given up."""
     # where to
     redirects: int = _limit(5)

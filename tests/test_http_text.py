@@ -30,6 +30,8 @@ URLISH = st.lists(PIECES | st.text(max_size=5), max_size=8).map("".join)
 @given(URLISH.map(lambda rest: "http://" + rest) | URLISH)
 @example("http://[::1")
 @example("http://xn--/")
+@example("http://..")
+@example("http://\xb4")
 @example("http://site.example:٣/")
 @example("http://" + "é" * 300)
 def test_any_text_is_a_target_or_an_invalid_url(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -38,6 +39,7 @@ class _StoppedError(BaseException):
 
 def run(arguments: argparse.Namespace) -> int:
     """Dump the sources; return the exit code."""
+    logging.getLogger("stamina").setLevel(logging.ERROR)  # what is retried is in the report
     dump = Dump(arguments)
     try:
         return asyncio.run(dump.run())

@@ -26,6 +26,8 @@ MAX_URL_CHARS = 65_536
 _UNFIT = re.compile(
     r"[\s\x00-\x20\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+# A name in ASCII (the underscore is no host's, and many have it), or an IPv6 address
+_HOST = re.compile(r"[a-z0-9_.-]*[a-z0-9_-]\.*|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII | re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
 _USERINFO = re.compile(r"//[^/?#]*@")
 
@@ -97,10 +99,8 @@ def check_text(url: str) -> None:
 
 def _check_host(url: str, host: str) -> None:
     """Refuse hosts that some resolvers read as addresses and others do not."""
-    if ":" in host:  # IPv6, perhaps with a scope
-        return
-    if "%" in host:
-        raise _invalid(url, "percent-encoding in the host")
+    if not _HOST.fullmatch(host):  # a lone accent becomes a blank by the rules for such names
+        raise _invalid(url, "a host that no name can have")
     host = host.rstrip(".")
     # https://url.spec.whatwg.org/#ends-in-a-number-checker: `127.1`, `0x7f000001`, `2130706433`
     if _NUMBER.fullmatch(host.rpartition(".")[2]) and read_address(host) is None:
