@@ -101,8 +101,8 @@ def serve(folder: Path) -> Iterator[str]:
     """Serve a folder; give the URL of its index."""
     command = [sys.executable, "-c", SERVER, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        yield f"http://127.0.0.1:{int(server.stdout.readline())}/index.xml"
+        port = int(server.stdout.readline()) if server.stdout else 0
+        yield f"http://127.0.0.1:{port}/index.xml"
         server.terminate()
 
 
@@ -148,7 +148,8 @@ def main() -> None:
                     for client, command in clients.items()
                 ]
     print(
-        f"{'site':>9}  {'client':<13}{'URLs':>9}{'seconds':>9}{'URLs/s':>9}{'first ms':>9}{'peak MB':>9}"
+        f"{'site':>9}  {'client':<13}{'URLs':>9}{'seconds':>9}{'URLs/s':>9}"
+        f"{'first ms':>9}{'peak MB':>9}"
     )
     for size, client, run in rows:
         print(

@@ -24,7 +24,7 @@ _W3C = re.compile(
     re.ASCII,
 )
 _RFC822 = re.compile(
-    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\ +)?"
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?(?:,\ *|\ +))?"
     r"(\d{1,2})[\ -](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?[\ -](\d{4}|\d\d)"
     r"(?:\ +(\d{1,2}):(\d\d)(?::(\d\d))?"
     r"\ *([+-]\d\d:?\d\d|[a-z]{1,5})?"

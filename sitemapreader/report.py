@@ -16,9 +16,9 @@ from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
 from sitemapreader.models import Format, Via  # noqa: TC001 (attrs resolves field types at run time)
 
 MAX_ISSUES_PER_CODE = 10
-"""Issues of one code that are kept whole for a document; the rest is counted."""
-MAX_ISSUES = 10_000
-"""Issues that a report keeps whole; about 3 MB."""
+"""Issues of one code that are kept whole for a document; the rest is counted ..."""
+MAX_ISSUES_OF_A_CODE = 1_000
+"""... and in all; so no flood of one kind takes much room, or the place of another kind."""
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -128,7 +128,7 @@ class Report:
     Attributes:
         documents: one outcome for each document that was fetched, and, as long as there is room,
             for each that was listed and not fetched.
-        issues: the Issues, the first 10 of a code for each document.
+        issues: the Issues, the first 10 of a code for each document and 1,000 in all.
         counts: how many Issues of each code there were.
         statuses: how many documents ended in each way.
         entries: URLs that were handed over.
@@ -142,6 +142,7 @@ class Report:
         self.statuses: Counter[Status] = Counter()
         self.entries = 0
         self.bytes_raw = 0
+        self._kept: Counter[IssueCode] = Counter()
         self._unfetched_left = max_documents
         self._lost = False
 
@@ -164,17 +165,18 @@ class Report:
             raise IssuesError(f"{total} issues of severity {at_least.name.lower()} or above", grave)
 
     def note(self, issue: Issue, document: Document | None = None) -> bool:
-        """Count an Issue, of `document` where it is one's; tell whether it is kept whole."""
+        """Count an Issue, of `document` where it is one's; tell whether it is among its first."""
         code = issue.code
+        self.counts[code] += 1
         if document is not None:
             document.counts[code] += 1
             if document.counts[code] > MAX_ISSUES_PER_CODE:
-                self.counts[code] += 1
                 return False
-            document.issues.append(issue)
-        if len(self.issues) < MAX_ISSUES or not self.counts[code]:
+        if self._kept[code] < MAX_ISSUES_OF_A_CODE:
+            self._kept[code] += 1
             self.issues.append(issue)
-        self.counts[code] += 1
+            if document is not None:
+                document.issues.append(issue)
         return True
 
     def count(self, counts: Counter[IssueCode], document: Document) -> None:

@@ -226,7 +226,8 @@ def test_unsafe_urls_are_encoded(tmp_path: Path) -> None:
     """A URL is one line, and cannot speak to a terminal."""
     file = tmp_path / "sitemap.xml"
     file.write_text(
-        "<urlset><url><loc>http://a.example/a\nb c\x9b31m\u202e\u2028c</loc></url></urlset>", "utf-8"
+        "<urlset><url><loc>http://a.example/a\nb c\x9b31m\u202e\u2028c</loc></url></urlset>",
+        "utf-8",
     )
     done = run(str(file))
     assert done.stdout == "http://a.example/a%0Ab%20c%C2%9B31m%E2%80%AE%E2%80%A8c\n"

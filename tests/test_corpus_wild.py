@@ -84,11 +84,6 @@ EXPLAINED = {
     ),
 }
 
-COUNTED_TWICE = (
-    "broken/030-LetzteReiheParkett-LetzteReiheParkett.github.io.xml",
-    "broken/031-LetzteReiheParkett-LetzteReiheParkett.github.io.xml",
-)
-
 
 def expected_count(name: str) -> int:
     return EXPLAINED[name].delivered if name in EXPLAINED else FILES[name].locs
@@ -260,16 +255,7 @@ def test_locs_are_those_in_the_text(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(
-            name,
-            marks=pytest.mark.xfail(
-                name in COUNTED_TWICE, reason="items that are salvaged count once more"
-            ),
-        )
-        for name in MARKUP
-        if FILES[name].kind in {"rss", "atom"}
-    ],
+    [name for name in MARKUP if FILES[name].kind in {"rss", "atom"}],
 )
 def test_each_item_counts_once(name: str) -> None:
     """A feed has as many records as items."""

@@ -326,6 +326,46 @@ async def test_robots_that_breaks_off() -> None:
     assert found.outcomes[ROBOTS] == ("partial", "body-cut")
 
 
+async def test_a_page_that_breaks_off() -> None:
+    """Of a start page that breaks off, the links that have come are followed."""
+
+    class Cut(StoredResponse):
+        async def chunks(self) -> Any:
+            yield b"<link rel=sitemap href=/a.xml><link rel=sitemap hr"
+            raise fault(IssueCode.BODY_CUT)
+
+    found = await search({SITE: Cut(SITE), "https://example.org/a.xml": LIST})
+    assert found.urls == ["https://example.org/a.xml"]
+    assert found.codes == ["body-cut"]
+    assert found.outcomes[SITE] == ("partial", "body-cut")
+
+
+async def test_of_a_long_page_the_beginning_is_read() -> None:
+    """A start page is read as far as its head can be, though it has no end."""
+    served = 0
+
+    class Endless(StoredResponse):
+        async def chunks(self) -> Any:
+            nonlocal served
+            yield PAGE
+            while True:
+                served += 65_536
+                yield b" " * 65_536
+
+    found = await search({SITE: Endless(SITE), "https://example.org/hinted.xml": LIST})
+    assert found.urls == ["https://example.org/hinted.xml"]
+    assert served <= 5 * 65_536
+
+
+async def test_robots_that_is_damaged_gzip() -> None:
+    """Of a robots.txt whose compression is damaged, the lines that inflate count."""
+    lines = b"".join(b"Sitemap: https://example.org/%d.xml\n" % n for n in range(900))
+    found = await search({ROBOTS: gzip.compress(lines)[:-400], SITE: b""})
+    assert 10 < len(found.urls) < 900
+    assert found.codes[0] == "robots-unreachable"
+    assert found.outcomes[ROBOTS] == ("partial", "gzip-truncated")
+
+
 async def test_relative_lines_follow_the_redirect() -> None:
     """A relative Sitemap line is resolved against where robots.txt came from in the end."""
     pages: Pages = {ROBOTS: moved("https://www.example.org/robots.txt", b"Sitemap: a.xml")}

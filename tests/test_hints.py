@@ -101,6 +101,11 @@ def test_encodings(data: bytes, charset: str | None) -> None:
     assert found(data, charset=charset) == ["https://example.org/ä.xml"]
 
 
+def test_an_encoding_that_is_not_read() -> None:
+    """A page in an encoding that nobody knows gives nothing, and raises nothing."""
+    assert found("<link rel=sitemap href=/s.xml>", charset="utf-7") == []
+
+
 def test_no_url_is_invented() -> None:
     """An address whose bytes do not decode is no address."""
     assert found("<link rel=sitemap href=/ä.xml>".encode("latin-1")) == []

@@ -207,6 +207,18 @@ def test_no_rules_is_the_default() -> None:
     assert not robots.lists("https://example.org/s.xml")
 
 
+def test_rules_that_protego_chokes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the parser of rules raises, there are no rules; the Sitemap lines are ours anyway."""
+
+    def choke(_: str) -> None:
+        raise ValueError("as the test wants it")
+
+    monkeypatch.setattr("protego.Protego.parse", choke)
+    robots = parse_robots(b"User-agent: *\nDisallow: /\nSitemap: /s.xml", URL)
+    assert robots.allows("https://example.org/", OURS)
+    assert [line.url for line in robots.sitemaps] == ONE
+
+
 def test_lists_any_spelling() -> None:
     """What a file lists it lists in every spelling of the URL."""
     robots = parse_robots(b"Sitemap: /a/../s.xml", URL)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import pytest
 from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.report import Status
+from sitemapreader.visits.budget import Budget
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
@@ -81,6 +84,15 @@ async def test_documents_that_are_not_kept_are_counted() -> None:
     issue = only(walked, "budget-documents")
     assert issue.value is not None
     assert issue.value.startswith("482 sitemaps not read: ")
+
+
+async def test_a_budget_is_named_however_much_else_was_refused() -> None:
+    """What a budget left out is said even if there was no room to remember any of it."""
+    old = [(f"https://example.org/{n}.xml", "2020") for n in range(10, 40)]
+    pages = site() | {TOP: index(*old, *CHILDREN)}
+    march = dt.datetime(2026, 3, 5, tzinfo=dt.UTC)
+    walked = await walk_top(pages, Limits(documents=6), options=ONE_AT_A_TIME, since=march)
+    assert only(walked, "budget-documents").value == "6 sitemaps not read: "
 
 
 async def test_bytes() -> None:
@@ -163,3 +175,27 @@ async def test_a_limit_of_one_document() -> None:
     walked = await walk_top({TOP: body}, Limits(entries=60))
     assert len(walked.locs) == 60
     assert walked.outcome(TOP) == ("partial", "too-large")
+
+
+async def test_nested_children_past_the_documents_are_not_held() -> None:
+    """Of an index inside an index no more children wait to be compared than can be fetched."""
+    inner = "https://example.org/inner.xml"
+    many = [f"https://example.org/{n}.xml" for n in range(60)]
+    walked = await walk_top({TOP: index(inner), inner: index(*many)}, Limits(documents=8))
+    assert [issue.value for issue in walked.report.issues if issue.code == "budget-documents"] == [
+        "52 children",
+        f"55 sitemaps not read: {' '.join(many[8:11])}",
+    ]
+    assert sum(walked.report.statuses.values()) == 63
+
+
+async def test_a_time_out_of_the_fetchers_own_is_not_the_walks() -> None:
+    """A TimeoutError that a fetcher lets through is its bug, and not the end of the walk's time."""
+    budget = Budget(Limits())
+
+    async def fail() -> None:
+        raise TimeoutError("the fetcher's own")
+
+    with pytest.raises(TimeoutError, match="the fetcher's own"):
+        await budget.within(fail(), TOP)
+    assert budget.exhausted is None

@@ -6,7 +6,13 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
+
+from sitemapreader.models import UrlEntry
+from sitemapreader.urls import url_key
+from sitemapreader.walker.sieve import Sieve
 
 if TYPE_CHECKING:
     from sitemapreader.models import SitemapEntry
@@ -157,6 +163,22 @@ async def test_scope(loc: str, inside: bool) -> None:
     walked = await walk_all({top: urlset(loc)}, None, sitemaps=[top], scope="drop")
     assert walked.locs == [loc] * inside
     assert walked.codes == ["out-of-scope"] * (not inside)
+
+
+@given(
+    st.from_regex(r"(https?|HTTPS)://(u@)?[ae]xample\.(org|ORG)(:443|:80)?", fullmatch=True),
+    st.text(alphabet="mMaps/.%612é #?", max_size=9),
+    st.sampled_from(
+        ["https://example.org/", "https://example.org/m/", "https://example.org/%C3%A9/"]
+    ),
+)
+def test_scope_is_that_of_the_key(start: str, path: str, folder: str) -> None:
+    """What is outside is told quickly, and as the URL's key would tell it."""
+    loc = f"{start}/{path}"
+    sieve = Sieve(since=None, keep_undated=True, keep_outside=True, unique=False)
+    inside = loc.startswith(folder) or url_key(loc).startswith(folder)
+    entry = UrlEntry(loc)
+    assert sieve.sift([entry], (folder,)) == ([entry], not inside)
 
 
 async def test_out_of_scope_is_said_once() -> None:

@@ -218,6 +218,34 @@ async def test_what_a_discovery_found_can_be_walked() -> None:
     assert walked.outcome(guessed.loc) == ("failed", "http-status")
 
 
+@pytest.mark.parametrize(
+    ("entry", "outcome"),
+    [
+        (SitemapEntry(PRIVATE), ("complete", "")),
+        (SitemapEntry(PRIVATE, via=Via.GIVEN, sitemap=TOP), ("complete", "")),
+        (SitemapEntry(PRIVATE, via=Via.WELL_KNOWN), ("complete", "")),
+        (SitemapEntry(PRIVATE, via=Via.ROBOTS, sitemap=ROBOTS), ("complete", "")),
+        (SitemapEntry(PRIVATE, via=Via.INDEX, sitemap=SITE), ("skipped", "robots-disallowed")),
+        (SitemapEntry(PRIVATE, via=Via.HTML, sitemap=SITE), ("skipped", "robots-disallowed")),
+        (SitemapEntry(PRIVATE, via=Via.INDEX, sitemap=TOP), ("skipped", "cross-host-child")),
+        (SitemapEntry(PRIVATE, via=Via.HEADER, sitemap=TOP), ("skipped", "cross-host-child")),
+    ],
+    ids=lambda value: (
+        f"{value.via}-{bool(value.sitemap)}" if isinstance(value, SitemapEntry) else ""
+    ),
+)
+async def test_an_entry_stays_what_it_is(entry: SitemapEntry, outcome: tuple[str, str]) -> None:
+    """An entry that a document gave has no more rights because the caller passes it on."""
+    pages: Pages = {ROBOTS: b"User-agent: *\nDisallow: /private", PRIVATE: urlset("https://x.y/")}
+    fetcher = Polite(pages)
+    async with walk(sitemaps=[entry], fetcher=fetcher) as entries:
+        assert len([each async for each in entries]) == (outcome[0] == "complete")
+    (document,) = [each for each in entries.report.documents if each.url == PRIVATE]
+    assert (str(document.status), document.reason) == outcome
+    own = not entry.sitemap or entry.via is Via.GIVEN
+    assert fetcher.trusted == [PRIVATE] * own
+
+
 async def test_robots_files_that_are_too_many_are_forgotten() -> None:
     """Rules of many hosts do not pile up; a forgotten file is asked for again."""
     big = b"#" * 400_000 + b"\nUser-agent: *\nDisallow: /private"

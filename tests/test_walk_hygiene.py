@@ -252,7 +252,7 @@ async def test_a_cancellation_comes_out() -> None:
     for again in range(4):
         started.clear()
         task = asyncio.create_task(consume())
-        await started.wait()
+        await asyncio.wait_for(started.wait(), 10)
         task.cancel("first")
         for _ in range(again):
             await asyncio.sleep(0)

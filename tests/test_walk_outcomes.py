@@ -13,7 +13,7 @@ from sitemapreader.errors import IssueError, IssuesError
 from sitemapreader.fetch.memory import StoredResponse
 from sitemapreader.issues import IssueCode, Severity, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
-from sitemapreader.report import Report, Role, Status
+from sitemapreader.report import Document, Report, Role, Status
 
 MAP = "https://example.org/sitemap.xml"
 CHILD = "https://example.org/child.xml"
@@ -286,16 +286,31 @@ async def test_robots_that_fails_is_no_loss_where_sitemaps_are_given() -> None:
     assert walked.report.complete
 
 
+class Mended(StoredResponse):
+    """A response on whose way something was mended."""
+
+    issues = (make_issue(IssueCode.USERINFO_REMOVED, url=SITE),)
+
+
+async def test_what_the_fetcher_mended_is_noted() -> None:
+    """Issues that a response brings along are the document's."""
+    walked = await walk_maps({MAP: Mended(MAP, urlset("https://example.org/a"))})
+    assert [(str(issue.code), issue.sitemap) for issue in walked.document(MAP).issues] == [
+        ("userinfo-removed", MAP)
+    ]
+
+
 # -- the report is bounded
 
 
 def test_a_report_keeps_so_many_issues(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Past its bound a report counts, but the first Issue of a code is always kept."""
-    monkeypatch.setattr("sitemapreader.report.MAX_ISSUES", 5)
+    """A flood of one Issue is counted past a bound, and leaves room for the others."""
+    monkeypatch.setattr("sitemapreader.report.MAX_ISSUES_OF_A_CODE", 5)
     report = Report(10)
+    document = Document(MAP)
     for _ in range(8):
-        report.note(make_issue(IssueCode.NAMESPACE))
-    report.note(make_issue(IssueCode.DNS))
+        assert report.note(make_issue(IssueCode.NAMESPACE), document)
     report.note(make_issue(IssueCode.DNS))
     assert [issue.code for issue in report.issues] == [IssueCode.NAMESPACE] * 5 + [IssueCode.DNS]
-    assert report.counts == {IssueCode.NAMESPACE: 8, IssueCode.DNS: 2}
+    assert len(document.issues) == 5
+    assert report.counts == {IssueCode.NAMESPACE: 8, IssueCode.DNS: 1}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
 
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
@@ -199,3 +203,69 @@ async def test_depth(depth: int, pages_read: int) -> None:
         assert issue.value == "2 children"
         assert walked.outcome(names[depth + 1]) == ("skipped", "budget-depth")
         assert not walked.report.complete
+
+
+# -- any site
+
+NODES = [f"https://example.org/{number}.xml" for number in range(7)]
+
+
+@st.composite
+def sites(draw: st.DrawFn) -> Pages:
+    """Draw a site: indexes that list anything, lists of one page, redirects to another node."""
+    bodies: dict[str, bytes] = {}
+    targets: dict[str, str] = {}
+    for node in NODES:
+        kind = draw(st.sampled_from(["index", "index", "urlset", "moved"]))
+        if kind == "moved":
+            targets[node] = draw(st.sampled_from(NODES))
+        elif kind == "index":
+            children = draw(st.lists(st.sampled_from([*NODES, "https://example.org/none.xml"])))
+            bodies[node] = index(*children)
+        else:
+            bodies[node] = urlset(f"{node}/page")
+    pages: Pages = {}
+    for node in NODES:
+        end = node
+        for _ in NODES:
+            end = targets.get(end, end)
+        if end in bodies:  # else the redirects go round in a circle
+            pages[node] = moved(end, bodies[end])
+    return pages
+
+
+def reachable(pages: Pages) -> set[str]:
+    """Return the URLs of pages that a site publishes, found in the simplest way."""
+    seen: set[str] = set()
+    waiting = [NODES[0]]
+    found: set[str] = set()
+    while waiting:
+        url = waiting.pop()
+        page = pages.get(url)
+        if url in seen or not isinstance(page, StoredResponse):
+            continue
+        seen.add(url)
+        locs = re.findall("<loc>(.*?)</loc>", page.body.decode())
+        if b"<sitemapindex" in page.body:
+            waiting += locs
+        else:
+            found.update(locs)
+    return found
+
+
+@given(sites(), st.integers(1, 4))
+def test_any_site(pages: Pages, concurrency: int) -> None:
+    """Whatever leads where: all that can be reached comes once, and no URL is asked for twice."""
+    walked = asyncio.run(
+        walk_all(
+            pages,
+            None,
+            sitemaps=[NODES[0]],
+            limits=Limits(depth=99),
+            options=FetchOptions(concurrency=concurrency),
+        )
+    )
+    assert sorted(walked.locs) == sorted(reachable(pages))
+    assert max(Counter(walked.requested).values()) == 1
+    assert max(Counter(document.url for document in walked.report.documents).values()) == 1
+    assert "budget-depth" not in walked.codes

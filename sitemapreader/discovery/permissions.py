@@ -63,6 +63,7 @@ class Permissions:
         url = entry.loc
         if (
             entry.via is not Via.WELL_KNOWN
+            and homes
             and not any(same_hosts(hosts, home, url) for home in homes)
             and not await self._lists(homes[-1], url)
             and not await self._lists(url, url)

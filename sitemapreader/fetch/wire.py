@@ -108,18 +108,22 @@ class Answer:
         self.headers: Mapping[str, str] = read_headers(response.raw_headers)
         self._response = response
         self._target = target
+        self._end_of_line = _watch_end(response)
 
     async def read(self) -> bytes:
         """Return the next piece of the body, b"" at the end; raise FetchError if it breaks off."""
         with _door(self._target):
             try:
-                return await self._response.content.readany()
+                piece = await self._response.content.readany()
             except RuntimeError as error:
                 # so aiohttp says that the line is gone, if it went while nobody was reading
                 line = self._response.connection
                 if line is not None and not line.closed:
                     raise
                 raise aiohttp.ClientPayloadError(str(error)) from error
+            if not piece and (fault := _fault_of(self._end_of_line)):
+                raise aiohttp.ClientPayloadError(str(fault)) from fault
+            return piece
 
     def is_complete(self) -> bool:
         """Tell whether the end has been seen and nothing is left."""
@@ -144,6 +148,28 @@ class Answer:
     def close(self) -> None:
         """Give the connection back, or cut it if there is more to come."""
         self._response.close()
+
+
+def _watch_end(response: aiohttp.ClientResponse) -> asyncio.Future[None] | None:
+    """Return what will tell how the line ended, where nothing but its end is the end of the body.
+
+    aiohttp takes a reset there for an end as good as any; then half a line of a text sitemap would
+    be taken for a URL. A line that was gone before this is asked stays unknown.
+    """
+    line, headers = response.connection, response.headers
+    is_framed = "Content-Length" in headers or "Transfer-Encoding" in headers
+    if is_framed or line is None or line.protocol is None:
+        return None
+    end = line.protocol.closed
+    if end is not None:
+        end.add_done_callback(_fault_of)  # or asyncio complains that nobody asked
+    return end
+
+
+def _fault_of(end: asyncio.Future[None] | None) -> BaseException | None:
+    if end is None or not end.done() or end.cancelled():
+        return None
+    return end.exception()
 
 
 class Wire:

@@ -11,30 +11,38 @@ import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format
 from sitemapreader.readers.elements import ElementBuilder
 from sitemapreader.readers.exact import UnreadableError, read_exact
 from sitemapreader.readers.fast import FastReader
-from sitemapreader.readers.head import open_section, record_starts
+from sitemapreader.readers.head import RECORD_OF
 from sitemapreader.readers.records import RecordReader
-from sitemapreader.readers.repair import Repair
+from sitemapreader.readers.repair import MAX_TAG_CHARS, Repair
+from sitemapreader.readers.scan import COMMENT_END, Scanner, record_end
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.head import Head
     from sitemapreader.readers.ledger import Ledger
 
-_RECORD_OF = {Format.URLSET: "url", Format.INDEX: "sitemap"}
 _LARGE_BATCH = 131_072
-"""No batch of plain records is as large; expat takes 120 bytes for each element that is open."""
-_COMMENT, _COMMENT_END = b"<!--", b"-->"
+"""No batch of plain records is as large; expat takes 120 bytes for each element that is open, and
+500 for each attribute."""
+_STEP = 500
+"""Parts of records that one step reads, in about 5 ms."""
+_COMMENT = re.compile(re.escape(COMMENT_END))
+_TAG_END = re.compile(b">")
+_LONGEST_MARK = 256
+"""Bytes that are kept of what is passed over, for what is looked for may begin in them."""
 
 
 class BatchReader:
     """Reads all that follows the root's start tag; `line` is the line on which that ends.
 
-    `finished` is set once a limit has ended the reading.
+    `finished` is set once a limit has ended the reading. Steps that give nothing yield empty lists,
+    so that whoever waits for the next one never waits long.
     """
 
     def __init__(self, ledger: Ledger, limits: Limits, head: Head, line: int) -> None:
@@ -43,160 +51,211 @@ class BatchReader:
         self._ledger = ledger
         self._limits = limits
         self._line = line
-        self._fast = FastReader(head, ledger.sitemap)
+        self._fast = FastReader(head, ledger.sitemap, limits)
+        self._scanner = Scanner(head.records)
         self._pending = b""
-        self._names: set[tuple[str, str]] = set()
-        self._record_end = b""
-        """The end tag of a record, as this document writes it."""
-        self._skip_to = b""
-        """What ends the oversized record or comment that is being passed over, if one is."""
+        self._names: set[int] = set()
+        self._skips: list[re.Pattern[bytes]] = []
+        """What ends the oversized record or comment that is being passed over, one by one."""
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Take the next bytes; return the events of the records that are complete with them."""
-        events: list[Event] = []
+    def feed(self, data: bytes) -> Iterator[list[Event]]:
+        """Take the next bytes; yield the events of the records that are complete with them."""
         self._pending += data
         if self.finished or not self._has_skipped():
-            return events
-        if end := self._find_batch_end():
-            self._read_batch(events, self._take(end))
-        if len(self._pending) > self._limits.record_bytes:
-            self._shorten(events)
-        return events
+            return
+        if not self._scanner.end_tag:
+            yield from self._scan()
+        entries = self._read_fast()
+        if entries is not None:
+            yield entries
+        else:
+            yield from self._scan()
+            if self._scanner.end:
+                yield from self._read_slowly(self._take(self._scanner.end))
+        if len(self._pending) > self._limits.record_bytes and not self.finished:
+            yield from self._shorten()
 
-    def close(self) -> list[Event]:
-        """Return the events of what is still there, and say what the document lacks."""
-        events = self.feed(b"")
+    def close(self, why: IssueCode) -> Iterator[list[Event]]:
+        """Yield the events of what is still there, and say what the document lacks.
+
+        `why` says what has cut it, if it turns out to be cut.
+        """
+        yield from self.feed(b"")
         if self.finished:
-            return events
+            return
         if not self._has_skipped():
             self._pending = b""
-        self._read_tail(events)
-        if not self._ledger.records and not self._ledger.counts[IssueCode.TRUNCATED]:
+        yield from self._read_tail(why)
+        events: list[Event] = []
+        if not self._ledger.records and not self._ledger.has_errors:
             self._ledger.note_once(events, IssueCode.EMPTY)
-        return events
+        yield events
+
+    def _scan(self) -> Iterator[list[Event]]:
+        if self._scanner.records != self.head.records:  # a root inside the root
+            self._scanner = Scanner(self.head.records)
+        for _ in self._scanner.scan(self._pending):
+            yield []
 
     def _take(self, end: int) -> bytes:
         taken, self._pending = self._pending[:end], self._pending[end:]
         self._line += taken.count(b"\n")
+        self._scanner.drop(end)
         return taken
 
-    def _find_batch_end(self) -> int:
-        """Return where the last complete record in the pending bytes ends; 0 if there is none."""
-        if self._record_end and (start := self._pending.rfind(self._record_end)) >= 0:
-            return start + len(self._record_end)
-        names = "|".join(sorted(self.head.records)).encode()
-        pattern = re.compile(rb"</(?:[\w.-]+:)?(?:" + names + rb")\s*>", re.IGNORECASE)
-        found = list(pattern.finditer(self._pending))
-        if not found:
-            return 0
-        self._record_end = found[-1][0]
-        return found[-1].end()
+    # -- a batch, in the three ways
 
-    def _read_batch(self, events: list[Event], batch: bytes) -> None:
-        entries = self._fast.read(batch)
-        if entries is not None:
-            self._ledger.deliver(len(entries))
-            events += entries
-            return
-        section = open_section(batch)
-        if section >= 0:  # the end tag that it was cut at stands in a comment or the like
-            start = batch.rfind(self._record_end, 0, section)
-            end = start + len(self._record_end) if start >= 0 else 0
-            self._pending = batch[end:] + self._pending
-            self._line -= batch.count(b"\n", end)
-            batch = batch[:end]
-        if batch:
-            self._read_slowly(events, batch)
+    def _read_fast(self) -> list[Event] | None:
+        """Read up to the last end tag of a record, if that is well-formed and plain.
 
-    def _read_slowly(self, events: list[Event], batch: bytes) -> None:
+        Where it is, the end tag stands in no comment; where it is not, more has to be known.
+        """
+        end_tag = self._scanner.end_tag
+        start = self._pending.rfind(end_tag) if end_tag else -1
+        end = start + len(end_tag)
+        if start < 0 or end > _LARGE_BATCH:
+            return None
+        entries = self._fast.read(self._pending[:end])
+        if entries is None:
+            return None
+        self._take(end)
+        self._scanner.reset()
+        self._ledger.deliver(len(entries))
+        return [*entries]
+
+    def _read_slowly(self, batch: bytes) -> Iterator[list[Event]]:
         """Read a batch that has just been taken, exactly or, if that fails, leniently."""
         line = self._line - batch.count(b"\n")
-        builder = self._read_exactly(batch, line) or self._repair(events, batch, line)
-        self._read_records(events, builder)
+        is_heavy = self._is_heavy(batch)
+        builder = None if is_heavy else (yield from self._read_exactly(batch, line))
+        if builder:
+            yield from self._read_records(builder)
+            return
+        noted = self._ledger.counts.total()
+        builder = self._new_builder()
+        yield from self._repair(builder, batch, line)
+        if builder.open:
+            builder.finish(IssueCode.MISMATCHED_TAG)
+        yield from self._read_records(builder)
+        if not is_heavy and self._ledger.counts.total() == noted:
+            # what expat refused was read: that is to be said
+            events: list[Event] = []
+            self._ledger.note_once(events, IssueCode.NOT_WELL_FORMED)
+            yield events
 
-    def _read_exactly(self, batch: bytes, line: int) -> ElementBuilder | None:
-        if len(batch) > _LARGE_BATCH and batch.count(b"<") > self._limits.record_elements:
-            return None  # more open elements than expat should be given memory for
+    def _read_exactly(
+        self, batch: bytes, line: int
+    ) -> Generator[list[Event], None, ElementBuilder | None]:
         builder = self._new_builder()
         try:
-            read_exact(builder, self.head, batch, line)
+            for _ in read_exact(builder, self.head, batch, line):
+                yield []
         except UnreadableError:
             return None
         return builder
 
-    def _repair(self, events: list[Event], batch: bytes, line: int) -> ElementBuilder:
-        builder = self._new_builder()
-        repair = Repair(builder, self.head, batch, line)
-        repair.read()
-        if builder.open:
-            builder.finish(IssueCode.MISMATCHED_TAG)
-        self._note_trailing(events, repair)
-        return builder
+    def _is_heavy(self, batch: bytes) -> bool:
+        """Tell whether expat could be made to take a lot of memory for a batch."""
+        return len(batch) > _LARGE_BATCH and (
+            batch.count(b"<") > self._limits.record_elements
+            or max(map(len, batch.split(b"<"))) > MAX_TAG_CHARS
+        )
 
-    def _read_tail(self, events: list[Event]) -> None:
+    def _repair(self, builder: ElementBuilder, batch: bytes, line: int) -> Iterator[list[Event]]:
+        """Read a batch leniently; the record that its end cuts stays open in the builder."""
+        repair = Repair(builder, self.head, self._limits, batch, line)
+        for _ in repair.read():
+            yield from self._read_records(builder)
+        yield from self._read_records(builder)
+        events: list[Event] = []
+        if repair.is_odd:
+            self._ledger.note_once(events, IssueCode.NOT_WELL_FORMED)
+        if repair.trailing:
+            self._ledger.note_once(events, IssueCode.TRAILING_BYTES, value=repair.trailing)
+        yield events
+
+    def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
         """Read what stands behind the last complete record."""
         builder = self._new_builder()
-        repair = Repair(builder, self.head, self._pending, self._line)
-        repair.read()
-        self._read_records(events, builder)
+        yield from self._repair(builder, self._pending, self._line)
+        events: list[Event] = []
         if builder.open:
-            cut = builder.open[0]
-            self._ledger.drop(
-                events, IssueCode.TRUNCATED, line=cut.line, value=cut.all_text() or None
-            )
+            record = builder.open[0]
+            self._ledger.drop(events, why, line=record.line, value=record.all_text() or None)
         elif not self.head.closed:
-            self._ledger.note(events, IssueCode.TRUNCATED)
-        self._note_trailing(events, repair)
+            self._ledger.note_once(events, why)
+        yield events
 
-    def _read_records(self, events: list[Event], builder: ElementBuilder) -> None:
+    def _read_records(self, builder: ElementBuilder) -> Iterator[list[Event]]:
+        reader = RecordReader([], self._ledger, self.head.base)
         if builder.nested_root:
-            self._ledger.note_once(events, IssueCode.NESTED_ROOT)
-        reader = RecordReader(events, self._ledger)
-        for record in builder.records:
-            if record.tag != _RECORD_OF.get(self.head.format, record.tag):
-                self._ledger.note_once(events, IssueCode.NESTED_ROOT, value=f"<{record.name}>")
-            reader.read(record)
-        if len(self._names) > self._limits.names:
-            self._ledger.note(events, IssueCode.TOO_MANY_NAMES)
+            self._ledger.note_once(reader.events, IssueCode.NESTED_ROOT)
+        work = 0
+        records, builder.records = builder.records, []
+        for record in records:
+            if record.tag != RECORD_OF.get(self.head.format, record.tag):
+                value = f"<{record.name}>"
+                self._ledger.note_once(reader.events, IssueCode.NESTED_ROOT, value=value)
+            for _ in reader.read_steps(record):
+                work += 1
+                if work % _STEP == 0:
+                    yield reader.take_events()
+        if len(self._names) > self._limits.names and not self.finished:
+            self._ledger.note(reader.events, IssueCode.TOO_MANY_NAMES)
             self.finished = True
+        yield reader.take_events()
 
     def _new_builder(self) -> ElementBuilder:
         return ElementBuilder(self.head, self._limits, self._names)
 
-    def _note_trailing(self, events: list[Event], repair: Repair) -> None:
-        if repair.trailing:
-            self._ledger.note_once(events, IssueCode.TRAILING_BYTES, value=repair.trailing)
-
     # -- what is too long to be kept
 
-    def _shorten(self, events: list[Event]) -> None:
+    def _shorten(self) -> Iterator[list[Event]]:
         """Let go of pending bytes that have grown past the size of a record."""
-        section = open_section(self._pending)
-        starts = list(record_starts(self._pending, self.head.records))
-        if self._pending.startswith(_COMMENT, max(section, 0)):
-            self._pass_over(events, _COMMENT_END, starts)
-        elif end := self._find_batch_end():  # behind a CDATA section that is not closed
-            self._read_slowly(events, self._take(end))
-        elif len(starts) > 1:  # no record has an end tag
-            self._read_slowly(events, self._take(starts[-1]))
+        scanner = self._scanner
+        if scanner.closing == COMMENT_END:
+            yield self._pass_over(_COMMENT)
+        elif end := self._find_hidden_end():
+            batch = self._take(end)
+            scanner.reset()
+            yield from self._read_slowly(batch)
+        elif scanner.starts > 1:  # no record has an end tag
+            yield from self._read_slowly(self._take(scanner.last_start))
+        elif scanner.starts:
+            yield self._pass_over(record_end(scanner.records), _TAG_END)
+        elif scanner.closing:
+            yield self._pass_over(re.compile(re.escape(scanner.closing)))
         else:
-            self._pass_over(events, self._record_end if starts else b"", starts)
+            yield self._pass_over()
 
-    def _pass_over(self, events: list[Event], skip_to: bytes, starts: list[int]) -> None:
-        if starts:
+    def _find_hidden_end(self) -> int:
+        """Find a record's end behind a CDATA section or PI that is not closed; 0: there is none."""
+        if not self._scanner.closing:
+            return 0
+        tag = self._scanner.end_tag
+        if not tag and (found := record_end(self.head.records).search(self._pending)):
+            tag = found[0] + b">"
+        start = self._pending.rfind(tag) if tag else -1
+        return start + len(tag) if start >= 0 else 0
+
+    def _pass_over(self, *skips: re.Pattern[bytes]) -> list[Event]:
+        events: list[Event] = []
+        if self._scanner.starts:
             self._ledger.drop(events, IssueCode.RECORD_TOO_LONG, line=self._line)
-            skip_to = skip_to or f"</{min(self.head.records)}>".encode()
-        self._skip_to = skip_to
-        self._take(len(self._pending))
+        self._skips = list(skips)
+        position = self._scanner.position
+        is_kept = self._scanner.closing or (skips and skips[0].match(self._pending, position))
+        self._take(position if is_kept else len(self._pending))
+        return events
 
     def _has_skipped(self) -> bool:
         """Pass over what is too long; tell whether its end has been reached."""
-        if not self._skip_to:
-            return True
-        found = self._pending.find(self._skip_to)
-        if found < 0:
-            self._take(max(0, len(self._pending) - len(self._skip_to) + 1))
-            return False
-        self._take(found + len(self._skip_to))
-        self._skip_to = b""
+        while self._skips:
+            found = self._skips[0].search(self._pending)
+            if found is None:
+                self._take(max(0, len(self._pending) - _LONGEST_MARK))
+                return False
+            self._take(found.end())
+            del self._skips[0]
+            self._scanner.reset()
         return True

@@ -46,8 +46,6 @@ def choose_reader(
 
 def _is_text(start: bytes) -> bool:
     """Tell whether the first lines are URLs: the very first, or most of them."""
-    if b"\0" in start:
-        return False
     lines = [line.strip() for line in start[:65_536].splitlines() if line.strip()]
     sample = [has_web_scheme(line[:16].decode("latin-1")) for line in lines[:_SAMPLE_LINES]]
-    return sample[0] or sum(sample) * 2 > len(sample)
+    return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))

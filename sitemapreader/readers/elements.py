@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.head import ROOTS, Head
+from sitemapreader.readers.head import RECORD_OF, ROOTS, Head
 from sitemapreader.readers.names import OWN, namespace_key
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ class Element:
     children: list[Element] = attrs.field(factory=list)
     fault: IssueCode | None = None
     mended: set[IssueCode] = attrs.field(factory=set)
-    _parts: list[str | None] = attrs.field(factory=list)
-    """Pieces of text as they came; `None` where an element stands between two."""
+    _parts: list[str | Element | None] = attrs.field(factory=list)
+    """Text as it came, and elements; `None` where a stray tag stands between two texts."""
     _chars: int = 0
 
     @property
     def text(self) -> str:
         """Its own text, trimmed."""
-        return "".join(part for part in self._parts if part).strip()
+        return "".join(part for part in self._parts if isinstance(part, str)).strip()
 
     def all_text(self) -> str:
         """Its text and that of all below it, trimmed."""
@@ -56,55 +56,77 @@ class Element:
 
     def texts(self) -> list[str]:
         """Its texts and those of all below it, trimmed: one for each run between two tags."""
-        runs = [""]
+        if not self.children and None not in self._parts:
+            return [self.text] if self.text else []
+        runs: list[list[str]] = [[]]
         for part in self.pieces():
             if part is None:
-                runs.append("")
+                runs.append([])
             else:
-                runs[-1] += part
-        return [run.strip() for run in runs if run.strip()]
+                runs[-1].append(part)
+        return [text for run in runs if (text := "".join(run).strip())]
 
     def add_text(self, text: str, limit: int) -> None:
         """Add a piece of text; past the limit nothing of it is kept."""
         self._chars += len(text)
-        if self._chars > limit:
-            self.fault = IssueCode.FIELD_TOO_LONG
-            self._parts = [None for part in self._parts if part is None]
-        else:
+        if self._chars <= limit:
             self._parts.append(text)
+        elif self.fault is None:
+            self.fault = IssueCode.FIELD_TOO_LONG
+            self._parts = list(self.children)
+
+    def add_blanks(self, text: str) -> None:
+        """Add what stands between two fields of a record, and is no field itself."""
+        self._parts.append(text)
 
     def walk(self) -> Iterator[Element]:
         """Yield every element below it, in document order."""
-        for child in self.children:
-            yield child
-            yield from child.walk()
+        rest = [iter(self.children)]
+        while rest:
+            child = next(rest[-1], None)
+            if child is None:
+                rest.pop()
+            else:
+                yield child
+                rest.append(iter(child.children))
 
     def add_child(self, child: Element) -> None:
         """Add an element."""
         self.children.append(child)
+        self._parts.append(child)
+
+    def add_break(self) -> None:
+        """Note that the text that comes does not go on where the last one ended."""
         self._parts.append(None)
 
     def pieces(self) -> Iterator[str | None]:
         """Yield its text and that of all below it, in document order, `None` for each tag."""
-        children = iter(self.children)
-        for part in self._parts:
-            yield part
-            if part is None:
-                yield from next(children).pieces()
-                yield None
+        rest = [iter(self._parts)]
+        while rest:
+            for part in rest[-1]:
+                if isinstance(part, Element):
+                    yield None
+                    rest.append(iter(part._parts))  # noqa: SLF001 (of its own class)
+                    break
+                yield part
+            else:
+                rest.pop()
+                if rest:
+                    yield None
 
 
 class ElementBuilder:
     """Turns start, text and end into finished records.
 
-    `records` fills up with them; `names` with the element names of the whole document.
+    `records` fills up with them; `names` with hashes of the element names of the whole document.
     """
 
-    def __init__(self, head: Head, limits: Limits, names: set[tuple[str, str]]) -> None:
+    def __init__(self, head: Head, limits: Limits, names: set[int]) -> None:
         self.records: list[Element] = []
         self.open: list[Element] = []
         self.nested_root = False
         self._head = head
+        self._record_name = RECORD_OF.get(head.format, "")
         self._limits = limits
         self._names = names
         self._elements = 0
@@ -117,7 +139,8 @@ class ElementBuilder:
         element = Element(uri, key, name, tag, attributes, line)
         if not self.open:
             self._start_record(element)
-            return
+            if not self._is_stray_loc(element):
+                return
         if len(self.open) == 1 and self.is_record_name(element.uri, element.tag):
             self.finish(IssueCode.MISMATCHED_TAG)
             self._start_record(element)
@@ -131,11 +154,15 @@ class ElementBuilder:
         self.open[-1].add_child(element)
         self.open.append(element)
         if len(self._names) <= self._limits.names:
-            self._names.add((uri, name))
+            self._names.add(hash((uri, name)))
 
     def text(self, text: str) -> None:
         """Add text to the innermost open element."""
-        if self.open and self.open[0].fault is None:
+        if not self.open or self.open[0].fault:
+            return
+        if len(self.open) == 1 and text.isspace():
+            self.open[0].add_blanks(text)
+        else:
             self.open[-1].add_text(text, self._limits.field_chars)
 
     def end(self) -> None:
@@ -160,6 +187,11 @@ class ElementBuilder:
         self.records.append(record)
         self.open.clear()
 
+    def fail(self, fault: IssueCode) -> None:
+        """Note that the open record, if there is one, is not to be read."""
+        if self.open:
+            self.open[0].fault = self.open[0].fault or fault
+
     def mark_template(self) -> None:
         """Note that a processing instruction stands in a field: its text is not all there was."""
         if len(self.open) > 1:
@@ -180,11 +212,23 @@ class ElementBuilder:
     def _start_record(self, element: Element) -> None:
         if self.is_record_name(element.uri, element.tag):
             self._elements = self._unbuilt = 0
+            element.fault = self._broken_limit(element)
             self.open.append(element)
         elif element.tag in ROOTS:
             self.nested_root = True
             self._head.closed = False
             self._head.records = ROOTS[element.tag][1]
+
+    def _is_stray_loc(self, element: Element) -> bool:
+        """Open the record of a loc that stands outside of all: its start tag is missing."""
+        if self.open or element.key != OWN or element.tag != "loc" or not self._record_name:
+            return False
+        name = self._record_name
+        record = Element(element.uri, OWN, name, name, {}, element.line)
+        record.mended.add(IssueCode.MISMATCHED_TAG)
+        self._elements = self._unbuilt = 0
+        self.open.append(record)
+        return True
 
     def _broken_limit(self, element: Element) -> IssueCode | None:
         if len(self.open) >= self._limits.record_depth:
@@ -193,4 +237,6 @@ class ElementBuilder:
             return IssueCode.TOO_MANY_ELEMENTS
         if len(element.attributes) > self._limits.attributes:
             return IssueCode.TOO_MANY_ATTRIBUTES
+        if max(map(len, element.attributes.values()), default=0) > self._limits.field_chars:
+            return IssueCode.FIELD_TOO_LONG
         return None

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from sitemapreader.options import Limits
     from sitemapreader.readers.head import Head
     from sitemapreader.readers.tokens import Token
 
@@ -48,10 +49,10 @@ _GIVE_UP_AFTER = 8
 class FastReader:
     """Reads the plain batches of one document."""
 
-    def __init__(self, head: Head, sitemap: str) -> None:
+    def __init__(self, head: Head, sitemap: str, limits: Limits) -> None:
         self._format = head.format
         self._sitemap = sitemap
-        self._tokenizer = Tokenizer(head)
+        self._tokenizer = Tokenizer(head, limits)
         self._fields = self._tokenizer.lexicon.fields
         self._parts = self._tokenizer.lexicon.parts
         self._doubts = 0
@@ -237,7 +238,8 @@ class FastReader:
                         raise Doubt
                     slots[token] = value
             elif token == RECORD:
-                loc = choose_link(links) if links else slots[LOC]
+                link = choose_link(links)
+                loc = link["href"].strip() if link else slots[LOC]
                 date = next((value for value in slots[1:] if value), None)
                 if loc is None:
                     raise Doubt

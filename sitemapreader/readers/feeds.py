@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format
 from sitemapreader.readers.elements import Element
+from sitemapreader.readers.entities import unescape
 from sitemapreader.readers.jail import CPU_SECONDS, MAX_BYTES
 from sitemapreader.readers.names import OWN
 from sitemapreader.readers.records import RecordReader
@@ -60,8 +61,13 @@ class FeedKeeper:
         )
 
     def salvage(self, events: list[Event]) -> None:
-        """Append the entries that feedparser finds."""
-        found = _ask_feedparser(bytes(self._kept))
+        """Append the entries that feedparser finds a link for.
+
+        Records that were dropped before are counted still: nobody can say which became which.
+        """
+        found = [(link, date) for link, date in _ask_feedparser(bytes(self._kept)) if link]
+        text = self._kept.decode("utf-8", "replace")
+        unescaped = unescape(text, set())
         self._kept.clear()
         if not found:
             self._ledger.note(events, IssueCode.FEED_UNREADABLE)
@@ -69,7 +75,10 @@ class FeedKeeper:
         self._ledger.note(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
         reader = RecordReader(events, self._ledger)
         for link, date in found:
-            reader.read(_make_item(link, date))
+            if link in text or link in unescaped:
+                reader.read(_make_item(link, date))
+            else:  # it has mended the link in its own way
+                self._ledger.drop(events, IssueCode.MALFORMED, value=link)
 
 
 def _make_item(link: str, date: str) -> Element:

@@ -8,6 +8,7 @@ namespaces that are bound there.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import attrs
@@ -16,15 +17,17 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format
 from sitemapreader.readers.entities import unescape
 from sitemapreader.readers.names import PROTOCOL_URI
+from sitemapreader.readers.scan import CLOSINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sitemapreader.models import Event
     from sitemapreader.readers.ledger import Ledger
 
 MAX_HEAD_BYTES = 262_144
 """A licence as a comment, a dozen namespaces: no real head has a tenth of it."""
+MAX_NAMESPACES = 256
+"""Prefixes that are bound outside of records; every batch is parsed with all of them."""
+MAX_NAMESPACE_CHARS = 1_024
 
 _PROTOCOL_RECORDS = frozenset({"url", "sitemap"})
 # local name of a root element, in lower case -> format and the local names of its records
@@ -36,17 +39,23 @@ ROOTS: dict[str, tuple[Format, frozenset[str]]] = {
     "feed": (Format.ATOM, frozenset({"entry"})),
 }
 RECORDS = frozenset[str]().union(*(records for _, records in ROOTS.values()))
+RECORD_OF = {Format.URLSET: "url", Format.INDEX: "sitemap"}
+"""The record that a format of the protocol is made of."""
 _ROOTLESS = {"url": "urlset", "sitemap": "sitemapindex"}
 """A record that stands where the root should -> the root that is missing."""
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
-_TAG = re.compile(rb"""<([A-Za-z_][^\s<>/]*)((?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>""")
-_DOCTYPE = re.compile(rb"<!doctype\s+([^\s>\[]*)", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"""([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
-_PREFIX = re.compile(r"xmlns(?::([A-Za-z_][\w.-]*))?")
-_SECTIONS = {b"<!--": b"-->", b"<?": b"?>", b"<![CDATA[": b"]]>"}
-"""Markup that holds no elements: how it begins, how it ends."""
-_SECTION = re.compile(rb"<!--|<\?|<!\[CDATA\[")
+# No attribute's value has a `<`: so no attempt to match goes further than to the next one
+_TAG = re.compile(rb"""<([A-Za-z_][^\s<>/]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
+_DOCTYPE = re.compile(
+    rb"""<!doctype(?:\s++([^\s<>\["']*+))?(?:[^"'\[>]++|"[^"]*+"|'[^']*+')*+([\[>])?""",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(rb"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[A-Za-z_])")
+_ATTRIBUTE = re.compile(
+    r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
+)
+_PREFIX = re.compile(r"xmlns(?::([A-Za-z_][\w.-]*+))?")
 
 
 @attrs.define
@@ -59,6 +68,7 @@ class Head:
         namespaces: prefix ("" for the default) -> URI.
         records: local names of the format's records, in lower case.
         closed: the root's end tag was met, or there is no root.
+        base: the root's xml:base, as written.
     """
 
     format: Format
@@ -66,11 +76,22 @@ class Head:
     namespaces: dict[str, str]
     records: frozenset[str]
     closed: bool = False
+    base: str = ""
 
     @property
     def uri(self) -> str:
         """Namespace URI of the root element, or ""."""
         return self.namespaces.get(self.root.rpartition(":")[0], "")
+
+    def adopt(self, bound: dict[str, str]) -> None:
+        """Bind what an element outside of the records binds, for all that follows.
+
+        It may be a root inside the root, or the channel of an RSS feed.
+        """
+        for prefix, uri in bound.items():
+            is_short = len(prefix) + len(uri) <= MAX_NAMESPACE_CHARS
+            if uri and is_short and len(self.namespaces) < MAX_NAMESPACES:
+                self.namespaces.setdefault(prefix, uri)
 
 
 class NotXmlError(Exception):
@@ -82,77 +103,113 @@ class NotXmlError(Exception):
         super().__init__(code, value)
 
 
-def read_head(
-    events: list[Event], ledger: Ledger, data: bytes, *, final: bool
-) -> tuple[Head, int] | None:
-    """Read the head from a document's first bytes, in UTF-8.
+class HeadReader:
+    """Looks for the root element in a document's first bytes, in UTF-8, which come in pieces.
 
-    Returns the head and where the root's content begins; `None` if more data is needed, which with
-    `final`, or past 256 KiB, it never is. Raises NotXmlError.
+    `data` is all of them. Each is looked at once, for they may be made to look at.
     """
-    first = ""
-    doctype = ""
-    for position in markup(data):
-        if kind := _DOCTYPE.match(data, position):
-            doctype = _text(kind[1]).lower()
-            if _has_internal_subset(data, position):
-                raise NotXmlError(IssueCode.DTD_REFUSED, _text(data[position : position + 80]))
-        tag = _TAG.match(data, position)
-        if tag is None:
-            continue
+
+    def __init__(self, ledger: Ledger, max_attributes: int) -> None:
+        self.data = b""
+        self._ledger = ledger
+        self._max_attributes = max_attributes
+        self._position = 0
+        self._first = ""
+        self._doctype = ""
+        self._has_open_doctype = False
+
+    def feed(self, events: list[Event], data: bytes, *, final: bool) -> tuple[Head, int] | None:
+        """Return the head and where in `data` the root's content begins.
+
+        `None` if more data is needed, which with `final`, or past 256 KiB, it never is. Raises
+        NotXmlError.
+        """
+        self.data += data
+        final = final or len(self.data) > MAX_HEAD_BYTES
+        while markup := _MARKUP.search(self.data, self._position):
+            if markup[1]:
+                end = self._section_end(markup)
+            elif markup[2]:
+                end = self._doctype_end(markup.start(), final=final)
+            else:
+                tag = _TAG.match(self.data, markup.start())
+                if tag and (found := self._read_tag(events, tag)):
+                    return found
+                end = tag.end() if tag else self._past(markup.start(), final=final)
+            if end < 0:
+                break
+            self._position = end
+        if final:
+            code = IssueCode.NOT_A_SITEMAP
+            if self._doctype == "html":
+                code = IssueCode.HTML_NOT_SITEMAP
+            raise NotXmlError(code, f"<{self._first}>" if self._first else _text(self.data[:80]))
+        return None
+
+    # -- where what is passed over ends; -1 if that is not known yet
+
+    def _section_end(self, section: re.Match[bytes]) -> int:
+        closing = CLOSINGS[section[0]]
+        end = self.data.find(closing, section.end())
+        return end + len(closing) if end >= 0 else -1
+
+    def _doctype_end(self, start: int, *, final: bool) -> int:
+        if self._has_open_doctype:
+            return start + 1
+        doctype = _DOCTYPE.match(self.data, start)
+        if doctype is None or not (doctype[2] or final):
+            return -1
+        self._doctype = _text(doctype[1] or b"").lower()
+        if doctype[2] == b"[":
+            raise NotXmlError(IssueCode.DTD_REFUSED, _text(self.data[start : start + 80]))
+        self._has_open_doctype = doctype[2] is None
+        return start + 1 if self._has_open_doctype else doctype.end()
+
+    def _past(self, start: int, *, final: bool) -> int:
+        """Pass over a `<` that begins no tag, or one of which the end has not come yet."""
+        is_last = self.data.find(b"<", start + 1) < 0
+        return -1 if is_last and not final else start + 1
+
+    # -- the root
+
+    def _read_tag(self, events: list[Event], tag: re.Match[bytes]) -> tuple[Head, int] | None:
         name = _text(tag[1])
         root = name.rpartition(":")[2].lower()
-        if root in ROOTS or (root in _ROOTLESS and not first):
-            _note_prolog(events, ledger, data, position if first else -1, doctype)
-            return _open(events, ledger, name, root, tag)
-        first = first or root
-        if first in _HTML or doctype == "html":
+        if root in ROOTS or (root in _ROOTLESS and not self._first):
+            self._note_prolog(events, tag.start() if self._first else -1)
+            return self._open(events, name, root, tag)
+        self._first = self._first or root
+        if self._first in _HTML or self._doctype == "html":
             raise NotXmlError(IssueCode.HTML_NOT_SITEMAP, f"<{name}>")
-    if final or len(data) > MAX_HEAD_BYTES:
-        code = IssueCode.HTML_NOT_SITEMAP if doctype == "html" else IssueCode.NOT_A_SITEMAP
-        raise NotXmlError(code, f"<{first}>" if first else _text(data[:80]))
-    return None
+        return None
 
+    def _open(
+        self, events: list[Event], name: str, root: str, tag: re.Match[bytes]
+    ) -> tuple[Head, int]:
+        start = tag.end()
+        namespaces: dict[str, str] = {}
+        attributes = read_attributes(_text(tag[2]), set(), self._max_attributes)
+        bind(namespaces, attributes)
+        if root in _ROOTLESS:
+            self._ledger.note_once(events, IssueCode.MISSING_ROOT)
+            start = tag.start()
+        format_, records = ROOTS[_ROOTLESS.get(root, root)]
+        closed = root in _ROOTLESS or tag[2].endswith(b"/")
+        base = attributes.get("xml:base", "")
+        head = Head(format_, name, namespaces, records, closed, base)
+        if format_ in (Format.URLSET, Format.INDEX) and head.uri != PROTOCOL_URI:
+            self._ledger.note_once(events, IssueCode.NAMESPACE, value=head.uri)
+        return head, start
 
-def markup(data: bytes) -> Iterator[int]:
-    """Yield where a tag or declaration begins, past comments, CDATA sections and PIs.
-
-    Ends at one of those that does not end in `data`.
-    """
-    position = data.find(b"<")
-    while position >= 0:
-        if section := _SECTION.match(data, position):
-            position = _section_end(data, section)
-            if position < 0:
-                return
-        else:
-            yield position
-            position += 1
-        position = data.find(b"<", position)
-
-
-def open_section(data: bytes) -> int:
-    """Return where a comment, CDATA section or PI begins that does not end in `data`; or -1."""
-    position = 0
-    while section := _SECTION.search(data, position):
-        position = _section_end(data, section)
-        if position < 0:
-            return section.start()
-    return -1
-
-
-def _section_end(data: bytes, section: re.Match[bytes]) -> int:
-    closing = _SECTIONS[section[0]]
-    end = data.find(closing, section.end())
-    return end + len(closing) if end >= 0 else -1
-
-
-def record_starts(data: bytes, records: frozenset[str]) -> Iterator[int]:
-    """Yield where the start tag of a record begins, outside of comments and the like."""
-    for position in markup(data):
-        tag = _TAG.match(data, position)
-        if tag and _text(tag[1]).rpartition(":")[2].lower() in records:
-            yield position
+    def _note_prolog(self, events: list[Event], root: int) -> None:
+        """Note what stands before the root; `root` is its place if another tag precedes it."""
+        start = self.data.find(b"<")
+        before = self.data[:start]
+        if root >= 0 or before.strip() or (before and self.data.startswith(b"<?xml", start)):
+            value = _text(self.data[: max(start, root)])
+            self._ledger.note_once(events, IssueCode.LEADING_BYTES, value=value)
+        if self._doctype:
+            self._ledger.note_once(events, IssueCode.DOCTYPE, value=self._doctype)
 
 
 def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:
@@ -162,56 +219,18 @@ def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:
             namespaces[match[1] or ""] = value
 
 
-def read_attributes(text: str, mended: set[IssueCode]) -> dict[str, str]:
-    """Read the attributes of a tag, quoted or not; of a repeated one, the first."""
+def read_attributes(text: str, mended: set[IssueCode], limit: int) -> dict[str, str]:
+    """Read the attributes of a tag, quoted or not; of a repeated one, the first.
+
+    No more than one past the limit: that tells that it is broken, and more is not needed.
+    """
     attributes: dict[str, str] = {}
-    for name, double, single, bare in _ATTRIBUTE.findall(text):
+    for match in islice(_ATTRIBUTE.finditer(text), limit + 1):
+        name, double, single, bare = match.groups("")
         if bare or name in attributes:
             mended.add(IssueCode.MISMATCHED_TAG)
         attributes.setdefault(name, unescape(double or single or bare, mended))
     return attributes
-
-
-def _open(
-    events: list[Event], ledger: Ledger, name: str, root: str, tag: re.Match[bytes]
-) -> tuple[Head, int]:
-    start = tag.end()
-    namespaces: dict[str, str] = {}
-    bind(namespaces, read_attributes(_text(tag[2]), set()))
-    if root in _ROOTLESS:
-        ledger.note_once(events, IssueCode.MISSING_ROOT)
-        start = tag.start()
-    format_, records = ROOTS[_ROOTLESS.get(root, root)]
-    head = Head(
-        format_, name, namespaces, records, closed=root in _ROOTLESS or tag[2].endswith(b"/")
-    )
-    if format_ in (Format.URLSET, Format.INDEX) and head.uri != PROTOCOL_URI:
-        ledger.note_once(events, IssueCode.NAMESPACE, value=head.uri)
-    return head, start
-
-
-def _note_prolog(events: list[Event], ledger: Ledger, data: bytes, root: int, doctype: str) -> None:
-    """Note what stands before the root; `root` is its place if another tag stands before it."""
-    start = data.find(b"<")
-    before = data[:start]
-    if root >= 0 or before.strip() or (before and data.startswith(b"<?xml", start)):
-        ledger.note_once(events, IssueCode.LEADING_BYTES, value=_text(data[: max(start, root)]))
-    if doctype:
-        ledger.note_once(events, IssueCode.DOCTYPE, value=doctype)
-
-
-def _has_internal_subset(data: bytes, start: int) -> bool:
-    """Tell whether a `[` stands in the DOCTYPE at `start`, outside of its quoted identifiers."""
-    quote = b""
-    for match in re.compile(rb"[\"'\[>]").finditer(data, start):
-        char = match[0]
-        if quote:
-            quote = b"" if char == quote else quote
-        elif char in (b'"', b"'"):
-            quote = char
-        else:
-            return char == b"["
-    return False
 
 
 def _text(data: bytes) -> str:

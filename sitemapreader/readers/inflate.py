@@ -11,6 +11,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.options import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,12 +38,21 @@ class InflateError(Exception):
 class Inflation:
     """All layers of compression of one body: none, one or two, told by the first bytes of each.
 
-    `notes` fill up with what was wrong but cost no data.
+    `notes` fill up with what was wrong but cost no data. `max_bytes` bounds what one layer hands to
+    another; how much of what comes out is wanted, the caller knows.
     """
 
-    def __init__(self, max_members: int, notes: list[IssueCode], depth: int = 0) -> None:
+    def __init__(
+        self,
+        max_members: int,
+        notes: list[IssueCode],
+        *,
+        max_bytes: int = 256 * MIB,
+        depth: int = 0,
+    ) -> None:
         self._notes = notes
         self._max_members = max_members
+        self._room = max_bytes
         self._depth = depth
         self._first = b""
         self._layer: Gunzip | None = None
@@ -50,7 +60,10 @@ class Inflation:
         self._told = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what `data` inflates to, in pieces of at most 64 KiB; raise InflateError."""
+        """Yield what `data` inflates to, in pieces of at most 64 KiB; raise InflateError.
+
+        Empty pieces stand for work that gave nothing: there may be a lot of it.
+        """
         if not self._told:
             self._first += data
             if len(self._first) < len(GZIP_MAGIC):
@@ -61,6 +74,19 @@ class Inflation:
             return
         for piece in self._layer.feed(data):
             yield from self._inner.feed(piece)
+            if self._inner.is_compressed:
+                self._take_room(len(piece))
+                yield b""
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether there is a layer to take off, as far as is known."""
+        return self._layer is not None
+
+    def _take_room(self, size: int) -> None:
+        self._room -= size
+        if self._room < 0:
+            raise InflateError(IssueCode.TOO_LARGE, "inflated_bytes")
 
     def close(self) -> Iterator[bytes]:
         """Yield what was held back; raise InflateError if the data ended too early."""
@@ -82,7 +108,7 @@ class Inflation:
             raise InflateError(IssueCode.GZIP_TOO_MANY_LAYERS)
         if self._depth:
             self._notes.append(IssueCode.GZIP_NESTED)
-        self._inner = Inflation(self._max_members, self._notes, self._depth + 1)
+        self._inner = Inflation(self._max_members, self._notes, depth=self._depth + 1)
         return first
 
 
@@ -103,13 +129,19 @@ class Gunzip:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield what `data` inflates to; raise InflateError."""
-        self._buffer += data
+        for start in range(0, len(data), _PIECE):
+            self._buffer += data[start : start + _PIECE]
+            yield from self._read_members()
+
+    def _read_members(self) -> Iterator[bytes]:
         while self._buffer and not self._ended:
             if self._stream is None and not self._open_member():
-                return
+                break
             yield from self._inflate()
             if self._stream is None or not self._close_member(self._stream):
-                return
+                break
+        if self._ended:
+            self._buffer = b""
 
     def close(self) -> None:
         """Raise InflateError if the data ended too early."""
@@ -144,15 +176,17 @@ class Gunzip:
 
     def _inflate(self) -> Iterator[bytes]:
         stream = self._stream
-        while stream and self._buffer and not stream.eof:
-            piece, later = self._buffer[:_PIECE], self._buffer[_PIECE:]
+        has_more = True
+        while stream and has_more and not stream.eof:
             retry = stream.copy()
             try:
-                out = stream.decompress(piece, _PIECE)
+                out = stream.decompress(self._buffer, _PIECE)
             except zlib.error as error:
-                yield from _crumbs(retry, piece)
+                yield from _crumbs(retry, self._buffer)
                 raise InflateError(IssueCode.GZIP_CORRUPT, str(error)) from None
-            self._buffer = _rest(stream) + later
+            # zlib may hold back output of data that it has taken in
+            has_more = len(out) == _PIECE
+            self._buffer = _rest(stream)
             self._sum = self._checksum(out, self._sum)
             self._size += len(out)
             yield out
@@ -223,8 +257,13 @@ def _rest(stream: zlib._Decompress) -> bytes:
 
 def _crumbs(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
     """Yield what inflates before the damage: zlib gives nothing for a call that fails."""
-    try:
-        for position in range(len(data)):
-            yield stream.decompress(data[position : position + 1])
-    except zlib.error:
-        return
+    size = len(data)
+    while size:
+        retry = stream.copy()
+        try:
+            out = stream.decompress(data[:size], _PIECE)
+        except zlib.error:
+            stream, size = retry, size // 2
+        else:
+            data = stream.unconsumed_tail + data[size:]
+            yield out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.issues import IssueCode, Severity, make_issue
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -31,6 +31,11 @@ class Ledger:
     raw_bytes: int = 0
     inflated_bytes: int = 0
     counts: Counter[IssueCode] = attrs.field(factory=Counter)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether an Issue was noted that lost something."""
+        return any(code.severity is Severity.ERROR for code in self.counts)
 
     def note(
         self,

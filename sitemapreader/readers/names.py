@@ -66,7 +66,10 @@ OWN_KEYS = {
 }
 
 
-@lru_cache(maxsize=512)
+MAX_URI_CHARS = 200
+"""No vocabulary of ours has a longer one; longer ones are not looked at, nor kept in the cache."""
+
+
 def namespace_key(uri: str, root_uri: str, format_: Format) -> str:
     """Return the key of a namespace URI in any of its spellings; the URI if we do not know it.
 
@@ -74,6 +77,11 @@ def namespace_key(uri: str, root_uri: str, format_: Format) -> str:
     """
     if uri in ("", root_uri):
         return OWN
+    return _known_key(uri, format_) if len(uri) <= MAX_URI_CHARS else uri
+
+
+@lru_cache(maxsize=512)
+def _known_key(uri: str, format_: Format) -> str:
     bare = uri.strip().lower()
     for start in ("http://", "https://", "//"):
         bare = bare.removeprefix(start)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sitemapreader.issues import IssueCode
-from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.models import Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
 from sitemapreader.readers.detect import choose_reader
 from sitemapreader.readers.encoding import Transcoder, start_transcoder
@@ -23,6 +23,7 @@ from sitemapreader.readers.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sitemapreader.models import Event
     from sitemapreader.readers.text import TextReader
     from sitemapreader.readers.xml import XmlReader
 
@@ -70,6 +71,8 @@ class SitemapReader:
     @property
     def format(self) -> Format | None:
         """What the document is; `None` until enough of it was seen, or if it is nothing we know."""
+        if self.ledger.counts[IssueCode.FEED_SALVAGED]:
+            return Format.RSS
         return self._reader.format if self._reader else None
 
     def feed(self, data: bytes) -> list[Event]:
@@ -85,16 +88,20 @@ class SitemapReader:
         return [event for events in self.close_steps(cut=cut) for event in events]
 
     def feed_steps(self, data: bytes) -> Iterator[list[Event]]:
-        """Do what `feed` does in steps of at most 32 KiB of document.
+        """Do what `feed` does in steps, some of them empty, that take a few milliseconds each.
 
-        64 KiB of gzip may hold 64 MiB: between two steps an event loop can do other things.
+        64 KiB of gzip may hold 64 MiB: between two steps an event loop can do other things. All
+        steps have to be taken before the next bytes are fed.
         """
         if self._closed:
             raise ValueError("the reader is closed: make a new SitemapReader for each document")
         if self.finished:
             return
         self.ledger.raw_bytes += len(data)
-        yield from self._guard(self._inflation.feed(bytes(data)))
+        for start in range(0, len(data), BLOCK_BYTES):
+            if not self.finished:
+                piece = bytes(data[start : start + BLOCK_BYTES])
+                yield from self._guard(self._inflation.feed(piece))
 
     def close_steps(self, *, cut: bool = False) -> Iterator[list[Event]]:
         """Do what `close` does, in steps."""
@@ -104,7 +111,7 @@ class SitemapReader:
         if not self.finished:
             yield from self._guard(self._inflation.close())
         if not self.finished:
-            yield self._end(cut=cut)
+            yield from self._end(IssueCode.TRUNCATED if cut else None)
 
     # -- the pipeline
 
@@ -116,9 +123,7 @@ class SitemapReader:
                     return
                 yield from self._take_piece(piece)
         except InflateError as error:
-            events: list[Event] = []
-            self.ledger.note(events, error.code, value=error.detail or None)
-            yield self._end(cut=True) + events
+            yield from self._end(error.code, error.detail)
 
     def _take_piece(self, piece: bytes) -> Iterator[list[Event]]:
         room = self._limits.inflated_bytes - self.ledger.inflated_bytes
@@ -127,48 +132,59 @@ class SitemapReader:
         while len(self._block) >= BLOCK_BYTES and not self.finished:
             block = bytes(self._block[:BLOCK_BYTES])
             del self._block[:BLOCK_BYTES]
-            yield self._read_block(block, final=False)
+            yield from self._read_block(block, final=False)
         if len(piece) > room and not self.finished:
-            events = self._end(cut=True)
-            self.ledger.note(events, IssueCode.TOO_LARGE, value="inflated_bytes")
-            yield events
+            yield from self._end(IssueCode.TOO_LARGE, "inflated_bytes")
+        if not piece:
+            yield []
 
-    def _read_block(self, block: bytes, *, final: bool) -> list[Event]:
+    def _read_block(self, block: bytes, *, final: bool) -> Iterator[list[Event]]:
         events = self._take_notes()
         if self._transcoder is None:
             started = start_transcoder(events, self.ledger, block, self._charset)
             if started is None:
                 self.finished = True
-                return events
+                yield events
+                return
             self._transcoder, block = started
             block = self._transcoder.feed(events, block, final=final)
             self._reader = choose_reader(events, self.ledger, self._limits, block)
         else:
             block = self._transcoder.feed(events, block, final=final)
+        yield events
         if self._reader is None:
             self.finished = True
-            return events
-        events += self._check_limits(self._reader.feed(block))
+            return
+        yield from self._limit(self._reader.feed(block))
         self._keeper.keep(block, self.format)
-        return events
 
-    def _end(self, *, cut: bool) -> list[Event]:
-        """Read what is left and close the reader."""
+    def _end(self, cut: IssueCode | None, detail: str = "") -> Iterator[list[Event]]:
+        """Read what is left and close the reader; `cut` says why there is no more, if it does."""
         block, self._block = bytes(self._block), bytearray()
-        events = self._read_block(block, final=True)
+        if block or self._transcoder or cut is None:
+            yield from self._read_block(block, final=True)
         if self._reader and not self.finished:
-            events += self._check_limits(self._reader.close(cut=cut))
+            yield from self._limit(self._reader.close(cut))
+        events: list[Event] = []
+        if cut:
+            self.ledger.note_once(events, cut, value=detail or None)
         events += self._take_notes()
         self.finished = True
         if self._keeper.is_beyond_repair:
             self._keeper.salvage(events)
-        return events
+        yield events
 
     def _take_notes(self) -> list[Event]:
         events: list[Event] = []
         while self._notes:
             self.ledger.note_once(events, self._notes.pop(0))
         return events
+
+    def _limit(self, steps: Iterator[list[Event]]) -> Iterator[list[Event]]:
+        for events in steps:
+            yield self._check_limits(events)
+            if self.finished:
+                return
 
     def _check_limits(self, events: list[Event]) -> list[Event]:
         """Cut the events at the limit of entries, and note where a document leaves the protocol."""
@@ -179,10 +195,12 @@ class SitemapReader:
             self.finished = True
         surplus = ledger.delivered - self._limits.entries
         if surplus > 0:
-            while surplus:
-                surplus -= isinstance(events.pop(), UrlEntry | SitemapEntry)
-                ledger.delivered -= 1
-                ledger.records -= 1
+            places = [i for i, event in enumerate(events) if not isinstance(event, Issue)]
+            for place in reversed(places[-surplus:]):
+                del events[place]
+            ledger.delivered -= surplus
+            ledger.records -= surplus
+        if surplus > 0 or ledger.dropped > self._limits.entries:
             ledger.note(events, IssueCode.TOO_LARGE, value="entries")
             self.finished = True
         return events

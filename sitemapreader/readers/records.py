@@ -26,13 +26,16 @@ from sitemapreader.readers.vocabulary import (
 from sitemapreader.urls import SCHEMES, has_web_scheme, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator, Iterator
     from datetime import datetime
 
     from sitemapreader.models import Event
     from sitemapreader.readers.elements import Element
     from sitemapreader.readers.ledger import Ledger
 
+_RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}
+"""Mends after which markup may have been taken for text."""
+_MARKUP = re.compile(r"[<>\"\s]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")
 _EXTENSIONS = {(extension.key, extension.tag): extension for extension in EXTENSIONS}
 _LINKS = frozenset({(XHTML, "link"), (OWN, "link"), (ATOM, "link")})
@@ -40,43 +43,68 @@ _LINKS = frozenset({(XHTML, "link"), (OWN, "link"), (ATOM, "link")})
 
 @attrs.define
 class RecordReader:
-    """Builds the records of one document; what it finds goes to `events` and the ledger."""
+    """Builds the records of one document; what it finds goes to `events` and the ledger.
+
+    `base` is the xml:base of the document's root, if it has one.
+    """
 
     events: list[Event]
     ledger: Ledger
+    base: str = ""
 
     def read(self, record: Element) -> None:
         """Append the record's entries and Issues to `events`."""
+        for _ in self.read_steps(record):
+            pass
+
+    def read_steps(self, record: Element) -> Iterator[None]:
+        """Do what `read` does, with a pause for each entry and each field of an extension."""
         if record.fault:
             self.ledger.drop(self.events, record.fault, line=record.line, value=_begin(record))
-            return
-        BUILDERS[record.tag](self, record)
+            yield
+        else:
+            yield from BUILDERS[record.tag](self, record)
+
+    def take_events(self) -> list[Event]:
+        """Take the events that are there."""
+        events, self.events = self.events, []
+        return events
 
     # -- the parts that all records share
 
     def check_loc(self, record: Element, text: str, loc: Element | None = None) -> str | None:
-        """Return the URL that a record's loc gives, absolute; or drop the record and say why."""
+        """Return the URL that a record's loc gives, absolute; or drop the record and say why.
+
+        A relative one is resolved against the document's URL and any xml:base (RFC 4287, section
+        2, and XML Base, section 4).
+        """
         for code in sorted(record.mended):
             self.note(code, record, url=text or None)
-        unusable = _unusable(text, loc, mended=bool(record.mended))
+        unusable = _unusable(text, loc, record.mended)
         if unusable:
             self.ledger.drop(self.events, unusable, line=record.line, value=text or _begin(record))
             return None
         if not has_web_scheme(text):
-            return self._resolve(record, text)
+            return self._resolve(record, text, loc)
         self._note_oddities(record, text)
         return text
 
-    def _resolve(self, record: Element, text: str) -> str | None:
+    def _resolve(self, record: Element, text: str, loc: Element | None) -> str | None:
+        base = self.ledger.sitemap
+        for element_base in (
+            self.base,
+            *(e.attributes.get("base", "") for e in (record, loc) if e),
+        ):
+            base = resolve(base, element_base) or base
         scheme = _SCHEME.match(text)
         url = None
         if scheme and f"{scheme[1].lower()}://" not in SCHEMES:
             code = IssueCode.UNSUPPORTED_SCHEME
-        elif not has_web_scheme(self.ledger.sitemap):
+        elif not has_web_scheme(base):
             code = IssueCode.MISSING_BASE
         else:
             code = IssueCode.MALFORMED
-            url = resolve(self.ledger.sitemap, text)
+            url = resolve(base, text)
         if url is None:
             self.ledger.drop(self.events, code, line=record.line, value=text)
             return None
@@ -110,6 +138,13 @@ class RecordReader:
             self.note(code, element, url=url, value=text)
         return value
 
+    def last(self, fields: list[Element], tag: str) -> Element | None:
+        """Return the last field of that name that is not empty; an Issue if there are several."""
+        filled = [field for field in fields if _is_own(field, tag) and field.texts()]
+        if len(filled) > 1:
+            self.note(IssueCode.REPEATED_FIELD, filled[-1], value=filled[-1].name)
+        return filled[-1] if filled else None
+
     def field_text(self, element: Element | None, url: str) -> str:
         """Return a field's text; "" and an Issue if it was too long, or a template."""
         if element is None:
@@ -131,12 +166,14 @@ class RecordReader:
         self.events.append(entry)
 
 
-def _unusable(text: str, loc: Element | None, *, mended: bool) -> IssueCode | None:
+def _unusable(text: str, loc: Element | None, mended: set[IssueCode]) -> IssueCode | None:
     """Say why a loc gives no URL, if it does not."""
     if loc is not None and loc.fault:
         return loc.fault
     if not text:
         return IssueCode.MALFORMED if mended else IssueCode.MISSING_LOC
+    if (mended & _RESTRUCTURED or not has_web_scheme(text)) and _MARKUP.search(text):
+        return fault_of(text) or IssueCode.MALFORMED
     return fault_of(text)
 
 
@@ -147,20 +184,22 @@ def _begin(record: Element) -> str:
 # -- <url> and <sitemap>
 
 
-def read_url(reader: RecordReader, record: Element) -> None:
+def read_url(reader: RecordReader, record: Element) -> Iterator[None]:
     """Read a `<url>`; one with several locs gives an entry each, with what follows its loc."""
     for text, loc, fields in _split_by_loc(reader, record):
+        yield
         url = reader.check_loc(record, text, loc)
         if url is not None:
-            reader.deliver(_make_url_entry(reader, url, fields))
+            reader.deliver((yield from _make_url_entry(reader, url, fields)))
 
 
-def read_sitemap(reader: RecordReader, record: Element) -> None:
+def read_sitemap(reader: RecordReader, record: Element) -> Iterator[None]:
     """Read a `<sitemap>` of an index."""
     for text, loc, fields in _split_by_loc(reader, record):
+        yield
         url = reader.check_loc(record, text, loc)
         if url is not None:
-            lastmod, lastmod_text = reader.read_date(_last(fields, "lastmod"), url)
+            lastmod, lastmod_text = reader.read_date(reader.last(fields, "lastmod"), url)
             sitemap = reader.ledger.sitemap
             reader.deliver(SitemapEntry(url, lastmod, Via.INDEX, sitemap, lastmod_text))
 
@@ -173,12 +212,13 @@ def _split_by_loc(
     What stands before the first loc belongs to it too. A record without a loc may have its URL as
     its own text.
     """
-    locs = [i for i, child in enumerate(record.children) if _is_own(child, "loc")]
-    filled = [i for i in locs if record.children[i].texts()]
-    locs = filled or locs[:1]
+    texts = {
+        place: child.texts() for place, child in enumerate(record.children) if _is_own(child, "loc")
+    }
+    locs = [place for place, runs in texts.items() if runs] or list(texts)[:1]
     if not locs:
-        texts = record.texts()
-        text = texts[0] if texts and has_web_scheme(texts[0]) else ""
+        runs = record.texts()
+        text = runs[0] if runs and has_web_scheme(runs[0]) else ""
         if text:
             reader.note(IssueCode.MISSING_LOC, record, value=text)
         return [(text, None, record.children)]
@@ -187,77 +227,101 @@ def _split_by_loc(
     starts = [0, *locs[1:]]
     ends = [*locs[1:], len(record.children)]
     return [
-        (_loc_text(record.children[i]), record.children[i], record.children[start:end])
-        for i, start, end in zip(locs, starts, ends, strict=True)
+        (_only(texts[place]), record.children[place], record.children[start:end])
+        for place, start, end in zip(locs, starts, ends, strict=True)
     ]
 
 
-def _loc_text(loc: Element) -> str:
+def _only(texts: list[str]) -> str:
     """Return a loc's text; of several between tags, none: joined they would be no one's URL."""
-    texts = loc.texts()
     return texts[0] if len(texts) == 1 else ""
 
 
-def _make_url_entry(reader: RecordReader, url: str, fields: list[Element]) -> UrlEntry:
-    lastmod, lastmod_text = reader.read_date(_last(fields, "lastmod"), url)
+def _make_url_entry(
+    reader: RecordReader, url: str, fields: list[Element]
+) -> Generator[None, None, UrlEntry]:
+    lastmod, lastmod_text = reader.read_date(reader.last(fields, "lastmod"), url)
+    changefreq, priority = reader.last(fields, "changefreq"), reader.last(fields, "priority")
     entry = UrlEntry(
         url,
         lastmod,
-        reader.read_value(_last(fields, "changefreq"), url, parse_changefreq, IssueCode.CHANGEFREQ),
-        reader.read_value(_last(fields, "priority"), url, parse_priority, IssueCode.PRIORITY),
+        reader.read_value(changefreq, url, parse_changefreq, IssueCode.CHANGEFREQ),
+        reader.read_value(priority, url, parse_priority, IssueCode.PRIORITY),
         sitemap=reader.ledger.sitemap,
         lastmod_text=lastmod_text,
     )
+    found: dict[str, list[Any]] = {}
     for field in fields:
-        if field.key == OWN and field.tag in _PLAIN:
-            continue
-        _add_extension(reader, entry, field)
+        if field.key != OWN or field.tag not in _PLAIN:
+            yield
+            yield from _add_extension(reader, found, field, url)
+    for slot, values in found.items():
+        setattr(entry, slot, values[-1] if slot == "news" else tuple(values))
     return entry
 
 
 _PLAIN = frozenset({"loc", "lastmod", "changefreq", "priority"})
 
 
-def _add_extension(reader: RecordReader, entry: UrlEntry, element: Element) -> None:
+def _add_extension(
+    reader: RecordReader, found: dict[str, list[Any]], element: Element, url: str
+) -> Iterator[None]:
+    """Add what an element of a record stands for to `found`, under the name of its slot."""
     extension = _EXTENSIONS.get((element.key, element.tag))
     if extension:
-        value = _read_extension(reader, extension, element, entry.loc)
+        value = yield from _read_extension(reader, found, extension, element, url)
         if value is None:
             return
-        if extension.slot == "news":
-            entry.news = value
-        else:
-            setattr(entry, extension.slot, (*getattr(entry, extension.slot), value))
+        if extension.slot == "news" and "news" in found:
+            reader.note(IssueCode.REPEATED_FIELD, element, url=url, value=element.name)
+        _add(found, extension.slot, value)
     elif (element.key, element.tag) in _LINKS and element.attributes.get("href"):
-        _add_link(entry, element)
+        _add_link(found, element)
     else:
-        extras = [element, *element.walk()]
-        entry.extras += tuple(Extra(e.uri, e.name, e.text) for e in extras)
+        if (element.key, element.tag) == (XHTML, "link"):
+            reader.note(IssueCode.EXTENSION, element, url=url, value=f"<{element.name}>")
+        _add(found, "extras", *map(_make_extra, (element, *element.walk())))
 
 
-def _add_link(entry: UrlEntry, element: Element) -> None:
+def _add(found: dict[str, list[Any]], slot: str, *values: Any) -> None:
+    found.setdefault(slot, []).extend(values)
+
+
+def _make_extra(element: Element) -> Extra:
+    return Extra(element.uri, element.name, element.text)
+
+
+def _add_link(found: dict[str, list[Any]], element: Element) -> None:
     attributes = element.attributes
     if is_alternate(attributes):
         link = Alternate(attributes["href"], attributes.get("hreflang"), attributes.get("media"))
-        entry.alternates += (link,)
+        _add(found, "alternates", link)
     else:
-        entry.extras += (Extra(element.uri, attributes["rel"], attributes["href"]),)
+        _add(found, "extras", Extra(element.uri, attributes["rel"], attributes["href"]))
 
 
 def _read_extension(
-    reader: RecordReader, extension: Extension, element: Element, url: str
-) -> Any | None:
+    reader: RecordReader,
+    found: dict[str, list[Any]],
+    extension: Extension,
+    element: Element,
+    url: str,
+) -> Generator[None, None, Any | None]:
     by_tag = {field.tag: field for field in extension.fields}
     values: dict[str, Any] = {}
     for child in element.walk():
+        yield
         field = by_tag.get(child.tag) if child.key in (extension.key, OWN) else None
         if field:
             _read_field(reader, values, field, child, url)
         elif child.tag not in extension.containers:
-            reader.note(IssueCode.EXTENSION, child, url=url, value=f"<{child.name}>")
+            _add(found, "extras", _make_extra(child))
     if extension.required and not values.get(extension.required):
         reader.note(IssueCode.EXTENSION, element, url=url, value=f"<{element.name}>")
         return None
+    for field in extension.fields:
+        if field.many and field.name in values:
+            values[field.name] = tuple(values[field.name])
     return extension.make(**values)
 
 
@@ -273,18 +337,24 @@ def _read_field(
         value = reader.read_value(element, url, field.parse, IssueCode.EXTENSION)
     if value is None:
         return
-    values[field.name] = (*values.get(field.name, ()), value) if field.many else value
+    if field.many:
+        values.setdefault(field.name, []).append(value)
+        return
+    if field.name in values:
+        reader.note(IssueCode.REPEATED_FIELD, element, url=url, value=element.name)
+    values[field.name] = value
 
 
 # -- feeds
 
 
-def read_item(reader: RecordReader, record: Element) -> None:
+def read_item(reader: RecordReader, record: Element) -> Iterator[None]:
     """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
+    yield
     link = _first_filled(record, {"link"}, {OWN})
     if link is None:
         link = next((c for c in record.children if _is_own(c, "guid") and _is_permalink(c)), None)
-    text = record.attributes.get("about", "") if link is None else _loc_text(link)
+    text = record.attributes.get("about", "") if link is None else _only(link.texts())
     url = reader.check_loc(record, text, link)
     if url is None:
         return
@@ -296,26 +366,40 @@ def read_item(reader: RecordReader, record: Element) -> None:
     _deliver_feed_entry(reader, url, date)
 
 
-def read_entry(reader: RecordReader, record: Element) -> None:
+def read_entry(reader: RecordReader, record: Element) -> Iterator[None]:
     """Read an Atom entry: its alternate link, text/html first (RFC 4287, section 4.2.7)."""
-    links = [child.attributes for child in record.children if _is_own(child, "link")]
-    url = reader.check_loc(record, choose_link(links) or "")
+    yield
+    links = [child for child in record.children if _is_own(child, "link")]
+    chosen = choose_link([link.attributes for link in links])
+    link = next((link for link in links if link.attributes is chosen), None)
+    text = chosen["href"].strip() if chosen else ""
+    if link is None:  # its URL as its text, as in RSS
+        link = next((one for one in links if is_alternate(one.attributes) and one.texts()), None)
+        text = _only(link.texts()) if link else ""
+    url = reader.check_loc(record, text, link)
     if url is None:
         return
     dates = (_first_filled(record, {tag}, {OWN}) for tag in _ATOM_DATES)
     _deliver_feed_entry(reader, url, next((date for date in dates if date), None))
 
 
-def choose_link(links: list[dict[str, str]]) -> str | None:
-    """Return the URL of an Atom entry, given the attributes of its links."""
+def choose_link(links: list[dict[str, str]]) -> dict[str, str] | None:
+    """Choose the link that has the URL of an Atom entry, given the attributes of its links."""
     found = [link for link in links if is_alternate(link) and link.get("href", "").strip()]
     html = [link for link in found if link.get("type", "text/html") == "text/html"]
-    return (html or found)[0]["href"].strip() if found else None
+    return (html or found)[0] if found else None
 
 
 def is_alternate(link: dict[str, str]) -> bool:
-    """Tell whether a link's `rel` says "alternate", as it does where there is none."""
-    return "alternate" in link.get("rel", "alternate").lower().split()
+    """Tell whether a link's `rel` says "alternate", as it does where there is none.
+
+    RFC 4287, section 4.2.7.2: a relation may be written as an IRI.
+    """
+    relations = link.get("rel", "alternate").lower().removeprefix(_RELATIONS)
+    return "alternate" in relations.split()
+
+
+_RELATIONS = "http://www.iana.org/assignments/relation/"
 
 
 _ATOM_DATES = ("updated", "modified", "published", "issued")
@@ -337,15 +421,11 @@ def _is_own(element: Element, tag: str) -> bool:
     return element.tag == tag and element.key == OWN
 
 
-def _last(fields: list[Element], tag: str) -> Element | None:
-    return next((f for f in reversed(fields) if _is_own(f, tag) and f.text), None)
-
-
 def _first_filled(record: Element, tags: set[str], keys: set[str]) -> Element | None:
     return next((c for c in record.children if c.tag in tags and c.key in keys and c.text), None)
 
 
-BUILDERS: dict[str, Callable[[RecordReader, Element], None]] = {
+BUILDERS: dict[str, Callable[[RecordReader, Element], Iterator[None]]] = {
     "url": read_url,
     "sitemap": read_sitemap,
     "item": read_item,

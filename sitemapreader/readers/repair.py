@@ -11,12 +11,15 @@ import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.entities import remove_controls, unescape
+from sitemapreader.readers.entities import remove_controls, slices, unescape
 from sitemapreader.readers.head import RECORDS, ROOTS, bind, read_attributes
 from sitemapreader.readers.names import USUAL_PREFIXES
 from sitemapreader.readers.vocabulary import FIELDS
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from sitemapreader.options import Limits
     from sitemapreader.readers.elements import ElementBuilder
     from sitemapreader.readers.head import Head
 
@@ -28,6 +31,8 @@ _MARKUP = re.compile(
     r"""(?:(?P<attributes>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
     r"|(?P<loose>[^<>]*+)(?P<closed>>)?))"
 )
+_BEGIN = re.compile(r"<(?:/?[A-Za-z_]|!--|!\[CDATA\[|\?)")
+_LONGEST_BEGIN = len("<![CDATA[")
 _CLOSINGS = {
     "comment": re.compile(r"-->"),
     "cdata": re.compile(r"\]\]>"),
@@ -35,46 +40,70 @@ _CLOSINGS = {
 }
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
 _LOST = "\ufffd"
+_STEP_CHARS = 4_096
+"""The smallest elements that fit in take 8 ms to build."""
+MAX_TAG_CHARS = 65_536
+"""Of a longer tag the attributes are not read, and its record is dropped."""
+_WINDOW_CHARS = 65_536
+"""Text without any markup is searched in 4 ms, if it is made to take long."""
 
 
 class Repair:
     """Reads one batch into the builder; a record that the end of the batch cuts stays open there.
 
-    `trailing` is what stands behind the root's end tag, if anything does.
+    `trailing` is what stands behind the root's end tag, if anything does; `is_odd` says that tags
+    were met that do not belong where they stand, outside of all records.
     """
 
-    def __init__(self, builder: ElementBuilder, head: Head, batch: bytes, line: int) -> None:
+    def __init__(
+        self, builder: ElementBuilder, head: Head, limits: Limits, batch: bytes, line: int
+    ) -> None:
         self.trailing = ""
+        self.is_odd = False
         self._builder = builder
         self._head = head
-        self._text = batch.decode("utf-8", "replace")
+        self._limits = limits
+        text = batch.decode("utf-8", "replace")
+        self._text = text.replace("\r\n", "\n").replace("\r", "\n")  # XML 1.0, section 2.11
         self._has_bad_bytes = _LOST in self._text and _LOST.encode() not in batch
         self._line = line
         self._counted = 0
-        self._scopes = [head.namespaces]
-        """Namespaces in force: outside of records, then in each open element."""
+        self._scopes = [head.namespaces.copy()]
+        """Namespaces that are bound: outside of records, then by each open element."""
         self._own_prefix = ""
         """An undeclared prefix that records are written with."""
         self._found: dict[re.Pattern[str], int] = {}
         names = "|".join(map(re.escape, head.records))
-        self._record_end = re.compile(rf"</(?:[\w.-]+:)?(?:{names})\s*>", re.IGNORECASE)
+        self._record_end = re.compile(rf"</(?=\w)(?:[\w.-]++:)?(?i:{names})\s*+>")
 
-    def read(self) -> None:
-        """Build the records."""
-        position = 0
-        while match := _MARKUP.search(self._text, position):
+    def read(self) -> Iterator[None]:
+        """Build the records, with pauses."""
+        position = pause = 0
+        while match := (yield from self._next_markup(position)):
             literal = match["loose"] is not None and not match["closed"] and not _is_known(match)
-            self._add_text(self._text[position : match.end() if literal else match.start()])
+            yield from self._add_text(position, match.end() if literal else match.start())
             position = match.end()
             if literal:
                 self._builder.mended.add(IssueCode.BARE_LESS_THAN)
             elif match.lastgroup in _CLOSINGS:
-                position = self._pass_over(match.lastgroup, position)
+                position = yield from self._pass_over(match.lastgroup, position)
             elif match["end"]:
                 self._close(match)
             else:
                 self._open(match)
-        self._add_text(self._text[position:])
+            if position > pause:
+                pause = position + _STEP_CHARS
+                yield
+        yield from self._add_text(position, len(self._text))
+
+    def _next_markup(self, position: int) -> Generator[None, None, re.Match[str] | None]:
+        """Return the next tag, comment or the like; pause where the text in between is long."""
+        while position < len(self._text):
+            if begin := _BEGIN.search(self._text, position, position + _WINDOW_CHARS):
+                return _MARKUP.match(self._text, begin.start())
+            position += _WINDOW_CHARS - _LONGEST_BEGIN
+            yield
+        return None
 
     # -- elements
 
@@ -85,11 +114,12 @@ class Repair:
         if self._mend_missing_end(tag, match):
             return
         mended: set[IssueCode] = set()
-        attributes = read_attributes(raw, mended)
+        is_long = len(raw) > MAX_TAG_CHARS
+        attributes = {} if is_long else read_attributes(raw, mended, self._limits.attributes)
+        bound: dict[str, str] = {}
+        bind(bound, attributes)
         del self._scopes[len(self._builder.open) + 1 :]
-        namespaces = dict(self._scopes[-1])
-        bind(namespaces, attributes)
-        uri = namespaces.get(prefix, "")
+        uri = self._find_uri(prefix, bound)
         if prefix and not uri:
             mended.add(IssueCode.UNBOUND_PREFIX)
             uri = self._guess_uri(prefix, tag)
@@ -99,12 +129,18 @@ class Repair:
         self._builder.start(uri, local, named, self._line_at(match.start()))
         if self._builder.open:
             del self._scopes[len(self._builder.open) :]
-            self._scopes.append(namespaces)
-        else:  # a root inside the root: what follows needs what it binds
-            self._scopes[0] = namespaces
+            self._scopes.append(bound)
+        elif bound:  # a root inside the root, or a feed's channel: what follows needs it
+            self._scopes[0].update(bound)
+            self._head.adopt(bound)
         self._builder.mended.update(mended)
+        if is_long:
+            self._builder.fail(IssueCode.FIELD_TOO_LONG)
         if raw.endswith("/"):
-            self._builder.pop()
+            self._builder.end()
+
+    def _find_uri(self, prefix: str, bound: dict[str, str]) -> str:
+        return next((b[prefix] for b in (bound, *reversed(self._scopes)) if prefix in b), "")
 
     def _guess_uri(self, prefix: str, tag: str) -> str:
         """Say what an undeclared prefix stands for: by convention, or the records' own."""
@@ -137,27 +173,38 @@ class Repair:
             self._builder.finish(IssueCode.MISMATCHED_TAG)
         elif tags:
             self._builder.mended.add(IssueCode.MISMATCHED_TAG)
+            self._builder.open[-1].add_break()
             if tags[-1] in FIELDS and self._builder.open[-1].text:
                 self._builder.pop()  # a misspelt end tag
+        elif tag in self._head.records or self._head.closed:
+            self.is_odd = True
         if tag in ROOTS:
+            self.is_odd = self.is_odd or match["name"] != self._head.root
             self._head.closed = True
 
     # -- what is no element
 
-    def _add_text(self, text: str) -> None:
+    def _add_text(self, start: int, end: int) -> Iterator[None]:
+        text = self._text[start:end]
         if self._builder.open:
-            self._builder.text(unescape(text, self._builder.mended))
+            for part in slices(text):
+                self._builder.text(unescape(part, self._builder.mended))
+                if len(part) < len(text):
+                    yield
             self._note_bad_bytes(text)
         elif self._head.closed and not self.trailing:
             self.trailing = text.strip()
 
-    def _pass_over(self, kind: str, start: int) -> int:
+    def _pass_over(self, kind: str, start: int) -> Generator[None, None, int]:
         """Pass over a comment, CDATA section or PI that begins at `start`; return where it ends."""
         closing = _CLOSINGS[kind]
         end = self._find(closing, start)
         if kind == "cdata":
             content, end = self._read_section(start, end)
-            self._builder.text(remove_controls(content, self._builder.mended))
+            for part in slices(content):
+                self._builder.text(remove_controls(part, self._builder.mended))
+                if len(part) < len(content):
+                    yield
             self._note_bad_bytes(content)
             return end
         if kind == "instruction":

@@ -8,6 +8,7 @@ in it, its callbacks can be the C function `list.append`, and no Python runs whi
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.models import Format
@@ -16,11 +17,14 @@ from sitemapreader.readers.lexicon import LEXICONS, LINK, RECORD
 from sitemapreader.readers.names import VIDEO, XHTML, namespace_key
 
 if TYPE_CHECKING:
+    from sitemapreader.options import Limits
     from sitemapreader.readers.head import Head
 
 Token = Any
 """str, int or dict; as a union it would cost a check at every step."""
 
+_MAX_NAME_CHARS = 1_000
+"""Of names with their namespace: they are kept as long as the document is read."""
 _ATTRIBUTE = re.compile(rb"=\s*[\"']")
 _OPENING = re.compile(rb"\s*(<[A-Za-z_][\w:.-]*>\s*<([A-Za-z_][\w:.-]*)>)")
 """A record's start tag, its first field's start tag, and nothing but blanks around."""
@@ -44,9 +48,10 @@ class Doubt(Exception):  # noqa: N818 (no error: it is how a batch that is not p
 class Tokenizer:
     """Makes tokens of the batches of one document."""
 
-    def __init__(self, head: Head) -> None:
+    def __init__(self, head: Head, limits: Limits) -> None:
         self.lexicon = LEXICONS[head.format]
         self._head = head
+        self._limits = limits
         self._names: dict[str, Any] = dict(_ATTRIBUTE_NAMES)
 
     def tokenize(self, batch: bytes) -> tuple[list[Token], int, bool]:
@@ -62,6 +67,8 @@ class Tokenizer:
             raise Doubt
         has_links = XHTML in keys or self._head.format is Format.ATOM
         tokens = self._parse(batch, has_links=has_links)
+        if len(batch) > self._limits.field_chars:
+            self._check_sizes(tokens)
         count = tokens.count(RECORD)
         if tokens[-1] != RECORD:
             raise Doubt
@@ -93,8 +100,17 @@ class Tokenizer:
 
     def _learn(self, names: dict[str, Any]) -> None:
         """Number the names that this batch has and no batch before it had."""
-        for name in names.keys() - self._names.keys():
+        new = names.keys() - self._names.keys()
+        if len(names) > self._limits.names or max(map(len, new)) > _MAX_NAME_CHARS:
+            raise Doubt
+        for name in new:
             self._names[name] = self.lexicon.number(name, self._head.uri, self._head.format)
+
+    def _check_sizes(self, tokens: list[Token]) -> None:
+        texts = (token for token in tokens if isinstance(token, str))
+        values = (v for token in tokens if isinstance(token, dict) for v in token.values())
+        if max(map(len, chain(texts, values)), default=0) > self._limits.field_chars:
+            raise Doubt
 
     def _check_frame(self, batch: bytes, count: int) -> bool:
         """Check that records follow each other with nothing but the same blanks between them.

@@ -26,7 +26,7 @@ CHANGEFREQS = {
 }
 _PRIORITY = re.compile(r"(?:0?\.\d{1,6}|0(?:\.\d{0,6})?|1(?:\.0{0,6})?)", re.ASCII)
 _COUNT = re.compile(r"\d{1,15}", re.ASCII)
-_DECIMAL = re.compile(r"\d{1,6}(?:\.\d{1,6})?", re.ASCII)
+_RATING = re.compile(r"[0-4](?:\.\d{1,6})?|5(?:\.0{1,6})?", re.ASCII)
 _YES_NO = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 
@@ -48,8 +48,8 @@ def _count(text: str) -> int | None:
     return int(text) if _COUNT.fullmatch(text) else None
 
 
-def _decimal(text: str) -> float | None:
-    return float(text) if _DECIMAL.fullmatch(text) else None
+def _rating(text: str) -> float | None:
+    return float(text) if _RATING.fullmatch(text) else None
 
 
 def _yes_no(text: str) -> bool | None:
@@ -158,7 +158,7 @@ EXTENSIONS: tuple[Extension, ...] = (
             ),
             Field("duration", parse=_count),
             Field("expiration_date", parse=parse_lastmod),
-            Field("rating", parse=_decimal),
+            Field("rating", parse=_rating),
             Field("view_count", parse=_count),
             Field("publication_date", parse=parse_lastmod),
             Field("family_friendly", parse=_yes_no),

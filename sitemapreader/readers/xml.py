@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sitemapreader.issues import IssueCode
 from sitemapreader.readers.batches import BatchReader
-from sitemapreader.readers.head import NotXmlError, read_head
+from sitemapreader.readers.head import HeadReader, NotXmlError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
     from sitemapreader.readers.ledger import Ledger
@@ -19,7 +22,7 @@ class XmlReader:
     def __init__(self, ledger: Ledger, limits: Limits) -> None:
         self._ledger = ledger
         self._limits = limits
-        self._start = b""
+        self._head_reader = HeadReader(ledger, limits.attributes)
         self._refused = False
         self._batches: BatchReader | None = None
 
@@ -33,29 +36,35 @@ class XmlReader:
         """Whether a limit or a refusal has ended the reading."""
         return self._batches.finished if self._batches else self._refused
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Take the next bytes; return the events of the records that are complete with them."""
-        return self._batches.feed(data) if self._batches else self._read_head(data, final=False)
+    def feed(self, data: bytes) -> Iterator[list[Event]]:
+        """Take the next bytes; yield, in steps, the events of the records that are complete."""
+        if self._batches:
+            yield from self._batches.feed(data)
+        else:
+            yield from self._read_head(data, final=False)
 
-    def close(self, *, cut: bool) -> list[Event]:
-        """Return the last events: what is still complete, and what the document lacks."""
-        del cut  # a cut document shows in the markup
-        events = [] if self._batches else self._read_head(b"", final=True)
-        return events + self._batches.close() if self._batches else events
+    def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
+        """Yield the last events: what is still complete, and what the document lacks.
 
-    def _read_head(self, data: bytes, *, final: bool) -> list[Event]:
+        That it was cut shows in the markup; `cut` says by what.
+        """
+        if not self._batches:
+            yield from self._read_head(b"", final=True)
+        if self._batches:
+            yield from self._batches.close(cut or IssueCode.TRUNCATED)
+
+    def _read_head(self, data: bytes, *, final: bool) -> Iterator[list[Event]]:
         events: list[Event] = []
-        self._start += data
         try:
-            found = read_head(events, self._ledger, self._start, final=final)
+            found = self._head_reader.feed(events, data, final=final)
         except NotXmlError as error:
             self._ledger.note(events, error.code, value=error.value)
             self._refused = True
-            return events
+            found = None
+        yield events
         if found:
             head, end = found
-            line = 1 + self._start.count(b"\n", 0, end)
+            start, self._head_reader.data = self._head_reader.data, b""
+            line = 1 + start.count(b"\n", 0, end)
             self._batches = BatchReader(self._ledger, self._limits, head, line)
-            events += self._batches.feed(self._start[end:])
-            self._start = b""
-        return events
+            yield from self._batches.feed(start[end:])

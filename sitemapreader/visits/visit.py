@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from hashlib import blake2b
 from itertools import groupby
@@ -172,7 +173,10 @@ class Visit:
         self._trip.report.end(document, status, reason)
 
     async def _take_rest(self, reader: SitemapReader, fault: FetchError | None) -> None:
-        for events in reader.close_steps(cut=fault is not None):
+        steps: Iterable[list[Event]] = reader.close_steps(cut=fault is not None)
+        if reader.may_block:  # a feed beyond repair waits for a child process
+            steps = await asyncio.to_thread(list, steps)
+        for events in steps:
             if not await self._take(
                 event
                 for event in events

@@ -143,10 +143,11 @@ class Crew:
             IssueCode.BUDGET_BYTES,
             IssueCode.BUDGET_SECONDS,
         ):
-            if urls := left.get(code):
-                number = len(urls) + self._frontier.surplus[code]
+            urls = left.get(code, [])
+            if number := len(urls) + self._frontier.surplus[code]:
                 said = f"{number} sitemaps not read: {' '.join(urls[:3])}"
-                await self._trip.note(make_issue(code, url=urls[0], value=said))
+                first = urls[0] if urls else None
+                await self._trip.note(make_issue(code, url=first, value=said))
 
     def _settle(self) -> None:
         """Give an outcome to all that was known and not fetched."""

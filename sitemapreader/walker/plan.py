@@ -21,7 +21,7 @@ Scope: TypeAlias = Literal["keep", "drop"]
 Follow: TypeAlias = Callable[[SitemapEntry], bool]
 """Asked of every child before it is fetched."""
 Sitemaps: TypeAlias = Iterable[str | SitemapEntry]
-"""URLs, or what a discovery found."""
+"""URLs, or entries that a discovery or a reader gave."""
 
 
 def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
@@ -31,10 +31,16 @@ def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
 
 
 def _given(value: str | SitemapEntry) -> SitemapEntry:
+    """Return an entry for what the caller named.
+
+    SECURITY: what some document named stays what it was, though the caller passes it on: it is not
+    allowed all that the caller's own URLs are, such as private addresses.
+    """
     if not isinstance(value, SitemapEntry):
         return SitemapEntry(check_url("each of sitemaps", value), via=Via.GIVEN)
-    # what robots.txt lists stays so: it may speak for its whole host
-    return value if value.via is Via.ROBOTS else attrs.evolve(value, via=Via.GIVEN)
+    if value.sitemap and value.via is not Via.WELL_KNOWN:
+        return value
+    return attrs.evolve(value, via=Via.GIVEN)
 
 
 @attrs.frozen(kw_only=True, eq=False)

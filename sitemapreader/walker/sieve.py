@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sitemapreader.dates import is_since
@@ -31,8 +32,8 @@ class Sieve:
         `scope` are URL prefixes, as `folder_of` makes them.
         """
         outside = [entry for entry in entries if not entry.loc.startswith(scope)]
-        if outside:  # in another spelling, perhaps
-            outside = [entry for entry in outside if not url_key(entry.loc).startswith(scope)]
+        if outside:
+            outside = [entry for entry in outside if not _lies_within(entry.loc, scope)]
         if outside and not self._keep_outside:
             strangers = {id(entry) for entry in outside}
             entries = [entry for entry in entries if id(entry) not in strangers]
@@ -54,3 +55,17 @@ class Sieve:
                 else moment >= since or is_since(moment, entry.lastmod_text, since)
             )
         ]
+
+
+def _lies_within(loc: str, scope: tuple[str, ...]) -> bool:
+    """Tell whether a URL that does not look so lies in the scope, in another spelling."""
+    plain = "%" not in loc and "/." not in loc and _is_origin(loc[: loc.find("/", 8) + 1])
+    if plain and not any("%" in prefix for prefix in scope):
+        return False  # it has no other spelling that could
+    return url_key(loc).startswith(scope)
+
+
+@lru_cache(maxsize=256)
+def _is_origin(text: str) -> bool:
+    """Tell whether a text is scheme, host and port, and a slash, spelled as `url_key` does it."""
+    return url_key(text) == text and text.count("/") == 3

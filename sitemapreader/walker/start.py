@@ -54,7 +54,9 @@ def walk(
 
     Args:
         site: its URL; its sitemaps are searched as `discover` does it.
-        sitemaps: URLs of sitemaps, or what `discover` found; nothing is searched for these.
+        sitemaps: URLs of sitemaps, which are fetched whatever robots.txt says; or entries that
+            `discover` or an index gave, to which the rules for such entries apply. Nothing is
+            searched for these.
         since: leave out entries whose lastmod lies wholly before; one without a zone is UTC.
         undated: what `since` does with entries that have no lastmod: "keep" or "drop".
         prune: with `since`, do not fetch children that their index says are older.
@@ -68,7 +70,9 @@ def walk(
         extra_paths: as `discover` has it.
         feeds: as `discover` has it.
         respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay.
-        fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed.
+        fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. Do
+            not wait for the same one inside the loop: the documents that are being read may have
+            all the connections to a host, and wait for you.
         limits: how much is read.
         options: how the network is used. With a fetcher of your own: its User-Agent, whose rules in
             robots.txt are kept, and how many documents are read at once.

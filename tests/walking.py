@@ -1,0 +1,95 @@
+"""What the tests of discovery and of walks share: sites made of a few words, and their walks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.issues import IssueCode
+from sitemapreader.models import UrlEntry
+from sitemapreader.walker import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sitemapreader.models import Event
+    from sitemapreader.report import Document, Report
+
+SITE = "https://example.org/"
+ROBOTS = "https://example.org/robots.txt"
+_NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+Pages = dict[str, bytes | StoredResponse | Exception]
+
+
+def urlset(*locs: str | tuple[str, str]) -> bytes:
+    """Write a urlset; a pair is a loc and its lastmod."""
+    return _document("urlset", "url", locs)
+
+
+def index(*locs: str | tuple[str, str]) -> bytes:
+    """Write a sitemap index; a pair is a loc and its lastmod."""
+    return _document("sitemapindex", "sitemap", locs)
+
+
+def _document(root: str, record: str, locs: tuple[str | tuple[str, str], ...]) -> bytes:
+    records = []
+    for item in locs:
+        loc, lastmod = item if isinstance(item, tuple) else (item, "")
+        dated = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
+        records.append(f"<{record}><loc>{loc}</loc>{dated}</{record}>")
+    return f"<{root} {_NAMESPACE}>{''.join(records)}</{root}>".encode()
+
+
+def status(code: int, url: str = ROBOTS) -> FetchError:
+    """Return what a fetcher raises for an HTTP status."""
+    return FetchError(IssueCode.HTTP_STATUS, url, str(code), http_status=code)
+
+
+def fault(code: IssueCode, url: str = ROBOTS) -> FetchError:
+    """Return what a fetcher raises when the network fails."""
+    return FetchError(code, url, "as the test wants it")
+
+
+def moved(to: str, body: bytes) -> StoredResponse:
+    """Return a page that is served after a redirect."""
+    return StoredResponse(to, body)
+
+
+@attrs.frozen
+class Walked:
+    """What came of a walk."""
+
+    locs: list[str]
+    events: list[Event]
+    report: Report
+    requested: list[str]
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of all Issues in the report, in order."""
+        return [str(issue.code) for issue in self.report.issues]
+
+    def outcome(self, url: str) -> tuple[str, str]:
+        """Return the status and the reason of a document; it must have exactly one outcome."""
+        document = self.document(url)
+        return str(document.status), document.reason
+
+    def document(self, url: str) -> Document:
+        """Return the outcome of a document; it must have exactly one."""
+        (document,) = [each for each in self.report.documents if each.url == url]
+        return document
+
+
+async def walk_all(pages: Mapping[str, Any], site: str | None = SITE, **arguments: Any) -> Walked:
+    """Walk over pages in memory to the end."""
+    fetcher = MemoryFetcher(pages)
+    events: list[Event] = []
+    async with walk(site, fetcher=fetcher, **arguments) as entries:
+        async for event in entries.events():
+            events.append(event)  # noqa: PERF401 (an async comprehension hides the loop)
+    locs = [event.loc for event in events if isinstance(event, UrlEntry)]
+    return Walked(locs, events, entries.report, fetcher.requested)
