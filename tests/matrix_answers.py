@@ -1,0 +1,107 @@
+"""The rows of the fault matrix where no document comes: nothing of a body may come out."""
+
+from __future__ import annotations
+
+import attrs
+from faults import chunk, head
+from matrix_faults import (
+    BAD_HTTP,
+    CONNECT,
+    CUT_OFF,
+    HTTP_STATUS,
+    MENDED,
+    NO_DOCUMENT,
+    TIMEOUT,
+    Fault,
+    Script,
+    Writing,
+)
+
+from sitemapreader.issues import IssueCode
+
+
+def _refused(name: str, codes: frozenset[str], write: Writing) -> Fault:
+    return Fault(name, codes, write, cut=False, opaque=True)
+
+
+def _then_body(start: bytes) -> Writing:
+    return lambda body, _: Script((start + body,))
+
+
+def _with_length(*more: str) -> Writing:
+    return lambda body, _: Script((head("200 OK", *more, length=len(body)) + body,))
+
+
+def _status(status: int, *more: str) -> Fault:
+    def write(body: bytes, _: int) -> Script:
+        return Script((head(f"{status:03d} Said So", *more, length=len(body)) + body,))
+
+    # where a status has no body, what comes all the same is not HTTP
+    codes = NO_DOCUMENT if status in {101, 204, 304} else HTTP_STATUS
+    name = f"{status:03d} {more[0].split(':')[0]}" if more else f"{status:03d}"
+    return _refused(name, codes, write)
+
+
+def _redirect(location: str, code: IssueCode) -> Fault:
+    script = Script(location=location)
+    return _refused(f"redirect: {location}", frozenset({str(code)}), lambda _, __: script)
+
+
+def _script(name: str, codes: frozenset[str], script: Script) -> Fault:
+    return _refused(name, codes, lambda _, __: script)
+
+
+_DRIPPING = tuple(bytes([byte]) for byte in head("200 OK", *(f"X-{n}: a" for n in range(40))))
+
+REFUSALS = (
+    _script("closed", CONNECT, Script()),
+    _script("reset", CONNECT, Script(end="reset")),
+    _script("silence", TIMEOUT, Script(end="hold")),
+    _script("head, 1 byte a beat", TIMEOUT, Script(drops=_DRIPPING)),
+    _script("1xx without end", TIMEOUT, Script(drops=(b"HTTP/1.1 100 Continue\r\n\r\n",) * 60)),
+    _refused("garbage", BAD_HTTP, _then_body(b"\x00\x01\x02 no HTTP at all\r\n\r\n")),
+    _refused("HTTP 0.9", BAD_HTTP, _then_body(b"")),
+    _refused(
+        "10,000 headers", BAD_HTTP, _with_length(*(f"X-{number}: a" for number in range(10_000)))
+    ),
+    _refused("header of 1 MB", BAD_HTTP, _with_length("X-A: " + "a" * 1_000_000)),
+    _refused("status of 1 MB", BAD_HTTP, _then_body(head("200 " + "a" * 1_000_000))),
+    _refused("NUL in a header", BAD_HTTP, _with_length("X: a\x00b")),
+    _refused("length negative", BAD_HTTP, _then_body(head(length=-5))),
+    _refused("length twice", BAD_HTTP, _with_length("Content-Length: 5")),
+    _refused(
+        "length and chunks",
+        BAD_HTTP,
+        lambda body, _: Script(
+            (head("200 OK", "Transfer-Encoding: chunked", length=5) + chunk(body) + b"0\r\n\r\n",)
+        ),
+    ),
+    *(
+        _status(status)
+        for status in (0, 101, 203, 204, 206, 300, 302, 304, 305, 400, 401, 403, 404, 410)
+    ),
+    *(_status(status) for status in (429, 500, 502, 503, 599, 999)),
+    attrs.evolve(
+        _status(429, "Retry-After: 999999"), codes=frozenset({str(IssueCode.RETRY_LATER)})
+    ),
+    attrs.evolve(
+        _status(503, "Retry-After: Fri, 31 Dec 9999 23:59:59 GMT"),
+        codes=frozenset({str(IssueCode.RETRY_LATER)}),
+    ),
+    _redirect("itself", IssueCode.REDIRECT_LOOP),
+    _redirect("circle", IssueCode.REDIRECT_LOOP),
+    _redirect("further", IssueCode.TOO_MANY_REDIRECTS),
+    _redirect("private", IssueCode.BLOCKED_ADDRESS),
+    _redirect("metadata", IssueCode.BLOCKED_ADDRESS),
+    _redirect("loopback-6", IssueCode.BLOCKED_ADDRESS),
+    _redirect("ssh", IssueCode.BLOCKED_PORT),
+    _redirect("file", IssueCode.INVALID_URL),
+    _redirect("script", IssueCode.INVALID_URL),
+    _redirect("two-hosts", IssueCode.INVALID_URL),
+    _redirect("short-number", IssueCode.INVALID_URL),
+    _redirect("none", IssueCode.DNS),
+    _redirect("refused", IssueCode.CONNECT),
+    _redirect("tls", IssueCode.TLS),
+)
+
+FAULTS = {fault.name: fault for fault in (*CUT_OFF, *MENDED, *REFUSALS)}

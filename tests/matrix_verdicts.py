@@ -1,0 +1,134 @@
+"""The judgement of the fault matrix: one walk for each cell, over loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import attrs
+from matrix_cells import Cell
+from matrix_faults import IDLE
+from matrix_server import SIBLINGS, MatrixServer, good_loc, no_names
+
+from sitemapreader.issues import IssueCode, Severity
+from sitemapreader.models import SitemapEntry, UrlEntry, Via
+from sitemapreader.options import Limits
+from sitemapreader.walker import walk
+
+if TYPE_CHECKING:
+    from matrix_faults import Fault
+
+OVERRUN = 1.0
+"""Seconds over its patience that a walk may take."""
+_AT_ONCE = 48
+
+
+@attrs.frozen
+class Verdict:
+    """What came of one cell.
+
+    Attributes:
+        code: the reason in the outcome, "" for a document that was read to its end.
+        delivered: how many records came out.
+        complete: how many were complete in what arrived.
+        over: seconds from the fault to the end of the walk, less the patience.
+        problems: what is not as it should be.
+    """
+
+    cell: Cell
+    code: str
+    delivered: int
+    complete: int
+    over: float
+    problems: tuple[str, ...]
+
+
+async def judge(cell: Cell, server: MatrixServer) -> Verdict:
+    """Walk over the document of a cell to the end and judge it."""
+    url = server.base + cell.path
+    fault = cell.fault
+    limits = Limits(raw_bytes=cell.size) if fault.limited else Limits()
+    locs = []
+    begin = time.monotonic()
+    async with walk(
+        sitemaps=[url],
+        follow=lambda _: False,
+        limits=limits,
+        options=attrs.evolve(fault.options, allow_ports=server.ports),
+    ) as entries:
+        async for event in entries.events():
+            if isinstance(event, UrlEntry) or (
+                isinstance(event, SitemapEntry) and event.via is Via.INDEX
+            ):
+                locs.append(event.loc)  # noqa: PERF401 (an async comprehension hides the loop)
+    over = time.monotonic() - begin - cell.script.seconds - IDLE
+    outcomes = [each for each in entries.report.documents if each.url == url]
+    code = outcomes[0].reason if outcomes else "none"
+    told = [
+        issue.code
+        for each in outcomes
+        for issue in each.issues
+        if issue.severity is Severity.ERROR or issue.code == "empty"
+    ]
+    complete = cell.complete()
+    (counts,) = [each.counts for each in outcomes] or [Counter[IssueCode]()]
+    lacks_crc = cell.is_unseen and cell.kind == "gz"
+    checks = {
+        "not one outcome": len(outcomes) != 1,
+        f"code {code!r}": code not in cell.codes,
+        "not one Issue": told != ([code] if code else []),
+        "records lost": locs[: len(complete)] != complete,
+        "records invented": locs != cell.complete(fault.extra)[: len(locs)],
+        "no word of the checksum": lacks_crc and not counts[IssueCode.GZIP_CHECKSUM],
+        "not over in time": over > OVERRUN,
+    }
+    problems = tuple(name for name, is_wrong in checks.items() if is_wrong)
+    return Verdict(cell, code, len(locs), len(complete), over, problems)
+
+
+async def judge_all(cells: list[Cell]) -> list[Verdict]:
+    """Judge cells, some at once; the verdicts are in their order."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+    async with MatrixServer() as server:
+
+        async def judge_one(cell: Cell) -> Verdict:
+            async with gate:
+                return await judge(cell, server)
+
+        with no_names():
+            return await asyncio.gather(*map(judge_one, cells))
+
+
+@attrs.frozen
+class Family:
+    """What came of an index with 100 children of which one has a fault."""
+
+    code: str
+    siblings: int
+    problems: tuple[str, ...]
+
+
+async def judge_family(fault: Fault, server: MatrixServer) -> Family:
+    """Walk over 99 good children and one that has the fault, and judge it."""
+    cell = Cell(fault, "urlset", "50 %" if fault.cut else "")
+    url = f"{server.base}/family{cell.path}"
+    async with walk(
+        sitemaps=[url],
+        respect_robots=False,
+        limits=Limits(raw_bytes=100_000) if fault.limited else Limits(),
+        options=attrs.evolve(fault.options, allow_ports=server.ports, per_host=8),
+    ) as entries:
+        locs = {entry.loc async for entry in entries}
+    bad = [each for each in entries.report.documents if each.url == server.base + cell.path]
+    good = [each for each in entries.report.documents if "/good/" in each.url]
+    siblings = len(locs & {good_loc(number) for number in range(SIBLINGS)})
+    code = bad[0].reason if bad else "none"
+    checks = {
+        "siblings lost": siblings != SIBLINGS,
+        "a sibling's outcome": [each.reason for each in good] != [""] * SIBLINGS,
+        "not one outcome": len(bad) != 1,
+        f"code {code!r}": code not in cell.codes,
+    }
+    return Family(code, siblings, tuple(name for name, is_wrong in checks.items() if is_wrong))
