@@ -58,9 +58,17 @@ def prolog(head: Head) -> bytes:
 
 
 def parse_batch(parser: XMLParserType, head: bytes, batch: bytes) -> None:
-    """Run a batch through a parser; raise UnreadableError if it is not well-formed."""
+    """Run a batch through a parser; raise UnreadableError if it is not well-formed.
+
+    That all its elements are closed is only known once the start tag before it is.
+    """
     for _ in parse_steps(parser, head, batch, len(batch)):
         pass
+    parser.EndElementHandler = None
+    try:
+        parser.Parse(b"</r>", True)
+    except expat.ExpatError as error:
+        raise UnreadableError(str(error)) from None
 
 
 def parse_steps(

@@ -207,7 +207,9 @@ class FastReader:
             lastmod_text=lastmod,
         )
         for slot, values in extensions.items():
-            setattr(entry, slot, values[-1] if slot == "news" else tuple(values))
+            if slot == "news" and len(values) > 1:
+                raise Doubt
+            setattr(entry, slot, values[0] if slot == "news" else tuple(values))
         return entry
 
     def _read_lastmods(self, entries: list[Entry]) -> None:

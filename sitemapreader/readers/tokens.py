@@ -69,6 +69,8 @@ class Tokenizer:
         tokens = self._parse(batch, has_links=has_links)
         if len(batch) > self._limits.field_chars:
             self._check_sizes(tokens)
+        if len(tokens) > self._limits.record_elements:  # one record may have them all
+            raise Doubt
         count = tokens.count(RECORD)
         if tokens[-1] != RECORD:
             raise Doubt
@@ -127,6 +129,8 @@ class Tokenizer:
         blanks = len(batch) - end - len(batch[end:].lstrip()) if count > 1 else 0
         frame = end_tag + batch[end : end + blanks] + opening[1]
         if batch.count(frame) != count - 1 or batch.count(end_tag) != count:
+            raise Doubt
+        if batch.count(b"<" + name) != count:  # one more begins than ends
             raise Doubt
         return opening[2].rpartition(b":")[2].lower() == b"loc"
 
