@@ -1,0 +1,229 @@
+"""What has to hold for every input, however it is damaged: each function lists what does not."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import re
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import attrs
+import strategies
+import witness
+from cases import URL, Case
+
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.models import Format
+from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
+from sitemapreader.readers import SitemapReader, batches, fast, feeds, reader
+from sitemapreader.readers.inflate import InflateError, Inflation
+from sitemapreader.readers.ledger import MAX_ISSUES_PER_CODE
+from sitemapreader.readers.robots import parse_robots
+from sitemapreader.urls import has_web_scheme
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Iterator
+    from random import Random
+
+    from sitemapreader.models import Event, SitemapEntry, UrlEntry
+
+RECORD_END = re.compile(rb"</(?:\w+:)?(?:url|sitemap|item|entry)\s*>", re.IGNORECASE)
+RECORD_TAG = re.compile(rb"</?(?:\w+:)?(?:url|sitemap|item|entry)\b[^<>]*>", re.IGNORECASE)
+ROOT_BEGIN = re.compile(rb"<(?:\w+:)?(?:urlset|sitemapindex|rss|RDF|feed)\b[^<>]*>", re.IGNORECASE)
+SECTION = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
+SECTION_BEGIN = re.compile(rb"<!--|<!\[CDATA\[|<\?")
+TOKENS = re.compile(r"[<>\"'\s\[\]]+")
+READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED}
+"""Noted where expat refuses what could be read all the same."""
+
+
+@attrs.frozen
+class Reading:
+    """All that a reader says of a document."""
+
+    events: tuple[Event, ...]
+    format: Format | None
+    records: int
+    delivered: int
+    dropped: int
+    counts: Counter[IssueCode]
+
+    @property
+    def entries(self) -> list[UrlEntry | SitemapEntry]:
+        """The records that were delivered."""
+        return [event for event in self.events if not isinstance(event, Issue)]
+
+
+@contextlib.contextmanager
+def jail_closed() -> Iterator[None]:
+    """Have no feed read by feedparser: the process that it takes costs more than all the rest."""
+    with mock.patch.object(feeds, "_ask_feedparser", return_value=[]):
+        yield
+
+
+def read(case: Case, pieces: Iterable[bytes] | None = None, *, cut: bool = False) -> Reading:
+    """Read a case's data, or these pieces of it."""
+    with mock.patch.object(reader, "BLOCK_BYTES", case.block_bytes):
+        sitemap = SitemapReader(URL, limits=case.limits)
+        events: list[Event] = []
+        for piece in (case.data,) if pieces is None else pieces:
+            events += sitemap.feed(piece)
+        events += sitemap.close(cut=cut)
+    ledger = sitemap.ledger
+    counts = ledger.counts
+    return Reading(
+        tuple(events), sitemap.format, ledger.records, ledger.delivered, ledger.dropped, +counts
+    )
+
+
+def keeps_its_counts(reading: Reading) -> Iterator[str]:
+    """Law 1: every record is delivered, or dropped with an Issue; every Issue is counted."""
+    if reading.records != reading.delivered + reading.dropped:
+        yield f"{reading.records} records, {reading.delivered} + {reading.dropped}"
+    if reading.delivered != len(reading.entries):
+        yield f"{reading.delivered} delivered, {len(reading.entries)} seen"
+    if reading.dropped > reading.counts.total():
+        yield f"{reading.dropped} dropped, {reading.counts.total()} Issues"
+    if not reading.entries and not reading.counts:
+        yield "neither an entry nor an Issue"
+    given: dict[IssueCode, int] = dict.fromkeys(reading.counts, 0)
+    for event in reading.events:
+        if isinstance(event, Issue):
+            given[event.code] = given.get(event.code, 0) + 1
+    for code, count in given.items():
+        if count != min(reading.counts[code], MAX_ISSUES_PER_CODE):
+            yield f"{count} of {reading.counts[code]} {code} given out"
+
+
+def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
+    """Law 3: every loc stands in the document, as it is or relative."""
+    locs = {entry.loc for entry in reading.entries}
+    plain = html.unescape(case.data.decode("utf-8", "replace"))
+    if locs <= set(TOKENS.split(plain)):
+        return
+    known = witness.urls_in(case.data, URL)
+    for loc in sorted(locs - known):
+        yield f"invented {loc!r}"
+
+
+def knows_no_borders(case: Case, reading: Reading, random: Random) -> Iterator[str]:
+    """Law 5: any split gives the same events."""
+    pieces = strategies.chop(random, case.data)
+    if read(case, pieces) != reading:
+        yield f"other events in pieces of {[len(piece) for piece in pieces][:50]}"
+
+
+def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
+    """Fast, exact and lenient reading agree wherever more than one of them can read.
+
+    Without the fast reader all events are the same. Without expat they are too, but for the Issue
+    that says that expat refused something; and but for records inside the fields of records, which
+    the lenient reader takes for records of which an end tag is missing.
+    """
+    with mock.patch.object(fast.FastReader, "read", return_value=None):
+        exact = read(case)
+    if exact != reading:
+        yield "fast is not exact: " + first_difference(reading, exact)
+    with (
+        mock.patch.object(fast.FastReader, "read", return_value=None),
+        mock.patch.object(batches.BatchReader, "_is_heavy", return_value=True),
+    ):
+        lenient = read(case)
+    if _without(lenient) != _without(exact) and not nests_records(inflate(case.data)):
+        yield "exact is not lenient: " + first_difference(exact, lenient)
+
+
+def nests_records(data: bytes) -> bool:
+    """Tell whether a record begins inside of another, naively."""
+    depth = 0
+    for tag in RECORD_TAG.findall(data):
+        depth += -1 if tag.startswith(b"</") else not tag.endswith(b"/>")
+        if depth > 1:
+            return True
+    return False
+
+
+def _without(reading: Reading) -> tuple[object, ...]:
+    events = [e for e in reading.events if getattr(e, "code", None) not in READ_DIFFERENTLY]
+    counts = {code: n for code, n in reading.counts.items() if code not in READ_DIFFERENTLY}
+    return (*events, counts, reading.records, reading.delivered, reading.format)
+
+
+def first_difference(one: Reading, other: Reading) -> str:
+    """Show where two readings part."""
+    for a, b in zip(one.events, other.events, strict=False):
+        if a != b:
+            return f"{a} / {b}"
+    longer = max(one.events, other.events, key=len)
+    rest = longer[min(len(one.events), len(other.events)) :]
+    return (
+        f"{len(one.events)} / {len(other.events)} events, {rest[:1]}, {one.counts} / {other.counts}"
+    )
+
+
+def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
+    """What stands before the damage is read as if there were none.
+
+    Precisely: let P be what the bytes before the first damaged one inflate to. If P holds the
+    root's start tag or, of a text, the first line, and if no tag, comment, CDATA section or PI is
+    open at its end, then the entries of P, read as a document that was cut, are the first entries
+    of the damaged document, and of the one that is not. And if P is ASCII markup without comments
+    and the like, in which nothing had to be mended, they are as many as records end in it.
+    """
+    before = inflate(case.data[: strategies.same_bytes(case.original, case.data)])
+    small = attrs.evolve(case, data=before)
+    part = read(small, cut=True)
+    if part.format is None or part.format != reading.format or not _is_decided(before, part.format):
+        return
+    count = len(part.entries)
+    if part.entries != reading.entries[:count]:
+        yield f"entries before {len(before)} changed: " + first_difference(part, reading)
+    undamaged = read(attrs.evolve(case, data=case.original))
+    if undamaged.format == part.format and part.entries != undamaged.entries[:count]:
+        yield f"entries before {len(before)} were others: " + first_difference(part, undamaged)
+    if part.format != Format.TEXT and not part.counts.keys() - {IssueCode.TRUNCATED}:
+        ends = len(RECORD_END.findall(before))
+        if before.isascii() and not SECTION_BEGIN.search(before) and count < ends:
+            yield f"{ends} records end before {len(before)}, {count} were read"
+
+
+def inflate(data: bytes) -> bytes:
+    """Return what the bytes inflate to for certain, whatever follows."""
+    inflation = Inflation(1024, [])
+    inflated = bytearray()
+    try:
+        for piece in inflation.feed(data):
+            inflated += piece
+    except InflateError:
+        pass
+    return bytes(inflated)
+
+
+def _is_decided(before: bytes, format_: Format) -> bool:
+    """Tell whether nothing that follows can change how these bytes are read."""
+    if b"\0" in before:  # UTF-16, in which the naive patterns below see nothing
+        return False
+    if format_ is Format.TEXT:
+        first, end, _ = before.lstrip().partition(b"\n")
+        return bool(end) and has_web_scheme(first.decode("latin-1"))
+    visible = SECTION.sub(b"", before)
+    is_open = SECTION_BEGIN.search(visible) or before.rfind(b"<") > before.rfind(b">")
+    return bool(ROOT_BEGIN.search(visible)) and not is_open
+
+
+def bounds_robots(data: bytes) -> Iterator[str]:
+    """A robots.txt gives absolute URLs, not too many, and answers whatever it is asked."""
+    for complete in (True, False):
+        robots = parse_robots(data, URL, complete=complete)
+        if len(robots.sitemaps) > ROBOTS_MAX_SITEMAPS:
+            yield f"{len(robots.sitemaps)} sitemaps"
+        yield from (f"sitemap {s.url!r}" for s in robots.sitemaps if not has_web_scheme(s.url))
+        for agent in ("sitemapreader/1.0", "*", ""):
+            for url in (URL, "https://www.example.org/private/x.php?a=b$", "http://[::1", "\ud800"):
+                if not isinstance(robots.allows(url, agent), bool):
+                    yield f"allows {url!r}: no answer"
+            delay = robots.crawl_delay(agent)
+            if delay is not None and not 0 <= delay <= ROBOTS_MAX_CRAWL_DELAY_SECONDS:
+                yield f"crawl delay {delay}"
