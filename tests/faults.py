@@ -237,6 +237,23 @@ async def serve_status(line: Line, request: Request) -> None:
     await line.send(head(f"{request.path.rpartition('/')[2]} Said So", length=0))
 
 
+@route("versioned")
+async def serve_a_version(line: Line, request: Request) -> None:
+    """Answer 304 to who has version "1", with the headers of what is not sent (RFC 9110, 15.4.5).
+
+    `?hop=1` redirects to it first; `?body=1` sends a body with the 304 all the same.
+    """
+    query = request.query
+    if "hop" in query:
+        await line.answer(b"", "302 Found", "Location: /versioned")
+    elif request.headers.get("if-none-match") != '"1"':
+        await line.answer(DOCUMENT, "200 OK", 'ETag: "1"')
+    else:
+        told = head("304 Not Modified", 'ETag: "1"', length=len(DOCUMENT))
+        await line.send(told + DOCUMENT * ("body" in query))
+        line.keeps_open = True
+
+
 @route("drip")
 async def serve_drops(line: Line, request: Request) -> None:
     """Send one byte a beat."""

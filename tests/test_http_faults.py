@@ -58,6 +58,7 @@ CASES = [
     Case("ok", None, DOCUMENT),
     Case("stale", None, DOCUMENT),
     Case("slow", None, DOCUMENT),
+    Case("versioned", None, DOCUMENT),
     Case("chunked", None, DOCUMENT),
     Case("chunks-of-one", None, b"x" * 20_000),
     Case("until-close", None, DOCUMENT),
@@ -281,3 +282,44 @@ async def test_304_answers_a_validator(validator: str, server: FaultServer) -> N
         async with fetcher.open(url, headers={validator: "x"}) as response:
             assert response.status == 304
             assert [piece async for piece in response.chunks()] == []
+
+
+@pytest.mark.parametrize(("path", "requests"), [("versioned", 1), ("versioned?hop=1", 2)])
+async def test_304_is_an_answer_without_a_body(
+    path: str, requests: int, server: FaultServer
+) -> None:
+    """Whatever its headers say of a length, and after redirects; the connection stays in step."""
+    async with HttpFetcher(PATIENT) as fetcher:
+        fetcher.trust(server.base)
+        async with fetcher.open(server.url(path), headers={"If-None-Match": '"1"'}) as response:
+            assert response.status == 304
+            assert response.headers["etag"] == '"1"'
+            assert [piece async for piece in response.chunks()] == []
+        assert len(server.requests) == requests
+        async with fetcher.open(server.url("ok")) as response:
+            assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+    assert server.connections == 1
+
+
+async def test_304_with_a_body_is_no_answer(server: FaultServer) -> None:
+    """Nothing of that body is taken for this answer, or for the next one (RFC 9112, 6.3)."""
+    async with HttpFetcher(PATIENT) as fetcher:
+        fetcher.trust(server.base)
+        with pytest.raises(FetchError) as caught:
+            async with fetcher.open(
+                server.url("versioned?body=1"), headers={"If-None-Match": '"1"'}
+            ):
+                pytest.fail("there is nothing to read")
+        assert caught.value.code is IssueCode.BAD_HTTP
+        async with fetcher.open(server.url("ok")) as response:
+            assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+
+
+async def test_a_version_that_is_old_is_sent_anew(server: FaultServer) -> None:
+    """A validator that does not fit is no condition that fails."""
+    async with HttpFetcher(PATIENT) as fetcher:
+        fetcher.trust(server.base)
+        headers = {"If-None-Match": '"0"'}
+        async with fetcher.open(server.url("versioned"), headers=headers) as response:
+            assert response.status == 200
+            assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT

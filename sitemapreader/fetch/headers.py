@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from multidict import CIMultiDict
@@ -20,6 +23,9 @@ VALIDATORS = frozenset({"if-none-match", "if-modified-since"})
 most redirects lead from http to https, or to `www`."""
 STAY = VALIDATORS | {"user-agent", "accept", "accept-language", "accept-charset"}
 """The headers that may cross into another origin; all else may be a secret of the first."""
+
+_TAG = re.compile(r'(?:W/)?("[^"]*")')
+_MAX_DATE_CHARS = 64
 
 
 def make_headers(
@@ -50,6 +56,39 @@ def make_headers(
 def is_conditional(headers: Mapping[str, str]) -> bool:
     """Tell whether a request may be answered by 304 (RFC 9110, section 13.1)."""
     return any(name.lower() in VALIDATORS for name in headers)
+
+
+def is_current(asked: Mapping[str, str], told: Mapping[str, str]) -> bool:
+    """Tell whether the version that a request names is the one that would be sent.
+
+    RFC 9110, section 13.2.2, steps 3 and 4. `told` are the headers of what would be sent, by
+    lower-case name.
+    """
+    asked = {name.lower(): value.strip() for name, value in asked.items()}
+    tags = asked.get("if-none-match")
+    if tags is not None:
+        own = told.get("etag")
+        return own is not None and (tags in ("*", own) or not _tags(tags).isdisjoint(_tags(own)))
+    since = parse_date(asked.get("if-modified-since", ""))
+    changed = parse_date(told.get("last-modified", ""))
+    return since is not None and changed is not None and changed <= since
+
+
+def _tags(text: str) -> set[str]:
+    """Return the entity tags of a list, for the weak comparison (section 8.8.3.2)."""
+    return set(_TAG.findall(text))
+
+
+def parse_date(text: str) -> datetime | None:
+    """Read a date of HTTP in any of its three forms (RFC 9110, section 5.6.7), or `None`."""
+    if not 0 < len(text) <= _MAX_DATE_CHARS:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+        # asctime's form, which is in GMT, comes without a zone
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
 
 
 def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.headers import is_current
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class StoredResponse:
 class MemoryFetcher:
     """Serve `{url: bytes | StoredResponse | exception}`; every other URL is a 404.
 
+    A stored response with an `etag` or `last-modified` (names of headers are in lower case) is sent
+    as 304, without its body, to who has that version already.
+
     `requested` lists the URLs that were asked for, in order.
     """
 
@@ -48,11 +52,13 @@ class MemoryFetcher:
         self, url: str, *, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[StoredResponse]:
         """Hand over what is stored under `url`, or raise it."""
-        del headers
         self.requested.append(url)
         page = self.pages.get(url)
         if page is None:
             raise FetchError(IssueCode.HTTP_STATUS, url, "404", http_status=404)
         if isinstance(page, Exception):
             raise page
-        yield page if isinstance(page, StoredResponse) else StoredResponse(url, page)
+        response = page if isinstance(page, StoredResponse) else StoredResponse(url, page)
+        if headers and is_current(headers, response.headers):
+            response = attrs.evolve(response, status=304, body=b"")
+        yield response

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 import socket
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 import stamina
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.headers import parse_date
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sitemapreader.options import FetchOptions
 
 ASK_LATER = frozenset({429, 503})
 """The statuses whose Retry-After is an order (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
 
-_MAX_DATE_CHARS = 64
 _SECONDS = re.compile(r"[0-9]+", re.ASCII)
 _MAX_DIGITS = 10
 """Three hundred years; more digits mean "never" and are not worth reading."""
@@ -64,12 +64,5 @@ def parse_retry_after(text: str, now: datetime) -> float | None:
     text = text.strip(" \t")
     if _SECONDS.fullmatch(text):
         return float(text if len(text) <= _MAX_DIGITS else "9" * _MAX_DIGITS)
-    if len(text) > _MAX_DATE_CHARS:
-        return None
-    try:
-        moment = parsedate_to_datetime(text)
-        if moment.tzinfo is None:  # asctime's form, which is in GMT (RFC 9110, section 5.6.7)
-            moment = moment.replace(tzinfo=UTC)
-        return max(0.0, (moment - now).total_seconds())
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
+    moment = parse_date(text)
+    return None if moment is None else max(0.0, (moment - now).total_seconds())
