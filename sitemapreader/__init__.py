@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.folder import FolderFetcher
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+    from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.report import Document, Report, Role, Status
     from sitemapreader.walker import Walk, walk, walk_sync
@@ -94,6 +95,7 @@ __all__ = [
     "Video",
     "Walk",
     "discover",
+    "open_output",
     "read",
     "walk",
     "walk_sync",
@@ -110,6 +112,7 @@ _LATER = {
     "HttpFetcher": "fetch.http",
     "MemoryFetcher": "fetch.memory",
     "StoredResponse": "fetch.memory",
+    "open_output": "output",
     "SitemapReader": "readers",
     "read": "readers",
     "Document": "report",

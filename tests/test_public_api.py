@@ -36,6 +36,8 @@ API = (
     "walk_sync",
     "Report",
     "Document",
+    # what becomes of it
+    "open_output",
     # choices
     "Limits",
     "FetchOptions",

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.cli.sources import Result, UnknownSourceError, open_source
 from sitemapreader.issues import Issue, Severity, excerpt
-from sitemapreader.output import WRITERS
-from sitemapreader.output.sink import Sink, abandon_standard_output
+from sitemapreader.output import open_output
+from sitemapreader.output.sink import abandon_standard_output
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         return CLOSED_PIPE
     except OSError as error:
         abandon_standard_output()
-        dump.say(f"cannot write to {dump.sink.name}: {error.strerror or error}")
+        dump.say(f"cannot write to {dump.output.name}: {error.strerror or error}")
         return NO_URL
 
 
@@ -64,9 +64,8 @@ class Dump:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.signal = 0
-        self.sink = Sink(arguments.output)
+        self.output = open_output(arguments.output, arguments.format)
         self._arguments = arguments
-        self._line = WRITERS[arguments.format]
         self._seen = SeenKeys() if arguments.unique else None
         self._results: list[Result] = []
         self._usage_errors = 0
@@ -74,7 +73,7 @@ class Dump:
     async def run(self) -> int:
         """Dump all sources, one after the other; the failure of one does not stop the others."""
         self._listen_for_signals()
-        with self.sink:
+        with self.output:
             for source in self._arguments.sources:
                 try:
                     await self._dump(source)
@@ -89,7 +88,7 @@ class Dump:
         self._results.append(result)
         async with aclosing(open_source(source, self._arguments, result)) as batches:
             async for batch in batches:
-                self.sink.write("".join(map(self._line, self._select(batch))))
+                self.output.write(self._select(batch))
                 await asyncio.sleep(0)  # a file is read without waiting: signals have their turn
         for issue in result.issues:
             self._print_issue(issue)
@@ -118,7 +117,7 @@ class Dump:
             if self.signal:  # the second one: they mean it
                 os._exit(SIGNALLED + number)
             self.signal = number
-            if self.sink.is_writing:
+            if self.output.is_writing:
                 raise _StoppedError
             if task is not None:
                 loop.call_soon_threadsafe(task.cancel)

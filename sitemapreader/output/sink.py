@@ -1,54 +1,57 @@
-"""Where lines go: standard output as they come, or a file that is whole once it is there."""
+"""Where bytes go: standard output as they come, or a file that is whole once it is there."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import select
 import stat
 import sys
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-
 _ATOMIC_BYTES = getattr(select, "PIPE_BUF", 512)
 """What a pipe takes in one piece (POSIX, write); 512 at least."""
+_WRITE = os.O_WRONLY | getattr(os, "O_BINARY", 0)
 
 
 class Sink:
-    """Takes whole lines of text.
+    """Takes whole records.
 
     A file is written under a temporary name beside it and renamed at the end, so that one that
     exists is whole; leaving with an exception removes it. What is no regular file, such as a pipe
     or a device, is written to directly. Raises OSError.
 
     Attributes:
+        encoding: which text it takes.
         is_writing: whether a write is under way; it may wait for a reader as long as that likes.
         name: what to call it in a message.
     """
 
-    def __init__(self, path: str | None) -> None:
+    def __init__(self, path: str | None, end: bytes = b"\n") -> None:
+        self.encoding = "utf-8" if path else (sys.stdout.encoding or "utf-8")
         self.is_writing = False
         self.name = path or "standard output"
-        self._path = None if path is None else Path(path)
+        self._end = end
+        self._path = None if path is None else Path(path).resolve()  # a link stays one
         self._temporary: Path | None = None
-        self._file: BinaryIO = sys.stdout.buffer
-        self._encoding = "utf-8" if path else (sys.stdout.encoding or "utf-8")
+        self._descriptor = -1
 
     def __enter__(self) -> Self:
         if self._path is None:
-            return self
-        if self._path.exists() and not stat.S_ISREG(self._path.stat().st_mode):
-            self._file = self._path.open("wb")
-            return self
-        handle, name = tempfile.mkstemp(
-            prefix=f".{self._path.name}.", suffix=".part", dir=self._path.parent
-        )
-        self._temporary = Path(name)
-        self._file = os.fdopen(handle, "wb")
+            sys.stdout.flush()
+            self._descriptor = sys.stdout.fileno()
+        elif self._path.exists():
+            self._descriptor = os.open(self._path, _WRITE)  # fails for a folder, or without leave
+            mode = os.fstat(self._descriptor).st_mode
+            if stat.S_ISREG(mode):
+                os.close(self._descriptor)
+                self._open_temporary(self._path, stat.S_IMODE(mode))
+        else:
+            self._open_temporary(self._path)
         return self
 
     def __exit__(
@@ -60,39 +63,55 @@ class Sink:
         if self._path is None:
             return
         try:
-            self._file.close()
+            try:
+                if self._temporary and kind is None:
+                    os.fsync(self._descriptor)  # before its name is there, so is what it names
+            finally:
+                os.close(self._descriptor)
             if self._temporary and kind is None:
-                self._temporary.chmod(0o666 & ~_umask())
                 self._temporary.replace(self._path)
                 self._temporary = None
         finally:
             if self._temporary:
                 self._temporary.unlink(missing_ok=True)
 
-    def write(self, text: str) -> None:
-        """Write lines and flush them; what the encoding lacks is written with backslashes."""
-        data = text.encode(self._encoding, "backslashreplace")
+    def write(self, data: bytes) -> None:
+        """Write records; nothing of them stays in a buffer of ours."""
         self.is_writing = True
-        if self._path is None:
-            write_lines(self._file.fileno(), data)
-        else:
-            self._file.write(data)
-            self._file.flush()
-        self.is_writing = False
+        try:
+            if self._temporary:
+                write_all(self._descriptor, data)
+            else:
+                write_records(self._descriptor, data, self._end)
+        finally:
+            self.is_writing = False
+
+    def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
+        """Open a new file beside `path`, with no more rights than `mode` and the umask give."""
+        temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.part")
+        self._descriptor = os.open(temporary, _WRITE | os.O_CREAT | os.O_EXCL, mode)
+        self._temporary = temporary
 
 
-def write_lines(descriptor: int, data: bytes) -> None:
-    """Write whole lines, as many at once as a pipe takes whole or not at all.
+def write_records(descriptor: int, data: bytes, end: bytes) -> None:
+    """Write whole records, as many at once as a pipe takes whole or not at all.
 
-    A signal may end a write that waits for its reader; it must not leave half a line behind.
+    A signal may end a write that waits for its reader; it must not leave half a record behind.
     """
     start = 0
     while start < len(data):
-        end = data.rfind(b"\n", start, start + _ATOMIC_BYTES) + 1
-        if not end:  # a line that is longer
-            end = data.find(b"\n", start) + 1 or len(data)
-        while start < end:
-            start += os.write(descriptor, data[start:end])
+        stop = data.rfind(end, start, start + _ATOMIC_BYTES) + 1
+        if not stop:  # a record that is longer
+            stop = data.find(end, start) + 1 or len(data)
+        write_all(descriptor, data[start:stop])
+        start = stop
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write bytes, in as many pieces as the system makes of them."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def abandon_standard_output() -> None:
@@ -100,9 +119,3 @@ def abandon_standard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

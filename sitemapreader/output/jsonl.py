@@ -1,0 +1,73 @@
+"""Entries as JSON lines (https://jsonlines.org): one object a record, in ASCII."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader.models import Alternate
+from sitemapreader.output.schema import ABSENT, is_absent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sitemapreader.models import UrlEntry
+    from sitemapreader.output.schema import Column
+
+_quote = json.JSONEncoder().encode
+
+
+def make_writer(columns: Sequence[Column], end: str) -> Callable[[list[UrlEntry]], str]:
+    """Return what writes entries as lines: keys in the order of the columns, dates as RFC 3339.
+
+    Columns that are not `always` there are left out where the record has nothing for them, and so
+    are the absent fields of an extension.
+    """
+    keys = [", " + _quote(column.name) + ": " for column in columns]
+    keys[0] = "{" + keys[0].removeprefix(", ")
+    parts = [partial(_write_column, *pair) for pair in zip(columns, keys, strict=True)]
+
+    def write(entries: list[UrlEntry]) -> str:
+        written = [texts for part in parts if (texts := part(entries))]
+        return "".join([*map("".join, zip(*written, [f"}}{end}"] * len(entries), strict=True))])
+
+    return write
+
+
+def to_json(value: Any) -> str:
+    """Write a value of any field as JSON."""
+    return json.dumps(_plain(value))
+
+
+def _write_column(column: Column, key: str, entries: list[UrlEntry]) -> list[str] | None:
+    """Write a column with its key; `None` if it has nothing at all, and need not be there."""
+    values = list(map(attrgetter(column.name), entries))
+    if not column.always:
+        if is_absent(values):
+            return None
+        return ["" if value in ABSENT else key + to_json(value) for value in values]
+    if column.type is str:
+        return [key + _quote(value) for value in values]
+    if column.type == datetime | None:
+        nothing = f"{key}null"
+        return [f'{key}"{day.isoformat()}"' if day else nothing for day in values]
+    return [key + to_json(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in JSON's types; absent fields of an extension are left out."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Alternate):
+        return {name: part for name, part in value._asdict().items() if part is not None}
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    if attrs.has(type(value)):
+        parts = ((field.name, getattr(value, field.name)) for field in attrs.fields(type(value)))
+        return {name: _plain(part) for name, part in parts if part not in ABSENT}
+    return value

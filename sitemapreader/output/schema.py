@@ -1,0 +1,87 @@
+"""The columns of every output: one table, from which each format is derived.
+
+Types come from the fields of `UrlEntry`, so a new one needs a row here and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import attrs
+
+from sitemapreader.models import UrlEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SCHEMA_VERSION = 1
+"""Raised when a column, or a field in one, is renamed, removed or changes its type.
+
+It is not raised for a new one, which readers that pick columns by name never notice.
+"""
+
+
+ABSENT = (None, ())
+"""What a field holds where the record has nothing for it."""
+
+
+@attrs.frozen
+class Column:
+    """One column of the output.
+
+    Attributes:
+        name: of the column, and of the field of `UrlEntry` that it holds.
+        meaning: what it holds, in words.
+        always: whether JSON lines have its key even where a record has nothing for it.
+        is_url: whether it holds a URL, which is percent-encoded where a line needs that.
+    """
+
+    name: str
+    meaning: str
+    always: bool = False
+    is_url: bool = False
+
+    @property
+    def type(self) -> object:
+        """The type of the field, as `UrlEntry` has it."""
+        return _TYPES[self.name]
+
+
+_TYPES = get_type_hints(UrlEntry)
+
+COLUMNS = (
+    Column("loc", "the URL, absolute, as its author wrote it", always=True, is_url=True),
+    Column("lastmod", "when it was last changed; a text without a zone is UTC", always=True),
+    Column("changefreq", "how often it changes: one of the protocol's seven words", always=True),
+    Column("priority", "0.0 to 1.0; absent where the record has none", always=True),
+    Column("sitemap", "URL of the document that lists it", always=True, is_url=True),
+    Column("lastmod_text", "lastmod as written, which tells `2026` from `2026-01-01`"),
+    Column("images", "Google's image extension, all of a record"),
+    Column("videos", "Google's video extension, all of a record"),
+    Column("news", "Google's news extension"),
+    Column("alternates", "`xhtml:link`: the page for other languages and media"),
+    Column("extras", "elements that no table of ours knows"),
+)
+"""All columns, in the order in which they are written."""
+
+
+def is_absent(values: list[Any]) -> bool:
+    """Tell whether no record has anything for a column."""
+    return values.count(values[0]) == len(values) and values[0] in ABSENT
+
+
+def choose_columns(names: Sequence[str] | None) -> tuple[Column, ...]:
+    """Return the columns of these names, in this order; all for `None`.
+
+    A column that is asked for is always there. Raises ValueError for names that cannot be meant.
+    """
+    if names is None:
+        return COLUMNS
+    known = {column.name: column for column in COLUMNS}
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        said = f"there is no field {unknown[0]!r}" if unknown else "no field is chosen"
+        raise ValueError(f"{said}: choose from {', '.join(known)}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"a field is chosen twice: write each once in {','.join(names)}")
+    return tuple(attrs.evolve(known[name], always=True) for name in names)
