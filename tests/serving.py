@@ -15,11 +15,13 @@ Page = bytes | int | str
 
 
 class Served:
-    """The site that is served: its address, and what was asked for."""
+    """The site that is served: its address, what was asked for, and how much of it at once."""
 
     def __init__(self) -> None:
         self.base = ""
         self.requested: list[str] = []
+        self.running = 0
+        self.most_at_once = 0
 
 
 @asynccontextmanager
@@ -30,12 +32,15 @@ async def serve(make_pages: Callable[[str], Mapping[str, Page]]) -> AsyncIterato
 
     async def answer(request: web.Request) -> web.StreamResponse:
         served.requested.append(request.path)
-        page = pages.get(request.path, 404)
-        if isinstance(page, int):
-            return web.Response(status=page)
-        if isinstance(page, str):
-            return web.Response(status=301, headers={"Location": page})
-        return web.Response(body=page, content_type="application/octet-stream")
+        served.running += 1
+        served.most_at_once = max(served.most_at_once, served.running)
+        try:
+            response = _make_response(pages.get(request.path, 404))
+            await response.prepare(request)
+            await response.write_eof()
+        finally:
+            served.running -= 1
+        return response
 
     application = web.Application()
     application.router.add_get("/{path:.*}", answer)
@@ -50,3 +55,11 @@ async def serve(make_pages: Callable[[str], Mapping[str, Page]]) -> AsyncIterato
         yield served
     finally:
         await runner.cleanup()
+
+
+def _make_response(page: Page) -> web.StreamResponse:
+    if isinstance(page, int):
+        return web.Response(status=page)
+    if isinstance(page, str):
+        return web.Response(status=301, headers={"Location": page})
+    return web.Response(body=page, content_type="application/octet-stream")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import time
+from collections import OrderedDict
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,7 +14,7 @@ from faults import FaultServer
 
 from sitemapreader.fetch import politeness
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.politeness import Politeness
+from sitemapreader.fetch.politeness import LENT_AFTER_SECONDS, PARTY, Politeness, Turn
 from sitemapreader.options import FetchOptions
 
 if TYPE_CHECKING:
@@ -133,7 +136,157 @@ async def test_a_turn_that_is_given_up_while_waiting_is_not_lost() -> None:
     sleeping.cancel()
     await asyncio.gather(waiting, sleeping, return_exceptions=True)
     host = polite._host("a")
-    assert (host.users, host.slots.locked()) == (0, False)
+    assert (host.users, host._turns, host._queue) == (0, set(), OrderedDict())
+
+
+LENT = LENT_AFTER_SECONDS + 0.05
+WALK, OTHER_WALK = object(), object()
+
+
+def entering(polite: Politeness, party: object = None) -> asyncio.Task[Turn]:
+    """Ask for a turn in a task of a party."""
+    token = PARTY.set(party)
+    task = asyncio.create_task(polite.enter("a"))
+    PARTY.reset(token)
+    return task
+
+
+async def is_let_in(task: asyncio.Task[Turn], seconds: float = 0.0) -> bool:
+    await asyncio.wait([task], timeout=seconds)
+    return task.done()
+
+
+async def test_a_turn_that_rests_is_lent_to_another_party_only() -> None:
+    """Who shares the party waits until it is left; who does not, until it has rested a while."""
+    polite = Politeness(per_host=1, delay_seconds=0.0)
+    turn = await entering(polite, WALK)
+    turn.rest()
+    sibling, stranger = entering(polite, WALK), entering(polite)
+    assert not await is_let_in(stranger)
+    assert await is_let_in(stranger, 5)
+    assert not await is_let_in(sibling, LENT)
+    (await stranger).leave()
+    assert not await is_let_in(sibling, LENT)
+    turn.leave()
+    assert await is_let_in(sibling, 5)
+
+
+async def test_a_turn_that_does_not_rest_is_not_lent() -> None:
+    """As long as something is asked of the server, and between two steps of a reader."""
+    polite = Politeness(per_host=1, delay_seconds=0.0)
+    turn = await entering(polite, WALK)
+    stranger = entering(polite)
+    assert not await is_let_in(stranger, LENT)
+    for _ in range(5):
+        turn.rest()
+        assert not await is_let_in(stranger, LENT_AFTER_SECONDS / 4)
+        await turn.go_on()
+    assert not await is_let_in(stranger, LENT)
+    turn.leave()
+    assert await is_let_in(stranger, 5)
+
+
+async def test_a_lent_turn_returns_in_its_turn() -> None:
+    """It waits for those it was lent to, but for none that comes later, nor for its own party."""
+    polite = Politeness(per_host=2, delay_seconds=0.0)
+    walk = [await entering(polite, WALK) for _ in range(2)]
+    for turn in walk:
+        turn.rest()
+    strangers = [entering(polite) for _ in range(2)]
+    assert await is_let_in(strangers[0], 5)
+    assert await is_let_in(strangers[1], 5)
+    returning = asyncio.create_task(walk[0].go_on())
+    await asyncio.sleep(0)
+    latecomer = entering(polite)
+    await asyncio.sleep(0)
+    assert not returning.done()
+    (await strangers[0]).leave()
+    await asyncio.wait_for(returning, 5)
+    assert not await is_let_in(latecomer, LENT)
+    (await strangers[1]).leave()
+    assert await is_let_in(latecomer, 5)
+
+
+async def test_a_lent_turn_that_nobody_took_returns_at_once() -> None:
+    """With or without others of its party in the queue."""
+    polite = Politeness(per_host=1, delay_seconds=0.0)
+    turn = await entering(polite, WALK)
+    sibling = entering(polite, WALK)
+    turn.rest()
+    assert not await is_let_in(sibling, LENT)
+    async with asyncio.timeout(5):
+        await turn.go_on()
+    turn.leave()
+    await turn.go_on()
+    assert await is_let_in(sibling, 5)
+
+
+async def test_a_lent_turn_may_be_left() -> None:
+    """While it is away, or on its way back; the others are served as before."""
+    polite = Politeness(per_host=1, delay_seconds=0.0)
+    for returns in (False, True):
+        turn = await entering(polite, WALK)
+        turn.rest()
+        borrower = await entering(polite)
+        if returns:
+            returning = asyncio.create_task(turn.go_on())
+            await asyncio.sleep(0)
+            returning.cancel()
+            await asyncio.wait([returning])
+        turn.leave()
+        third = entering(polite, OTHER_WALK)
+        assert not await is_let_in(third, LENT)
+        borrower.leave()
+        (await third).leave()
+    host = polite._host("a")
+    assert (host.users, host._turns, host._queue) == (0, set(), OrderedDict())
+
+
+async def test_never_more_than_may_be_are_asked_for_at_once() -> None:
+    """Three parties that read in fits and starts: what does not rest is never over the bound."""
+    polite = Politeness(per_host=2, delay_seconds=0.0)
+    dice = random.Random(7)
+    active = most = done = 0
+
+    async def read() -> None:
+        nonlocal active, most, done
+        turn = await polite.enter("a")
+        for _ in range(3):
+            active += 1
+            most = max(most, active)
+            await asyncio.sleep(dice.random() * 0.01)
+            active -= 1
+            turn.rest()
+            await asyncio.sleep(dice.choice((0.0, 0.01, LENT)))
+            await turn.go_on()
+        turn.leave()
+        done += 1
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        for party in (None, WALK, OTHER_WALK) * 4:
+            token = PARTY.set(party)
+            group.create_task(read())
+            PARTY.reset(token)
+    assert (most, done) == (2, 12)
+
+
+async def test_many_wait_for_one_host() -> None:
+    """Ten thousand requests that wait are each served once, in order, and in little time."""
+    polite = Politeness(per_host=2, delay_seconds=0.0)
+    served = []
+
+    async def ask(number: int) -> None:
+        turn = await polite.enter("a")
+        served.append(number)
+        await asyncio.sleep(0)
+        turn.leave()
+
+    begin = time.monotonic()
+    async with asyncio.TaskGroup() as group:
+        for number in range(10_000):
+            group.create_task(ask(number))
+    assert served == list(range(10_000))
+    assert time.monotonic() - begin < 10
 
 
 async def test_only_so_many_idle_hosts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

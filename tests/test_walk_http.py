@@ -10,6 +10,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
+import pytest
 from serving import serve
 from walking import index, urlset
 
@@ -90,6 +91,34 @@ async def test_a_given_fetcher_stays_open() -> None:
         for _ in range(2):
             async with walk(sitemaps=[f"{served.base}/a.xml"], fetcher=fetcher) as entries:
                 assert len([entry async for entry in entries]) == 5_000
+
+
+@pytest.mark.parametrize("per_host", [1, 2])
+async def test_a_consumer_fetches_with_the_fetcher_of_its_walk(per_host: int) -> None:
+    """A crawler's loop comes to its end, though the readers hold every turn at the host and wait.
+
+    At no time does the server answer more than the turns of the walk and those of its consumer.
+    """
+
+    def make_pages(base: str) -> Mapping[str, Page]:
+        maps = {f"/{n}.xml": urlset(*(f"{base}/{n}/{i}" for i in range(20_000))) for n in range(4)}
+        return {"/i.xml": index(*(f"{base}{path}" for path in maps)), "/page": b"x", **maps}
+
+    options = FetchOptions(per_host=per_host)
+    async with serve(make_pages) as served, HttpFetcher(options) as fetcher:
+        count = pages = 0
+        async with (
+            asyncio.timeout(50),
+            walk(sitemaps=[f"{served.base}/i.xml"], fetcher=fetcher, options=options) as entries,
+        ):
+            async for batch in entries.batches():
+                count += len(batch)
+                if count > pages * 4_000:
+                    async with fetcher.open(f"{served.base}/page") as response:
+                        assert [piece async for piece in response.chunks()] == [b"x"]
+                    pages += 1
+        assert (count, pages) == (80_000, 20)
+        assert served.most_at_once <= 2 * per_host
 
 
 async def test_a_server_that_goes_away() -> None:

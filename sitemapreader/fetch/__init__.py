@@ -52,3 +52,16 @@ class Fetcher(Protocol):
         releases whatever the answer holds, in any case.
         """
         ...
+
+
+@runtime_checkable
+class PoliteFetcher(Protocol):
+    """What a fetcher may know besides `open`, and is then told: whom to trust, how long to wait."""
+
+    def trust(self, url: str) -> None:
+        """Take the host of `url` as one that the user named, public or not."""
+        ...
+
+    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
+        """Wait so long between two requests to the host of a URL."""
+        ...

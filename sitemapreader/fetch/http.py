@@ -66,9 +66,16 @@ class HttpResponse:
         Raises:
             FetchError: where it breaks off, after all that had arrived.
         """
-        while piece := await self._body.next_piece():
+        while piece := await self._next_piece():
             yield piece
         self.close()
+
+    async def _next_piece(self) -> bytes:
+        await self._turn.go_on()
+        try:
+            return await self._body.next_piece()
+        finally:
+            self._turn.rest()
 
     def close(self) -> None:
         """Give back the connection and the turn; `open` does it in any case."""
@@ -82,7 +89,12 @@ class HttpFetcher:
     Use it as an async context manager, or call `aclose` at the end; one fetcher belongs to one
     event loop. At most `options.per_host` responses of one host are open at once: another `open`
     waits until one of them has been left or read to its end. How many are open in all is for the
-    caller to bound.
+    caller to bound; so is a task that opens more of one host than that, and leaves none, for it
+    would wait for ever.
+
+    A walk and its consumer may share a fetcher. A response that is not read for 0.2 s, because the
+    walk waits for its consumer or the other way round, makes way for a request of the other side,
+    and is read on once there is room again; never is more than `per_host` asked of a host at once.
 
     `session` is yours: its headers, cookies, proxy, TLS context, connector and middlewares are
     used, and it is never closed here. Its headers, like `options.headers`, are withheld from
@@ -190,6 +202,7 @@ class HttpFetcher:
                 self._drop(answer, turn)
                 raise
             if location is None:
+                turn.rest()
                 return HttpResponse(answer, turn, trail, self._make_body(answer, trail, clock))
             self._drop(answer, turn)
             trail.follow(location)

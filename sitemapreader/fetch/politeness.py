@@ -1,38 +1,134 @@
-"""Manners towards one host: how many requests at once, and how long between two of them."""
+"""Manners towards one host: how many requests at once, and how long between two of them.
+
+A turn is the right to one request. It counts while we ask something of the server, and for a moment
+longer; then it is lent: a reader that its own consumer holds up asks for nothing. Otherwise a
+consumer that fetches pages with the fetcher of its walk would wait for a turn that a reader has,
+and the reader for the consumer.
+
+It is lent to other parties only (see `PARTY`). The workers of a walk that is held up have no need
+to open all that they could; for them it counts until it is left.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from collections import OrderedDict
+from contextvars import ContextVar
 
 import attrs
 
+PARTY: ContextVar[object] = ContextVar("party", default=None)
+"""For whom a task fetches: a walk is a party of its own, and everybody else is one together."""
+
+LENT_AFTER_SECONDS = 0.2
+"""How long a response goes unread before its turn is lent; a step of a reader takes a fraction."""
 MAX_IDLE_HOSTS = 1024
 """Hosts without requests that are remembered; a run over the whole web meets millions."""
 
 
 @attrs.define(eq=False)
+class Turn:
+    """The right to one request; it lasts until `leave`.
+
+    Attributes:
+        party: whose request it is.
+        lent_at: monotonic time from which on another party may have it.
+    """
+
+    _host: _Host | None
+    party: object
+    lent_at: float = math.inf
+
+    def rest(self) -> None:
+        """Say that nothing is asked of the server for now."""
+        if self._host is not None:
+            self.lent_at = time.monotonic() + LENT_AFTER_SECONDS
+            self._host.expect_loan()
+
+    async def go_on(self) -> None:
+        """Say that the server is asked again; wait, if the turn was lent, until there is room."""
+        if self._host is not None and self.lent_at <= time.monotonic():
+            await self._host.admit(self)
+        self.lent_at = math.inf
+
+    def leave(self) -> None:
+        """Give the turn to the next one. The second time, do nothing."""
+        host, self._host = self._host, None
+        if host is not None:
+            host.dismiss(self)
+
+
+@attrs.define(eq=False)
 class _Host:
-    slots: asyncio.Semaphore
+    limit: int
     delay: float
     not_before: float = 0.0
     """Monotonic time of the next request."""
     users: int = 0
     """Requests that run or wait."""
+    _turns: set[Turn] = attrs.field(factory=set, init=False)
+    # not a dict, which takes long to find its first key if many before it are gone
+    _queue: OrderedDict[Turn, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)
+    _alarm: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
 
+    async def admit(self, turn: Turn) -> None:
+        """Wait until there is room for a turn. First come, first served, of those who can be."""
+        admitted = self._queue[turn] = asyncio.get_running_loop().create_future()
+        self._serve()
+        try:
+            await admitted
+        finally:
+            self._queue.pop(turn, None)
 
-@attrs.define(eq=False)
-class Turn:
-    """The right to one request; it lasts until `leave`."""
+    def dismiss(self, turn: Turn) -> None:
+        """Take a turn away for good."""
+        self._turns.discard(turn)
+        self.users -= 1
+        self._serve()
 
-    _host: _Host | None
+    def expect_loan(self) -> None:
+        """Look again when the next turn is lent, if somebody waits."""
+        if self._queue and self._alarm is None:
+            now = time.monotonic()
+            moment = min((t.lent_at for t in self._turns if t.lent_at > now), default=math.inf)
+            if moment < math.inf:
+                loop = asyncio.get_running_loop()
+                self._alarm = loop.call_later(moment - now, self._sound)
 
-    def leave(self) -> None:
-        """Give the slot to the next one. The second time, do nothing."""
-        if self._host is not None:
-            self._host.slots.release()
-            self._host.users -= 1
-            self._host = None
+    def _sound(self) -> None:
+        self._alarm = None
+        self._serve()
+
+    def _serve(self) -> None:
+        """Let in all who can be."""
+        now = time.monotonic()
+        while (turn := self._next(now)) is not None:
+            self._queue.pop(turn).set_result(None)
+            self._turns.add(turn)
+            turn.lent_at = math.inf
+        self.expect_loan()
+
+    def _next(self, now: float) -> Turn | None:
+        if self._is_full(now):
+            return None
+        waiting = (turn for turn, admitted in self._queue.items() if not admitted.done())
+        return next((turn for turn in waiting if self._has_room(turn, now)), None)
+
+    def _is_full(self, now: float) -> bool:
+        """Tell whether there is room for nobody."""
+        return sum(turn.lent_at > now for turn in self._turns) >= self.limit
+
+    def _has_room(self, turn: Turn, now: float) -> bool:
+        """Tell whether there is room for a turn; for a new one, those of its party count as well.
+
+        One that returns does not wait for them: they may be as lent as it is, and wait for it.
+        """
+        if turn in self._turns:
+            return not self._is_full(now)
+        counting = (t.lent_at > now or t.party is turn.party for t in self._turns)
+        return sum(counting) < self.limit
 
 
 class Politeness:
@@ -56,13 +152,9 @@ class Politeness:
         """Wait for a turn."""
         place = self._host(host)
         place.users += 1
+        turn = Turn(place, PARTY.get())
         try:
-            await place.slots.acquire()
-        except BaseException:
-            place.users -= 1
-            raise
-        turn = Turn(place)
-        try:
+            await place.admit(turn)
             # Asked again after each sleep: another one may have started, or been told to stay away.
             while (wait := place.not_before - time.monotonic()) > 0:  # noqa: ASYNC110 (the time is known)
                 await asyncio.sleep(wait)
@@ -77,7 +169,7 @@ class Politeness:
         if place is None:
             if len(self._hosts) >= MAX_IDLE_HOSTS:
                 self._forget()
-            place = _Host(asyncio.Semaphore(self._per_host), self._delay)
+            place = _Host(self._per_host, self._delay)
             self._hosts[host] = place
         return place
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from sitemapreader.fetch import PoliteFetcher
 from sitemapreader.issues import Issue
 from sitemapreader.models import SitemapEntry, UrlEntry
 
@@ -20,19 +21,6 @@ if TYPE_CHECKING:
 
 Batch: TypeAlias = list[UrlEntry] | tuple[SitemapEntry | Issue, ...]
 """What goes to the consumer at once: a list of entries, or a tuple of anything else."""
-
-
-@runtime_checkable
-class PoliteFetcher(Protocol):
-    """What a fetcher may know besides `open`: whom to trust, and how long to wait."""
-
-    def trust(self, url: str) -> None:
-        """Take the host of `url` as one that the user named, public or not."""
-        ...
-
-    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Wait so long between two requests to the host of a URL."""
-        ...
 
 
 @attrs.frozen(eq=False)

@@ -6,6 +6,7 @@ import asyncio
 from types import AsyncGeneratorType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from sitemapreader.fetch.politeness import PARTY
 from sitemapreader.models import Via
 from sitemapreader.report import Report
 from sitemapreader.visits.budget import Budget
@@ -167,6 +168,7 @@ class Walk:
 
     async def _run(self) -> None:
         search = self._plan.search
+        PARTY.set(self)
         try:
             async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
                 trip = Trip(
