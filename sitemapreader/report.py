@@ -76,7 +76,7 @@ class Document:
             "not-followed", "already-read", "not-read", "left-early".
         http_status: status of the answer, where there was one.
         entries: URLs that it gave.
-        filtered: how many of them `since`, `scope` or `unique` kept back.
+        filtered: how many of them `since`, `include`, `exclude`, `scope` or `unique` kept back.
         children: sitemaps that it lists.
         bytes_raw: bytes as they came over the wire.
         bytes_inflated: bytes after inflating.

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 import attrs
 
+from sitemapreader.cli.files import open_pieces
+from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode, Severity
 from sitemapreader.models import UrlEntry, Via
-from sitemapreader.readers import read
-from sitemapreader.report import Report, Role, Status
-from sitemapreader.urls import has_web_scheme, parse_url
+from sitemapreader.readers import SitemapReader
+from sitemapreader.report import Document, Report, Role, Status
+from sitemapreader.urls import SCHEMES, has_web_scheme, host_of, parse_url
 from sitemapreader.walker import walk
+from sitemapreader.walker.sieve import Sieve
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Callable
 
+    from sitemapreader.cli.settings import Settings
+    from sitemapreader.models import Event
+    from sitemapreader.options import FetchOptions
     from sitemapreader.walker import Walk
 
-STANDARD_INPUT = "-"
-_BATCH = 500
-"""Entries of a file that are handed on at once."""
+_READ = (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED)
 
 
 class UnknownSourceError(ValueError):
     """The source is neither a URL nor anything on disk."""
 
 
-@attrs.define
+@attrs.define(eq=False)
 class Result:
     """What came of one source.
 
@@ -42,113 +44,162 @@ class Result:
         entries: URLs that it gave.
         issues: what was wrong, in order.
         statuses: how many of its documents ended how.
+        documents: their outcomes.
         children: sitemaps that a file lists, which were not read.
         complete: whether nothing was lost.
         answered: whether anything could be read at all.
+        report: that of the walk that is under way.
     """
 
     entries: int = 0
     issues: list[Issue] = attrs.field(factory=list)
     statuses: Counter[Status] = attrs.field(factory=Counter)
+    documents: list[Document] = attrs.field(factory=list)
     children: int = 0
     complete: bool = True
     answered: bool = False
+    report: Report | None = None
 
     def add(self, report: Report) -> None:
         """Take over what a walk reports."""
         self.issues += report.issues
         self.statuses += report.statuses
+        self.documents += report.documents
         self.complete = report.complete
-        read = (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED)
         self.answered = any(
-            document.status in read and document.role is Role.SITEMAP
+            document.status in _READ and document.role is Role.SITEMAP
             for document in report.documents
         )
 
 
-def is_file(source: str) -> bool:
-    """Tell whether a source is one sitemap that is at hand."""
-    return source == STANDARD_INPUT or Path(source).is_file()
+@attrs.frozen
+class FileSource:
+    """One sitemap that is at hand."""
+
+    label: str
+    host: str = attrs.field(default="", init=False)
+    _path: str
+    _base_url: str
+    _sieve: Callable[[], Sieve]
+
+    async def open(self, result: Result) -> AsyncGenerator[list[UrlEntry], None]:
+        """Yield its entries; raise UnreadableError.
+
+        The children of an index are counted, for they are elsewhere.
+        """
+        reader, sieve = SitemapReader(self._base_url), self._sieve()
+        result.answered = True
+        async with open_pieces(self._path) as pieces:
+            async for piece in pieces:
+                for events in reader.feed_steps(piece):
+                    if batch := self._take(events, sieve, result):
+                        yield batch
+                if reader.finished:
+                    break
+        for events in reader.close_steps():
+            if batch := self._take(events, sieve, result):
+                yield batch
+        result.complete = all(issue.severity < Severity.ERROR for issue in result.issues)
+
+    def _take(self, events: list[Event], sieve: Sieve, result: Result) -> list[UrlEntry]:
+        batch = [event for event in events if isinstance(event, UrlEntry)]
+        issues = [event for event in events if isinstance(event, Issue)]
+        result.issues += issues
+        result.children += len(events) - len(batch) - len(issues)
+        batch, _ = sieve.sift(batch, SCHEMES)
+        result.entries += len(batch)
+        return batch
 
 
-async def open_source(
-    source: str, arguments: argparse.Namespace, result: Result
-) -> AsyncGenerator[list[UrlEntry], None]:
-    """Yield the entries of a source in batches, and fill in the result.
+@attrs.frozen
+class WalkSource:
+    """A site, or a sitemap with all below it: some walks, tried one after the other."""
 
-    Raises UnknownSourceError, and OSError for a file that cannot be read.
-    """
-    if is_file(source):
-        for batch in _read_file(source, arguments, result):
-            yield batch
-    else:
-        walks = _plan_walks(source, arguments)
-        for number, entries in enumerate(walks, start=1):
-            async with entries as walking:
-                async for batch in walking.batches():
+    label: str
+    host: str
+    _walks: tuple[Callable[[], Walk], ...]
+
+    async def open(self, result: Result) -> AsyncGenerator[list[UrlEntry], None]:
+        """Yield its entries. What follows the first walk is for a URL that turns out a page."""
+        for number, make in enumerate(self._walks, start=1):
+            async with make() as entries:
+                result.report = entries.report
+                async for batch in entries.batches():
                     result.entries += len(batch)
                     yield batch
-            if number == len(walks) or not _is_page(entries.report):
+            if number == len(self._walks) or not _is_page(entries.report):
+                result.report = None
                 result.add(entries.report)
                 return
 
 
-def _plan_walks(source: str, arguments: argparse.Namespace) -> list[Walk]:
-    """Make the walk for a source; for a URL that may be a page, also the one below that page."""
-    common = {"since": arguments.since, "respect_robots": not arguments.no_robots}
-    if Path(source).is_dir():
-        fetcher = FolderFetcher(source, arguments.base_url)
-        return [walk(fetcher.base_url, fetcher=fetcher, **common)]
-    url = _as_url(source)
+Source: TypeAlias = FileSource | WalkSource
+
+
+def make_source(text: str, arguments: argparse.Namespace, settings: Settings) -> Source:
+    """Tell what a word on the command line is; raise UnknownSourceError if it is nothing."""
+    path = Path(text)
+    if text == STANDARD_INPUT or (path.exists() and not path.is_dir()):
+        return make_file_source(text, arguments, settings)
+    if path.is_dir():
+        fetcher = FolderFetcher(path, arguments.base_url)
+        common = settings.walk | {"options": settings.options, "limits": settings.limits}
+        return WalkSource(text, "", (lambda: walk(fetcher.base_url, fetcher=fetcher, **common),))
+    return make_web_source(text, arguments, settings)
+
+
+def make_file_source(text: str, arguments: argparse.Namespace, settings: Settings) -> FileSource:
+    """Return the source that a file is."""
+    since, include, exclude = (settings.walk.get(n) for n in ("since", "include", "exclude"))
+    return FileSource(
+        "standard input" if text == STANDARD_INPUT else text,
+        text,
+        arguments.base_url or "",
+        lambda: Sieve(since=since, include=include or (), exclude=exclude or ()),
+    )
+
+
+def make_web_source(text: str, arguments: argparse.Namespace, settings: Settings) -> WalkSource:
+    """Return the source that a URL is; a bare host name is one at https."""
+    url, options = read_url(text, settings)
+    common = settings.walk | {"options": options, "limits": settings.limits}
     parts = urlsplit(url)
+    walks: list[Callable[[], Walk]] = []
     if parts.path == "/robots.txt":
-        return [walk(f"{parts.scheme}://{parts.netloc}/", **common)]
-    walks = []
+        site = f"{parts.scheme}://{parts.netloc}/"
+        return WalkSource(url, host_of(url), (lambda: walk(site, **common),))
     if not arguments.site and (arguments.sitemap or parts.path.strip("/") or parts.query):
-        walks.append(walk(sitemaps=[url], **common))
+        walks.append(lambda: walk(sitemaps=[url], **common))
     if not arguments.sitemap:
-        walks.append(walk(url, **common))
-    return walks
+        walks.append(lambda: walk(url, **common))
+    return WalkSource(url, host_of(url), tuple(walks))
 
 
-def _as_url(source: str) -> str:
-    """Return the URL that a source is; a bare host name is one at https."""
-    url = source if "://" in source else f"https://{source}"
+def read_url(text: str, settings: Settings) -> tuple[str, FetchOptions]:
+    """Return a URL, and the options for it.
+
+    A user and a password in it become a header, so that no message has them in it. Raises
+    UnknownSourceError.
+    """
+    url = text if "://" in text else f"https://{text}"
     parsed = parse_url(url) if has_web_scheme(url) else None
-    if parsed is None or ("://" not in source and "." not in (parsed.host or "")):
+    if parsed is None or ("://" not in text and "." not in (parsed.host or "")):
+        shown = _without_userinfo(text)
         raise UnknownSourceError(
-            f"{source!r} is neither an http(s) URL nor a file or folder that exists"
+            f"{shown!r} is neither an http(s) URL nor a file or folder that exists"
         )
-    return url
+    options = settings.with_login(parsed.user, parsed.password)
+    return (url if options is settings.options else str(parsed.with_user(None))), options
+
+
+def _without_userinfo(text: str) -> str:
+    """Return a text without what could be a user and a password, if it is no URL that parses."""
+    scheme, slashes, rest = text.rpartition("://")
+    userinfo, _, rest_of_it = rest.rpartition("@")
+    return scheme + slashes + rest_of_it if slashes or ":" in userinfo else text
 
 
 def _is_page(report: Report) -> bool:
     """Tell whether the one URL that a walk was given turned out to be an HTML page."""
     first = next((d for d in report.documents if d.via is Via.GIVEN), None)
     return first is not None and first.reason == IssueCode.HTML_NOT_SITEMAP
-
-
-def _read_file(
-    source: str, arguments: argparse.Namespace, result: Result
-) -> Iterator[list[UrlEntry]]:
-    if source == STANDARD_INPUT:
-        yield from _read(sys.stdin.buffer, arguments, result)
-        return
-    with Path(source).open("rb") as file:
-        yield from _read(file, arguments, result)
-
-
-def _read(
-    file: BinaryIO, arguments: argparse.Namespace, result: Result
-) -> Iterator[list[UrlEntry]]:
-    """Read a file as one sitemap; the children of an index are counted, for they are elsewhere."""
-    events = read(file, arguments.base_url or "", since=arguments.since)
-    while chunk := list(islice(events, _BATCH)):
-        batch = [event for event in chunk if isinstance(event, UrlEntry)]
-        result.issues += [event for event in chunk if isinstance(event, Issue)]
-        result.children += len(chunk) - len(batch) - sum(isinstance(e, Issue) for e in chunk)
-        result.entries += len(batch)
-        if batch:
-            yield batch
-    result.complete = all(issue.severity < Severity.ERROR for issue in result.issues)
-    result.answered = True

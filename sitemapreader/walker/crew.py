@@ -37,6 +37,8 @@ class Crew:
             since=plan.since,
             keep_undated=plan.undated == "keep",
             keep_outside=plan.scope == "keep",
+            include=plan.include,
+            exclude=plan.exclude,
             unique=plan.unique,
         )
 

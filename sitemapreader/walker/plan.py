@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
 from typing import Literal, TypeAlias
@@ -22,6 +23,30 @@ Follow: TypeAlias = Callable[[SitemapEntry], bool]
 """Asked of every child before it is fetched."""
 Sitemaps: TypeAlias = Iterable[str | SitemapEntry]
 """URLs, or entries that a discovery or a reader gave."""
+
+Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
+"""Regular expressions for URLs, one or several; each is searched for."""
+
+
+def _patterns(values: Patterns) -> tuple[re.Pattern[str], ...]:
+    several = (values,) if isinstance(values, str | re.Pattern) else values
+    return tuple(map(_pattern, several))
+
+
+def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
+    text = value.pattern if isinstance(value, re.Pattern) else value
+    if not isinstance(text, str):
+        raise TypeError(
+            f"include and exclude take regular expressions for text, not {value!r}: "
+            r"write include=r'/blog/' or include=[r'/blog/', r'\.html$']"
+        )
+    try:
+        return re.compile(value)
+    except re.error as error:
+        raise ValueError(
+            f"{value!r} is not a regular expression: {error}; "
+            rf"put a \ before a character that stands for itself, as in {re.escape(text)!r}"
+        ) from None
 
 
 def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
@@ -58,6 +83,8 @@ class Plan:
     undated: Undated = attrs.field(default="keep", validator=one_of(Undated))
     prune: bool = True
     follow: Follow | None = None
+    include: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
+    exclude: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     unique: bool = False
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))

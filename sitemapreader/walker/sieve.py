@@ -1,4 +1,7 @@
-"""Which entries of a walk go to the consumer: `since`, `scope` and `unique`, a list at a time."""
+"""Which entries of a walk go to the consumer, a list at a time.
+
+The filters are `scope`, `include`, `exclude`, `since` and `unique`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
 if TYPE_CHECKING:
+    import re
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sitemapreader.models import UrlEntry
@@ -19,8 +24,17 @@ class Sieve:
     """The filters of one walk, each only at work if it was asked for."""
 
     def __init__(
-        self, *, since: datetime | None, keep_undated: bool, keep_outside: bool, unique: bool
+        self,
+        *,
+        since: datetime | None = None,
+        keep_undated: bool = True,
+        keep_outside: bool = True,
+        include: Sequence[re.Pattern[str]] = (),
+        exclude: Sequence[re.Pattern[str]] = (),
+        unique: bool = False,
     ) -> None:
+        self._include = include
+        self._exclude = exclude
         self._since = since
         self._keep_undated = keep_undated
         self._keep_outside = keep_outside
@@ -37,12 +51,19 @@ class Sieve:
         if outside and not self._keep_outside:
             strangers = {id(entry) for entry in outside}
             entries = [entry for entry in entries if id(entry) not in strangers]
+        if self._include or self._exclude:
+            entries = [entry for entry in entries if self._is_wanted(entry.loc)]
         if self._since is not None:
             entries = self._recent(entries, self._since)
         if self._seen is not None:
             add = self._seen.add
             entries = [entry for entry in entries if add(url_key(entry.loc))]
         return entries, len(outside)
+
+    def _is_wanted(self, loc: str) -> bool:
+        if self._include and not any(pattern.search(loc) for pattern in self._include):
+            return False
+        return not any(pattern.search(loc) for pattern in self._exclude)
 
     def _recent(self, entries: list[UrlEntry], since: datetime) -> list[UrlEntry]:
         undated = self._keep_undated

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.urls import Hosts
-    from sitemapreader.walker.plan import Follow, Scope, Sitemaps, Undated
+    from sitemapreader.walker.plan import Follow, Patterns, Scope, Sitemaps, Undated
 
 P = ParamSpec("P")
 
@@ -32,6 +32,8 @@ def walk(
     undated: Undated = "keep",
     prune: bool = True,
     follow: Follow | None = None,
+    include: Patterns = (),
+    exclude: Patterns = (),
     unique: bool = False,
     hosts: Hosts = "site",
     scope: Scope = "keep",
@@ -61,6 +63,8 @@ def walk(
         undated: what `since` does with entries that have no lastmod: "keep" or "drop".
         prune: with `since`, do not fetch children that their index says are older.
         follow: is asked of every child in an index before it is fetched.
+        include: regular expressions; leave out entries whose loc none of them is found in.
+        exclude: regular expressions; leave out entries whose loc one of them is found in.
         unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.
         hosts: which children are fetched: those on the same "host" as what led to them, on the same
             "site" (registrable domain), or "any". One elsewhere needs a robots.txt that lists it.
@@ -94,6 +98,8 @@ def walk(
         undated=undated,
         prune=prune,
         follow=follow,
+        include=include,
+        exclude=exclude,
         unique=unique,
         hosts=hosts,
         scope=scope,

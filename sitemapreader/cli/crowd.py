@@ -1,0 +1,133 @@
+"""Several sources at once: so many at a time, one after the other at one host."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+import attrs
+
+from sitemapreader.cli.files import UnreadableError, open_pieces, read_lines
+from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.sources import Result, UnknownSourceError
+from sitemapreader.cli.usage import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+    from sitemapreader.cli.console import Console
+    from sitemapreader.cli.tally import Tally
+
+
+class Sourced(Protocol):
+    """What can be visited: a source of entries, or a site to search."""
+
+    @property
+    def label(self) -> str:
+        """What to call it in a message."""
+        ...
+
+    @property
+    def host(self) -> str:
+        """The host that is asked, or "" for what lies on disk."""
+        ...
+
+
+S = TypeVar("S", bound=Sourced)
+
+
+@attrs.frozen(eq=False)
+class Crowd(Generic[S]):
+    """Visits all sources that the arguments name; the failure of one does not stop the others.
+
+    What lies on disk is visited in its order. Two sources at one host wait for each other, for each
+    keeps to what that host can be asked at once.
+    """
+
+    arguments: argparse.Namespace
+    console: Console
+    tally: Tally
+    make: Callable[[str], S]
+    """Makes a source of a word on the command line; raises UnknownSourceError."""
+    make_listed: Callable[[str], S]
+    """Makes a source of a line of a list: no files, for whoever writes it may be somebody else."""
+    visit: Callable[[S, Result], Awaitable[None]]
+    _turns: WeakValueDictionary[str, asyncio.Lock] = attrs.field(
+        factory=WeakValueDictionary, init=False
+    )
+
+    async def run(self) -> None:
+        """Visit them all. What `visit` raises ends it, but for UnreadableError."""
+        lock = asyncio.Lock()
+        async with aclosing(self._sources()) as sources:
+
+            async def work() -> None:
+                while True:
+                    async with lock:
+                        source = await anext(sources, None)
+                    if source is None:
+                        return
+                    await self._visit(source)
+
+            async with asyncio.TaskGroup() as group:
+                for _ in range(getattr(self.arguments, "parallel", 1)):
+                    group.create_task(work())
+
+    async def _sources(self) -> AsyncGenerator[S, None]:
+        for word in self.arguments.sources:
+            if (source := self._make(self.make, word)) is not None:
+                yield source
+        path = getattr(self.arguments, "input_file", None)
+        if path is None:
+            return
+        try:
+            async with open_pieces(path) as pieces:
+                async for line in read_lines(pieces):
+                    if (source := self._make(self.make_listed, line)) is not None:
+                        yield source
+        except UnreadableError as error:
+            self._note_unknown(error)
+
+    def _make(self, make: Callable[[str], S], word: str) -> S | None:
+        try:
+            return make(word)
+        except UnknownSourceError as error:
+            self._note_unknown(error)
+            return None
+
+    def _note_unknown(self, error: Exception) -> None:
+        self.console.say(str(error))
+        self.tally.unknown += 1
+
+    async def _visit(self, source: S) -> None:
+        turn = self._turns.setdefault(source.host, asyncio.Lock())
+        async with turn:
+            result = Result()
+            self.tally.running.add(result)
+            try:
+                await self.visit(source, result)
+            except UnreadableError as error:
+                self.console.say(str(error))
+                result.complete = False
+            finally:
+                self.tally.running.discard(result)
+        for issue in result.issues:
+            self.console.report(issue)
+        if result.children:
+            self.console.say(
+                f"{source.label} is an index of {result.children} sitemaps, which were not fetched:"
+                " give its URL, or the folder that holds them"
+            )
+        self.tally.add(result)
+
+
+def check_sources(arguments: argparse.Namespace) -> None:
+    """Raise UsageError if nothing is named, or standard input twice."""
+    path = arguments.input_file
+    if not arguments.sources and path is None:
+        raise UsageError("name something to read, or a list of sites with -i FILE")
+    if path == STANDARD_INPUT and STANDARD_INPUT in arguments.sources:
+        raise UsageError("standard input is either a list (-i -) or a sitemap (-), not both")

@@ -1,0 +1,118 @@
+"""`sitemapreader discover`: where the sitemaps of sites are."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.cli.console import Console
+from sitemapreader.cli.crowd import Crowd, check_sources
+from sitemapreader.cli.outlet import Lines
+from sitemapreader.cli.process import run_process
+from sitemapreader.cli.settings import Settings
+from sitemapreader.cli.sources import Result, read_url
+from sitemapreader.cli.tally import Tally
+from sitemapreader.discovery import discover
+from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.issues import Severity
+from sitemapreader.output.clean import clean_urls
+from sitemapreader.report import Document, Status
+from sitemapreader.urls import host_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.models import SitemapEntry
+    from sitemapreader.options import FetchOptions
+
+
+@attrs.frozen
+class Site:
+    """A site to search."""
+
+    label: str
+    host: str
+    url: str
+    options: FetchOptions
+    fetcher: Fetcher | None = None
+
+
+def url_of(_: Site, entry: SitemapEntry) -> str:
+    """Write the URL of a sitemap."""
+    return f"{clean_urls([entry.loc])[0]}\n"
+
+
+def json_of(site: Site, entry: SitemapEntry) -> str:
+    """Write a sitemap as a JSON object."""
+    row = {"loc": entry.loc, "via": entry.via, "sitemap": entry.sitemap or None, "site": site.url}
+    return f"{json.dumps(row)}\n"
+
+
+LINES: dict[str, Callable[[Site, SitemapEntry], str]] = {"urls": url_of, "jsonl": json_of}
+"""Name of a format -> what makes a line of a sitemap."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the sitemaps; return the exit code."""
+    check_sources(arguments)
+    settings = Settings.of(arguments)
+    console, lines, tally = Console(arguments), Lines(arguments.output), Tally("sitemaps")
+    write = LINES[arguments.format]
+
+    async def visit(site: Site, result: Result) -> None:
+        found = await discover(
+            site.url,
+            fetcher=site.fetcher,
+            options=site.options,
+            limits=settings.limits,
+            **settings.search,
+        )
+        result.issues += found.issues
+        result.documents += found.documents
+        result.statuses.update(document.status for document in found.documents)
+        result.entries = len(found.sitemaps)
+        result.answered = any(map(_is_answer, found.documents))
+        result.complete = not any(issue.severity is Severity.ERROR for issue in found.issues)
+        tally.printed += len(found.sitemaps)
+        console.make_room()
+        lines.write("".join(write(site, entry) for entry in found.sitemaps))
+
+    async def work() -> int:
+        with lines:
+            await crowd.run()
+        console.summarize(tally)
+        return tally.exit_code()
+
+    crowd = Crowd(
+        arguments,
+        console,
+        tally,
+        make=partial(make_site, settings=settings),
+        make_listed=partial(make_web_site, settings=settings),
+        visit=visit,
+    )
+    return run_process(work, lines, console)
+
+
+def make_site(text: str, settings: Settings) -> Site:
+    """Return the site that a word names; raise UnknownSourceError."""
+    if not Path(text).is_dir():
+        return make_web_site(text, settings)
+    fetcher = FolderFetcher(text)
+    return Site(text, "", fetcher.base_url, settings.options, fetcher)
+
+
+def make_web_site(text: str, settings: Settings) -> Site:
+    """Return the site that a URL or a host name is; raise UnknownSourceError."""
+    url, options = read_url(text, settings)
+    return Site(url, host_of(url), url, options)
+
+
+def _is_answer(document: Document) -> bool:
+    return document.status is not Status.FAILED or document.http_status is not None

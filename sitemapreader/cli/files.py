@@ -1,0 +1,121 @@
+"""Files and standard input in pieces, without anybody having to wait for them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+import threading
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from sitemapreader.cli.options import STANDARD_INPUT
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator
+
+PIECE_BYTES = 65_536
+MAX_LINE_BYTES = 65_536
+"""Of a list of sites: as long as a URL may be that is requested."""
+
+
+class UnreadableError(Exception):
+    """A file cannot be read; the message says which, and why."""
+
+    def __init__(self, path: str, error: OSError) -> None:
+        name = "standard input" if path == STANDARD_INPUT else path
+        super().__init__(f"cannot read {name}: {error.strerror or error}")
+
+
+@asynccontextmanager
+async def open_pieces(path: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
+    """Open a file, or standard input, and give its pieces as they come.
+
+    Raises:
+        UnreadableError: now, or while they come.
+    """
+    descriptor = _open(path)
+    try:
+        yield _pieces(path, descriptor)
+    finally:
+        if path != STANDARD_INPUT:
+            os.close(descriptor)
+
+
+def _open(path: str) -> int:
+    try:
+        if path == STANDARD_INPUT:
+            return sys.stdin.fileno()
+        return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise UnreadableError(path, error) from None
+
+
+async def _pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None]:
+    is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    while True:
+        try:
+            piece = _read(descriptor) if is_file else await _wait_for(descriptor)
+        except OSError as error:
+            raise UnreadableError(path, error) from None
+        if not piece:
+            return
+        yield piece
+        await asyncio.sleep(0)  # others have their turn, and so have signals
+
+
+def _read(descriptor: int) -> bytes:
+    return os.read(descriptor, PIECE_BYTES)
+
+
+async def _wait_for(descriptor: int) -> bytes:
+    """Read in a thread: what a pipe is waited for can come in an hour.
+
+    It is a daemon, for nothing ends a read; and it has no lock that the interpreter would wait for
+    at its end, as one that reads from `sys.stdin` has.
+    """
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[bytes] = loop.create_future()
+
+    def read() -> None:
+        try:
+            outcome: bytes | OSError = _read(descriptor)
+        except OSError as error:
+            outcome = error
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, outcome)
+
+    def settle(outcome: bytes | OSError) -> None:
+        if result.done():  # cancelled
+            return
+        if isinstance(outcome, OSError):
+            result.set_exception(outcome)
+        else:
+            result.set_result(outcome)
+
+    threading.Thread(target=read, name="sitemapreader.read", daemon=True).start()
+    return await result
+
+
+async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str, None]:
+    """Yield the lines of a list: no blank ones, no comments; the overlong cut."""
+    rest = b""
+    is_first = True
+    async for piece in pieces:
+        *lines, rest = (rest + piece).splitlines(keepends=True) or [b""]
+        if rest.endswith(b"\n"):
+            lines.append(rest)
+            rest = b""
+        rest = rest[:MAX_LINE_BYTES]
+        for line in lines:
+            if text := _text(line, is_first=is_first):
+                yield text
+            is_first = False
+    if text := _text(rest, is_first=is_first):
+        yield text
+
+
+def _text(line: bytes, *, is_first: bool) -> str:
+    text = line[:MAX_LINE_BYTES].decode("utf-8-sig" if is_first else "utf-8", "replace").strip()
+    return "" if text.startswith("#") else text

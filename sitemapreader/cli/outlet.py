@@ -1,0 +1,67 @@
+"""Where results go: entries in one of the formats, or lines of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from sitemapreader.cli.usage import UsageError
+from sitemapreader.output import open_output
+from sitemapreader.output.sink import Sink
+
+if TYPE_CHECKING:
+    import argparse
+    from types import TracebackType
+
+    from sitemapreader.output import Output
+
+
+def open_entries(arguments: argparse.Namespace) -> Output:
+    """Return where entries go; raise UsageError if they cannot go there so."""
+    try:
+        return open_output(
+            arguments.output, arguments.format, fields=arguments.fields, zero=arguments.null
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+class Lines:
+    """Takes text in whole lines.
+
+    Attributes:
+        name: what to call it in a message.
+    """
+
+    def __init__(self, path: str | None) -> None:
+        self._sink = Sink(path)
+        self.name = self._sink.name
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a write is under way; it may wait for its reader as long as that likes."""
+        return self._sink.is_writing
+
+    @property
+    def can_draw(self) -> bool:
+        """Whether the encoding has the characters that trees are drawn with."""
+        try:
+            "├└│─".encode(self._sink.encoding)
+        except UnicodeEncodeError:
+            return False
+        return True
+
+    def __enter__(self) -> Self:
+        self._sink.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._sink.__exit__(kind, error, traceback)
+
+    def write(self, text: str) -> None:
+        """Write lines. Raises OSError."""
+        self._sink.write(text.encode(self._sink.encoding, "backslashreplace"))

@@ -1,0 +1,107 @@
+"""What the options ask of the library: one table from their names to its arguments."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from sitemapreader.cli.usage import UsageError
+from sitemapreader.options import FetchOptions, Limits
+
+if TYPE_CHECKING:
+    import argparse
+
+_SEARCH = ("probe", "feeds")
+_WALK = ("since", "include", "exclude", "hosts", *_SEARCH)
+_LIMITS = ("depth",)
+_FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
+
+
+@attrs.frozen
+class Settings:
+    """Arguments for walks and discoveries; what was not asked for is left to the library.
+
+    Attributes:
+        walk: of `walk`.
+        search: those of them that `discover` has as well.
+        options: how the network is used.
+        limits: how much is read.
+    """
+
+    walk: dict[str, Any]
+    search: dict[str, Any]
+    options: FetchOptions
+    limits: Limits
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Self:
+        """Read what was asked for; raise UsageError for what cannot be meant."""
+        robots = {"respect_robots": not getattr(arguments, "no_robots", False)}
+        try:
+            return cls(
+                walk=_given(arguments, _WALK) | robots,
+                search=_given(arguments, _SEARCH) | robots,
+                options=_make_options(arguments),
+                limits=Limits(**_given(arguments, _LIMITS)),
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def with_login(self, user: str | None, password: str | None) -> FetchOptions:
+        """Return the options for a source whose URL has a user and a password in it."""
+        if not user and not password:
+            return self.options
+        headers = self.options.headers | _login(f"{user or ''}:{password or ''}")
+        return attrs.evolve(self.options, headers=headers)
+
+
+def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    values = ((name, getattr(arguments, name, None)) for name in names)
+    return {name: value for name, value in values if value is not None}
+
+
+def _make_options(arguments: argparse.Namespace) -> FetchOptions:
+    given = _given(arguments, _FETCH)
+    if seconds := getattr(arguments, "timeout", None):
+        given |= _timeouts(seconds)
+    if networks := getattr(arguments, "allow_networks", None):
+        given["allow_networks"] = tuple(networks)
+    headers = dict(getattr(arguments, "headers", None) or ())
+    if user := getattr(arguments, "user", None):
+        headers |= _login(_ask_password(user))
+    return FetchOptions(**given, headers=headers)
+
+
+def _timeouts(seconds: float) -> dict[str, float]:
+    """Give a document so long in all; its first byte too, and silences at most that."""
+    defaults = FetchOptions()
+    return {
+        "total_seconds": seconds,
+        "headers_seconds": seconds,
+        "connect_seconds": min(seconds, defaults.connect_seconds),
+        "idle_seconds": min(seconds, defaults.idle_seconds),
+    }
+
+
+def _ask_password(user: str) -> str:
+    """Return `user:password`, with the password asked for if there is none and somebody to ask."""
+    name, colon, password = user.partition(":")
+    if password:
+        return user
+    if sys.stdin.isatty():
+        try:
+            return f"{name}:{getpass.getpass(f'Password for {name!r}: ')}"
+        except EOFError:
+            raise UsageError("-u: no password was given") from None
+    if colon:
+        return user  # an empty one, as with the keys of many services
+    raise UsageError("-u: write USER:PASSWORD; there is no terminal to ask for the password on")
+
+
+def _login(user: str) -> dict[str, str]:
+    """Return the header of Basic authentication (RFC 7617)."""
+    return {"Authorization": f"Basic {b64encode(user.encode('utf-8', 'surrogateescape')).decode()}"}

@@ -1,0 +1,109 @@
+"""What came of all sources together, in figures that take no more room for more sources."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.cli.process import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
+from sitemapreader.issues import IssueCode
+from sitemapreader.models import Via
+from sitemapreader.report import Document, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sitemapreader.cli.sources import Result
+
+_CODES = frozenset(map(str, IssueCode))
+_NAMED = 3
+"""URLs that are named for each reason; the rest is counted."""
+
+
+@attrs.define
+class _Lost:
+    number: int = 0
+    first: list[str] = attrs.field(factory=list)
+
+    def __str__(self) -> str:
+        more = self.number - len(self.first)
+        return ", ".join(self.first) + (f" and {more} more" if more else "")
+
+
+@attrs.define(eq=False)
+class Tally:
+    """Sums over sources, the exit code, and the summary.
+
+    Attributes:
+        what: what is counted in `printed`, in the plural.
+        printed: how much was printed.
+        unknown: sources that are nothing at all.
+        has_enough: whether what followed was not wanted.
+        running: results of the sources that are being read.
+        bytes_raw: bytes that came for those that are done.
+    """
+
+    what: str = "URLs"
+    printed: int = 0
+    unknown: int = 0
+    has_enough: bool = False
+    running: set[Result] = attrs.field(factory=set)
+    statuses: Counter[Status] = attrs.field(factory=Counter)
+    bytes_raw: int = 0
+    _sources: int = 0
+    _failed: int = 0
+    _answered: bool = False
+    _found: bool = False
+    _complete: bool = True
+    _lost: dict[tuple[str, str], _Lost] = attrs.field(factory=dict)
+
+    def add(self, result: Result) -> None:
+        """Add what came of a source."""
+        self._sources += 1
+        self._failed += not result.answered
+        self._answered |= result.answered
+        self._found |= result.entries > 0
+        self._complete &= result.complete
+        self.statuses += result.statuses
+        for document in result.documents:
+            self.bytes_raw += document.bytes_raw
+            if how := _how_lost(document):
+                lost = self._lost.setdefault((how, document.reason), _Lost())
+                lost.number += 1
+                if len(lost.first) < _NAMED:
+                    lost.first.append(document.url)
+
+    def exit_code(self) -> int:
+        """Return how it went, in a number."""
+        if self.unknown and not self._sources:
+            return USAGE
+        if not self._answered and not self.has_enough:
+            return NOTHING_FETCHED
+        if not self._found and not self.has_enough:
+            return NO_URL
+        return ALL_READ if self._complete and not self.unknown else PARTIAL
+
+    def summarize(self) -> Iterator[str]:
+        """Yield lines that say what came out, what was not read, and why."""
+        line = f"{self.printed} {self.what}"
+        if self._sources > 1:
+            line += f" from {self._sources} sources"
+        if self._sources > 1 and self._failed:
+            line += f", {self._failed} of which failed"
+        said = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
+        yield line + (f"; documents: {said}" if said else "")
+        for (how, reason), lost in sorted(self._lost.items()):
+            yield f"{how}: {lost.number} {reason}: {lost}"
+
+
+def _how_lost(document: Document) -> str:
+    """Say whether a document that was wanted was not read, or not wholly; "" if it was."""
+    if document.status is Status.PARTIAL:
+        return "read in part"
+    if document.status is Status.FAILED:
+        return "not read"
+    guessed = document.via is Via.WELL_KNOWN
+    skipped = document.status is Status.SKIPPED and document.reason in _CODES
+    return "not read" if skipped and not guessed else ""

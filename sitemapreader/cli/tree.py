@@ -1,0 +1,71 @@
+"""`sitemapreader tree`: the sitemaps of sites, each below the one that lists it."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sitemapreader.cli.branches import draw, grow, write_json
+from sitemapreader.cli.console import Console
+from sitemapreader.cli.crowd import Crowd, check_sources
+from sitemapreader.cli.outlet import Lines
+from sitemapreader.cli.process import run_process
+from sitemapreader.cli.settings import Settings
+from sitemapreader.cli.sources import (
+    FileSource,
+    Result,
+    Source,
+    UnknownSourceError,
+    make_source,
+    make_web_source,
+)
+from sitemapreader.cli.tally import Tally
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the trees; return the exit code."""
+    check_sources(arguments)
+    settings = Settings.of(arguments)
+    console, lines, tally = Console(arguments), Lines(arguments.output), Tally()
+
+    async def visit(source: Source, result: Result) -> None:
+        async with aclosing(source.open(result)) as batches:
+            async for batch in batches:
+                tally.printed += len(batch)
+        roots = grow(result.documents)
+        if arguments.format == "json":
+            text = write_json(source.label, roots)
+        else:
+            text = draw(source.label, roots, in_ascii=not lines.can_draw)
+        console.make_room()
+        lines.write("".join(text))
+
+    async def work() -> int:
+        with lines:
+            await crowd.run()
+        console.summarize(tally)
+        return tally.exit_code()
+
+    crowd = Crowd(
+        arguments,
+        console,
+        tally,
+        make=partial(make_rooted_source, arguments=arguments, settings=settings),
+        make_listed=partial(make_web_source, arguments=arguments, settings=settings),
+        visit=visit,
+    )
+    return run_process(work, lines, console)
+
+
+def make_rooted_source(text: str, arguments: argparse.Namespace, settings: Settings) -> Source:
+    """Tell what a word names that can have sitemaps below it; raise UnknownSourceError."""
+    source = make_source(text, arguments, settings)
+    if isinstance(source, FileSource):
+        raise UnknownSourceError(
+            f"{source.label} is a single file: give its URL, or the folder that it is in"
+        )
+    return source

@@ -1,0 +1,92 @@
+"""`sitemapreader urls`: every URL of the sources."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sitemapreader.cli.console import Console
+from sitemapreader.cli.crowd import Crowd, check_sources
+from sitemapreader.cli.outlet import open_entries
+from sitemapreader.cli.process import run_process
+from sitemapreader.cli.settings import Settings
+from sitemapreader.cli.sources import Result, Source, make_source, make_web_source
+from sitemapreader.cli.tally import Tally
+from sitemapreader.urls import url_key
+from sitemapreader.walker.seen import SeenKeys
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from sitemapreader.models import UrlEntry
+
+    Make = Callable[[str], Source]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the URLs; return the exit code."""
+    check_sources(arguments)
+    settings = Settings.of(arguments)
+    make = partial(make_source, arguments=arguments, settings=settings)
+    make_listed = partial(make_web_source, arguments=arguments, settings=settings)
+    return dump(arguments, make, make_listed)
+
+
+def dump(
+    arguments: argparse.Namespace,
+    make: Make,
+    make_listed: Make,
+) -> int:
+    """Print the URLs of sources; return the exit code."""
+    console = Console(arguments)
+    work = Dump(arguments, console)
+    return run_process(partial(work.run, make, make_listed), work.output, console)
+
+
+class _EnoughError(Exception):
+    """As many URLs are printed as were asked for."""
+
+
+class Dump:
+    """One run over all sources."""
+
+    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
+        self.output = open_entries(arguments)
+        self._arguments = arguments
+        self._console = console
+        self._tally = Tally()
+        self._seen = SeenKeys() if arguments.unique else None
+
+    async def run(self, make: Make, make_listed: Make) -> int:
+        """Print the URLs of all sources, and what became of them."""
+        crowd = Crowd(self._arguments, self._console, self._tally, make, make_listed, self._visit)
+        with self.output:
+            try:
+                await crowd.run()
+            except* _EnoughError:
+                self._tally.has_enough = True
+        self._console.summarize(self._tally)
+        return self._tally.exit_code()
+
+    async def _visit(self, source: Source, result: Result) -> None:
+        async with aclosing(source.open(result)) as batches:
+            async for batch in batches:
+                self._print(batch)
+                await asyncio.sleep(0)  # a file is read without waiting: signals have their turn
+
+    def _print(self, batch: list[UrlEntry]) -> None:
+        if self._seen is not None:
+            add = self._seen.add
+            batch = [entry for entry in batch if add(url_key(entry.loc))]
+        limit = self._arguments.limit
+        if limit is not None:
+            batch = batch[: limit - self._tally.printed]
+        if batch:
+            self._console.make_room()
+            self.output.write(batch)
+            self._tally.printed += len(batch)
+        if self._tally.printed == limit:
+            raise _EnoughError

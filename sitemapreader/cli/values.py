@@ -1,0 +1,85 @@
+"""Values of options: text in, values out; what cannot be meant says what to write instead."""
+
+from __future__ import annotations
+
+import math
+import re
+from argparse import ArgumentTypeError
+from datetime import UTC, datetime, timedelta
+
+_SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def parse_since(text: str) -> datetime:
+    """Read a date, or a span before now such as `7d`."""
+    number, unit = text[:-1], text[-1:]
+    if number.isascii() and number.isdigit() and unit in _SPANS:
+        try:
+            return datetime.now(UTC) - timedelta(**{_SPANS[unit]: int(number)})
+        except (OverflowError, ValueError):
+            raise ArgumentTypeError(f"{text!r} is longer ago than there are dates") from None
+    from sitemapreader.dates import parse_lastmod  # noqa: PLC0415 (not imported for --help)
+
+    moment = parse_lastmod(text)
+    if moment is None:
+        raise ArgumentTypeError(f"{text!r}: write a date (2026-01-31) or a span (7d, 12h)")
+    return moment
+
+
+def parse_pattern(text: str) -> re.Pattern[str]:
+    """Read a regular expression."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ArgumentTypeError(
+            f"{text!r} is not a regular expression ({error}): "
+            rf"put a \ before a character that stands for itself, as in {re.escape(text)!r}"
+        ) from None
+
+
+def parse_count(text: str) -> int:
+    """Read a whole number above zero."""
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 16 and int(text)):
+        raise ArgumentTypeError(f"{text!r}: write a whole number above 0")
+    return int(text)
+
+
+def parse_seconds(text: str) -> float:
+    """Read a number of seconds above zero."""
+    seconds = _number(text)
+    if not 0 < seconds < math.inf:
+        raise ArgumentTypeError(f"{text!r}: write a number of seconds above 0, such as 2.5")
+    return seconds
+
+
+def parse_delay(text: str) -> float:
+    """Read a number of seconds."""
+    seconds = _number(text)
+    if not 0 <= seconds < math.inf:
+        raise ArgumentTypeError(f"{text!r}: write a number of seconds, such as 0.5")
+    return seconds
+
+
+def parse_header(text: str) -> tuple[str, str]:
+    """Read a header, `Name: value`."""
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise ArgumentTypeError("write a header as 'Name: value'")  # its text may be a secret
+    return name.strip(), value.strip()
+
+
+def parse_proxy(text: str) -> str:
+    """Read the URL of a proxy; without a scheme it is one over http, as curl has it."""
+    return text if "://" in text else f"http://{text}"
+
+
+def parse_fields(text: str) -> tuple[str, ...]:
+    """Read names with commas in between."""
+    return tuple(name.strip() for name in text.split(","))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
