@@ -3,54 +3,22 @@
 Importing this costs nothing; what a format needs is imported when it is opened.
 """
 
+# ruff: noqa: PLC0415 (what is imported inside functions is not cheap)
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self
+import sys
+from typing import TYPE_CHECKING
+
+from sitemapreader.output.output import Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
-
-    from sitemapreader.models import UrlEntry
 
 __all__ = ["FORMATS", "Output", "open_output"]
 
-FORMATS = ("urls", "jsonl", "csv", "tsv")
+FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
 """Names of the formats."""
 _MAY_END_WITH_NUL = ("urls", "jsonl")
-
-
-class Output(Protocol):
-    """Where entries are written to, in one format; made by `open_output`, entered with `with`.
-
-    A file is whole once it is there: it is written under a temporary name beside its own, renamed
-    when the context is left, and removed if it is left with an exception. Pipes and devices are
-    written to directly.
-
-    Attributes:
-        name: what to call it in a message.
-        is_writing: whether a write is under way, which may wait for a reader as long as that likes.
-    """
-
-    name: str
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether a write is under way."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-
-    def write(self, entries: list[UrlEntry]) -> None:
-        """Write entries. Raises OSError."""
-        ...
 
 
 def open_output(
@@ -84,7 +52,26 @@ def open_output(
         raise ValueError(f"records of {format} cannot end with NUL: write urls or jsonl")
     if format == "urls" and fields is not None and list(fields) != ["loc"]:
         raise ValueError("urls has no field but loc: write jsonl, csv or tsv")
-    from sitemapreader.output.schema import choose_columns  # noqa: PLC0415 (a cheap import)
-    from sitemapreader.output.text import open_text  # noqa: PLC0415 (the same)
+    if format == "parquet" and path is None and sys.stdout.isatty():
+        raise ValueError("parquet is nothing for a terminal: give a file, or write to a pipe")
+    return _make_output(path, format, fields, "\0" if zero else "\n")
 
-    return open_text(path, format, choose_columns(fields), "\0" if zero else "\n")
+
+def _make_output(
+    path: str | None,
+    format: str,  # noqa: A002 (as above)
+    fields: Sequence[str] | None,
+    end: str,
+) -> Output:
+    from sitemapreader.output.schema import choose_columns
+    from sitemapreader.output.sink import Sink
+
+    columns = choose_columns(fields)
+    if format == "parquet":
+        from sitemapreader.output.parquet import ParquetEncoder
+
+        return Output(Sink(path, end=None), ParquetEncoder(columns))
+    from sitemapreader.output.text import make_encoder
+
+    sink = Sink(path, end.encode())
+    return Output(sink, make_encoder(format, columns, end, sink.encoding))

@@ -21,9 +21,13 @@ _WRITE = os.O_WRONLY | getattr(os, "O_BINARY", 0)
 class Sink:
     """Takes whole records.
 
-    A file is written under a temporary name beside it and renamed at the end, so that one that
-    exists is whole; leaving with an exception removes it. What is no regular file, such as a pipe
-    or a device, is written to directly. Raises OSError.
+    A file is written under a temporary name beside its own and renamed when it is kept, so that one
+    that exists is whole. What is no regular file, such as a pipe or a device, is written to
+    directly. Entered with `with`, it is kept unless an exception leaves it. Raises OSError.
+
+    Args:
+        path: of the file; `None` is standard output.
+        end: what each record ends with; `None` for bytes that are no records.
 
     Attributes:
         encoding: which text it takes.
@@ -31,7 +35,7 @@ class Sink:
         name: what to call it in a message.
     """
 
-    def __init__(self, path: str | None, end: bytes = b"\n") -> None:
+    def __init__(self, path: str | None, end: bytes | None = b"\n") -> None:
         self.encoding = "utf-8" if path else (sys.stdout.encoding or "utf-8")
         self.is_writing = False
         self.name = path or "standard output"
@@ -41,6 +45,23 @@ class Sink:
         self._descriptor = -1
 
     def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self.keep()
+        finally:
+            self.discard()
+
+    def open(self) -> None:
+        """Open what is written to: standard output, the pipe or device, or a temporary file."""
         if self._path is None:
             sys.stdout.flush()
             self._descriptor = sys.stdout.fileno()
@@ -52,39 +73,39 @@ class Sink:
                 self._open_temporary(self._path, stat.S_IMODE(mode))
         else:
             self._open_temporary(self._path)
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._path is None:
-            return
+    def keep(self) -> None:
+        """Give the file its name; what it held before is gone."""
+        if self._temporary and self._path:
+            os.fsync(self._descriptor)  # before its name is there, so is what it names
+            self._close()
+            self._temporary.replace(self._path)
+            self._temporary = None
+
+    def discard(self) -> None:
+        """Close, and remove what was not kept."""
         try:
-            try:
-                if self._temporary and kind is None:
-                    os.fsync(self._descriptor)  # before its name is there, so is what it names
-            finally:
-                os.close(self._descriptor)
-            if self._temporary and kind is None:
-                self._temporary.replace(self._path)
-                self._temporary = None
+            self._close()
         finally:
             if self._temporary:
                 self._temporary.unlink(missing_ok=True)
+                self._temporary = None
 
     def write(self, data: bytes) -> None:
         """Write records; nothing of them stays in a buffer of ours."""
         self.is_writing = True
         try:
-            if self._temporary:
+            if self._temporary or self._end is None:
                 write_all(self._descriptor, data)
             else:
                 write_records(self._descriptor, data, self._end)
         finally:
             self.is_writing = False
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if self._path is not None and descriptor >= 0:
+            os.close(descriptor)
 
     def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
         """Open a new file beside `path`, with no more rights than `mode` and the umask give."""

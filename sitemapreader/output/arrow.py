@@ -1,0 +1,97 @@
+"""Entries as Arrow record batches (https://arrow.apache.org), a column at a time.
+
+Types follow from those of the models: a tuple is a list, a class a struct, a datetime a timestamp
+in UTC with microseconds.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import accumulate, chain
+from operator import attrgetter
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from sitemapreader.output.schema import SCHEMA_VERSION, is_absent
+
+try:
+    import pyarrow as pa
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "Parquet and Arrow need pyarrow: pip install 'sitemapreader[arrow]'", name=error.name
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sitemapreader.models import UrlEntry
+    from sitemapreader.output.schema import Column
+
+VERSION_KEY = b"sitemapreader.schema"
+"""Key of the metadata whose value is the version of the schema, in digits."""
+_SCALARS = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    datetime: pa.timestamp("us", "UTC"),
+}
+
+
+def make_schema(columns: Sequence[Column]) -> pa.Schema:
+    """Return the schema of these columns; its metadata has the version."""
+    fields = [
+        pa.field(column.name, _type_of(column.type), nullable=NoneType in get_args(column.type))
+        for column in columns
+    ]
+    return pa.schema(fields, {VERSION_KEY: str(SCHEMA_VERSION)})
+
+
+def make_batch(entries: list[UrlEntry], schema: pa.Schema) -> pa.RecordBatch:
+    """Return the columns of a schema for some entries.
+
+    Lone surrogates, which UTF-8 cannot have, are written with backslashes.
+    """
+    arrays = [_make_array(list(map(attrgetter(f.name), entries)), f.type) for f in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _type_of(annotation: Any) -> pa.DataType:
+    arguments = [kind for kind in get_args(annotation) if kind not in {NoneType, Ellipsis}]
+    if get_origin(annotation) is tuple:
+        return pa.list_(_type_of(arguments[0]))
+    if arguments:  # an optional one
+        return _type_of(arguments[0])
+    if annotation in _SCALARS:
+        return _SCALARS[annotation]
+    return pa.struct([(name, _type_of(kind)) for name, kind in get_type_hints(annotation).items()])
+
+
+def _make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_list(kind):
+        offsets = pa.array(accumulate(map(len, values), initial=0), pa.int32())
+        parts = _make_array(list(chain.from_iterable(values)), kind.value_type)
+        return pa.ListArray.from_arrays(offsets, parts, type=kind)
+    if not values or is_absent(values):
+        return pa.nulls(len(values), kind)
+    if pa.types.is_struct(kind):
+        return _make_structs(values, kind)
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array([text and _without_surrogates(text) for text in values], kind)
+
+
+def _make_structs(values: list[Any], kind: pa.StructType) -> pa.Array:
+    """Take the values apart, field by field; one that is absent is an absent struct."""
+    mask = pa.array([value is None for value in values])
+    parts = []
+    for field in kind:
+        nothing = () if pa.types.is_list(field.type) else None
+        part = [nothing if value is None else getattr(value, field.name) for value in values]
+        parts.append(_make_array(part, field.type))
+    return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
+
+
+def _without_surrogates(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,237 @@
+"""Parquet: what is read back is what was written, by Arrow, DuckDB and Polars alike."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+import package
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitemapreader import (
+    Alternate,
+    Extra,
+    FolderFetcher,
+    Image,
+    News,
+    Price,
+    Restriction,
+    UrlEntry,
+    Video,
+    open_output,
+    walk_sync,
+)
+from sitemapreader.output.schema import COLUMNS, SCHEMA_VERSION
+
+pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sitemapreader.output.arrow import VERSION_KEY, make_batch, make_schema
+from sitemapreader.output.parquet import _GROUP_ROWS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA = make_schema(COLUMNS)
+FULL = UrlEntry(
+    "https://a.example/\u00fc",
+    datetime(2026, 3, 13, 17, 30, 0, 123456, tzinfo=timezone(timedelta(hours=5, minutes=45))),
+    "weekly",
+    0.0,
+    (Image("https://a.example/1.png", "a", "b", "c", "d"), Image("https://a.example/2.png")),
+    (
+        Video(
+            title="v",
+            duration=3,
+            rating=4.5,
+            view_count=10**14,
+            live=False,
+            publication_date=datetime(2026, 3, 1, tzinfo=UTC),
+            tags=("x", "y"),
+            prices=(Price("1.00", "EUR"), Price("2.00")),
+            restriction=Restriction(("DE", "FR"), "allow"),
+        ),
+        Video(),
+    ),
+    News(name="n", publication_date=datetime(1, 1, 1, tzinfo=UTC)),
+    (Alternate("https://a.example/de", "de"), Alternate("https://a.example/m", media="print")),
+    (Extra("urn:x", "y", "z"),),
+    "https://a.example/sitemap.xml",
+    "2026-03-13T17:30:00.123456+05:45",
+)
+BARE = UrlEntry("https://a.example/bare")
+ROWS = _GROUP_ROWS + 10_000
+
+
+def restored(value: Any, kind: Any) -> Any:
+    """Make what a model's field holds of what Arrow gives for it."""
+    arguments = [each for each in get_args(kind) if each not in {NoneType, Ellipsis}]
+    if get_origin(kind) is tuple:
+        return tuple(restored(part, arguments[0]) for part in value)
+    if arguments:
+        return None if value is None else restored(value, arguments[0])
+    if isinstance(value, dict):
+        hints = get_type_hints(kind)
+        return kind(**{name: restored(part, hints[name]) for name, part in value.items()})
+    return value
+
+
+def entries_of(table: Any) -> list[UrlEntry]:
+    return [restored(row, UrlEntry) for row in table.to_pylist()]
+
+
+def write(path: Path, entries: list[UrlEntry], **options: Any) -> Path:
+    with open_output(str(path), "parquet", **options) as output:
+        for start in range(0, len(entries), 1000):
+            output.write(entries[start : start + 1000])
+    return path
+
+
+def site() -> list[UrlEntry]:
+    fetcher = FolderFetcher(str(package.ROOT / "testdata" / "site"))
+    with walk_sync("https://www.example.org/", fetcher=fetcher) as entries:
+        return list(entries)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with two groups of rows and something in every column."""
+    plain = [UrlEntry(f"https://a.example/{n}", priority=n % 10 / 10) for n in range(ROWS - 44)]
+    return write(tmp_path_factory.mktemp("parquet") / "urls.parquet", [FULL, *site(), *plain])
+
+
+def test_what_is_read_back_is_equal(tmp_path: Path) -> None:
+    """Every field of every class comes back as it was; moments as the same moments."""
+    entries = [BARE, FULL, *site()]
+    assert entries_of(pq.read_table(write(tmp_path / "x", entries))) == entries
+
+
+def test_groups_are_of_a_size(file: Path) -> None:
+    """Rows come in groups that a reader holds in memory one at a time."""
+    directory = pq.read_metadata(file)
+    assert directory.num_rows == ROWS
+    assert directory.num_row_groups == 2
+    assert _GROUP_ROWS <= directory.row_group(0).num_rows < _GROUP_ROWS + 8_192
+
+
+def test_the_version_is_in_the_file(file: Path) -> None:
+    """Who reads the file can tell which schema it has."""
+    assert pq.read_schema(file).metadata[VERSION_KEY] == str(SCHEMA_VERSION).encode()
+
+
+def test_nothing_is_a_file_too(tmp_path: Path) -> None:
+    """Without an entry the file has the columns, and no rows."""
+    table = pq.read_table(write(tmp_path / "x", []))
+    assert (table.schema, table.num_rows) == (SCHEMA, 0)
+    assert pq.read_metadata(tmp_path / "x").num_row_groups == 0
+
+
+def test_fields_are_columns(tmp_path: Path) -> None:
+    """Columns that are chosen stand in their order."""
+    table = pq.read_table(write(tmp_path / "x", [FULL], fields=["news", "loc"]))
+    assert table.column_names == ["news", "loc"]
+
+
+def test_lone_surrogates_are_written_with_backslashes() -> None:
+    """What UTF-8 cannot have does not stop the others."""
+    entries = [UrlEntry("https://a.example/\ud800", images=(Image("\udfff"),)), BARE]
+    batch = make_batch(entries, SCHEMA)
+    assert batch["loc"].to_pylist() == ["https://a.example/\\ud800", BARE.loc]
+    assert batch["images"].to_pylist()[0][0]["loc"] == "\\udfff"
+
+
+texts = st.none() | st.text(st.characters(codec="utf-8"), max_size=5)
+moments = st.none() | st.datetimes(timezones=st.just(UTC))
+images = st.lists(st.builds(Image, st.text(max_size=3), texts, texts), max_size=2).map(tuple)
+videos = st.lists(
+    st.builds(
+        Video,
+        title=texts,
+        tags=st.lists(st.text(max_size=3), max_size=2).map(tuple),
+        live=st.none() | st.booleans(),
+        restriction=st.none() | st.builds(Restriction, st.just(("DE",)), texts),
+        expiration_date=moments,
+    ),
+    max_size=2,
+).map(tuple)
+entries_ = st.builds(
+    UrlEntry,
+    loc=st.text(st.characters(codec="utf-8"), max_size=5),
+    lastmod=moments,
+    priority=st.none() | st.floats(0, 1),
+    images=images,
+    videos=videos,
+    news=st.none() | st.builds(News, title=texts, publication_date=moments),
+    lastmod_text=texts,
+)
+
+
+@given(st.lists(entries_, max_size=6))
+def test_any_batch_is_sound(entries: list[UrlEntry]) -> None:
+    """Whatever is there and is not, the arrays are valid by Arrow's own check, and equal."""
+    batch = make_batch(entries, SCHEMA)
+    batch.validate(full=True)
+    assert entries_of(batch) == entries
+
+
+def test_duckdb_reads_it(file: Path) -> None:
+    """DuckDB needs nothing of ours: nested fields, times with a zone, aggregates."""
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        found = connection.execute(
+            "SELECT count(*), max(len(images)), epoch_ms(max(lastmod)), "
+            "max(videos[1].restriction.relationship), count(DISTINCT loc) FROM read_parquet(?)",
+            [str(file)],
+        ).fetchone()
+    locs = len({*pq.read_table(file)["loc"].to_pylist()})
+    last = max(entry.lastmod for entry in [FULL, *site()] if entry.lastmod)
+    assert found == (ROWS, 2, int(last.timestamp() * 1000), "allow", locs)
+
+
+def test_polars_reads_it(file: Path) -> None:
+    """Polars needs nothing of ours, its lazy reader included."""
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    frame = polars.scan_parquet(file)
+    assert frame.select(polars.len()).collect().item() == ROWS
+    first = frame.head(1).collect()
+    assert first["lastmod"][0] == FULL.lastmod
+    assert first["videos"][0][0]["tags"] == ["x", "y"]
+    assert first["videos"][0][0]["prices"][1]["amount"] == "2.00"
+    assert first["alternates"].explode().struct.field("hreflang").to_list() == ["de", None]
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
+    """Who has not installed it is told what to install, and no file is begun."""
+    script = (
+        "import sys\n"
+        "sys.modules['pyarrow'] = None\n"
+        "from sitemapreader import open_output\n"
+        "try: open_output(sys.argv[1], 'parquet')\n"
+        "except ImportError as error: print(error)\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "x")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "pip install 'sitemapreader[arrow]'" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_gets_no_parquet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Binary data is not written to a terminal."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    with pytest.raises(ValueError, match="give a file"):
+        open_output(None, "parquet")
+
+
+def test_types_are_arrows_plain_ones() -> None:
+    """Texts are strings, moments microseconds in UTC; what is always there is not null."""
+    assert SCHEMA.field("loc") == pa.field("loc", pa.string(), nullable=False)
+    assert SCHEMA.field("lastmod") == pa.field("lastmod", pa.timestamp("us", "UTC"))
+    assert not SCHEMA.field("images").nullable
