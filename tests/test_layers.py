@@ -18,14 +18,18 @@ LAYERS = (
     {"output"},
     {"cli"},
     {"", "__main__"},
+    {"recipes"},
 )
 """From the bottom upwards; a module imports from its own layer and those before it."""
 
 CONFINED = {
-    "aiohttp": {"fetch"},
-    "asyncio": {"fetch", "visits", "discovery", "walker", "cli"},
+    "aiohttp": {"fetch", "recipes"},
+    "asyncio": {"fetch", "visits", "discovery", "walker", "cli", "recipes"},
+    "crawlee": {"recipes"},
     "feedparser": {"readers"},
+    "httpx": {"recipes"},
     "protego": {"readers"},
+    "scrapy": {"recipes"},
     "sqlite3": {"state"},
     "argparse": {"cli"},
 }

@@ -1,0 +1,6 @@
+"""Recipes: this package inside other people's crawlers, each short enough to be copied.
+
+| module | needs the extra | what it is |
+|---|---|---|
+| `recipes.scrapy` | `scrapy` | `SitemapReaderSpider`, in the place of SitemapSpider |
+"""

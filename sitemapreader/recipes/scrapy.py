@@ -1,0 +1,257 @@
+"""Scrapy: a spider in the place of SitemapSpider that loses no URL in silence.
+
+```python
+class ShopSpider(SitemapReaderSpider):
+    name = "shop"
+    sitemap_urls = ["https://www.example.org/robots.txt"]
+    sitemap_rules = [("/product/", "parse_product")]
+
+    def parse_product(self, response):
+        entry = response.meta["sitemap_entry"]
+        yield {"url": response.url, "lastmod": entry.lastmod}
+```
+Scrapy fetches everything: its middlewares, cache, retries, throttling, `ROBOTSTXT_OBEY` and
+`allowed_domains` apply to sitemaps as to pages. Only the reading is ours.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+)
+from itertools import chain
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sitemapreader import (
+    Issue,
+    IssueCode,
+    IssueError,
+    Limits,
+    Severity,
+    SitemapEntry,
+    SitemapReader,
+    UrlEntry,
+    Via,
+)
+from sitemapreader.issues import make_issue
+from sitemapreader.readers.robots import parse_robots
+from sitemapreader.visits.bodies import charset_of
+
+try:
+    from scrapy import Request, Spider
+    from scrapy.exceptions import (
+        CannotResolveHostError,
+        DownloadCancelledError,
+        DownloadConnectionRefusedError,
+        DownloadFailedError,
+        DownloadTimeoutError,
+        ResponseDataLossError,
+        UnsupportedURLSchemeError,
+    )
+    from scrapy.http import Response  # noqa: TC002 (Scrapy resolves the annotations of callbacks)
+    from scrapy.spidermiddlewares.httperror import HttpError
+    from scrapy.utils.asyncio import run_in_thread, sleep
+except ImportError as error:
+    raise ImportError(
+        "sitemapreader.recipes.scrapy needs Scrapy 2.18 or later: "
+        "pip install 'sitemapreader[scrapy]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from twisted.python.failure import Failure
+
+    from sitemapreader import Event
+
+Callback: TypeAlias = Callable[..., Any]
+Entry: TypeAlias = UrlEntry | SitemapEntry
+"""What a sitemap lists: a page, or another sitemap."""
+
+ENTRY = "sitemap_entry"
+"""The key in a request's `meta` under which its entry is."""
+
+_LEVELS = {
+    Severity.INFO: logging.INFO,
+    Severity.WARNING: logging.WARNING,
+    Severity.ERROR: logging.ERROR,
+}
+_FAILURES: tuple[tuple[type[Exception], IssueCode], ...] = (
+    (HttpError, IssueCode.HTTP_STATUS),
+    (CannotResolveHostError, IssueCode.DNS),
+    (DownloadTimeoutError, IssueCode.TIMEOUT),
+    (DownloadConnectionRefusedError, IssueCode.CONNECT),
+    (DownloadFailedError, IssueCode.CONNECT),
+    (ResponseDataLossError, IssueCode.BODY_CUT),
+    (DownloadCancelledError, IssueCode.TOO_LARGE),  # DOWNLOAD_MAXSIZE
+    (UnsupportedURLSchemeError, IssueCode.INVALID_URL),
+)
+"""What Scrapy's exceptions mean. Those of middlewares are theirs to count and to log."""
+_INTERVAL_SECONDS = 0.02
+"""Longest time that entries which are not requested hold up the reactor."""
+_CUT = frozenset({"dataloss", "download_stopped"})
+"""Flags of a response that is not whole."""
+
+
+class SitemapReaderSpider(Spider):
+    """Crawl the pages that sitemaps list; SitemapSpider's attributes mean what they mean there.
+
+    Every request for a page has its `UrlEntry` in `meta["sitemap_entry"]`. Entries are read as
+    their requests are made, so the first pages are there before a large sitemap is read to its end.
+
+    Each Issue goes to the spider's log, the first 10 of a code for each document, and is counted in
+    the stats: `sitemapreader/issues/<code>`. There are `sitemapreader/documents`, `/records` and
+    `/dropped` as well, for records = entries + dropped.
+
+    Attributes:
+        sitemap_urls: sitemaps, and robots.txt files, whose sitemaps are taken.
+        sitemap_rules: (regular expression, callback or its name); the first one that is found in a
+            page's URL counts, and a page without one is not requested.
+        sitemap_follow: regular expressions; a sitemap in an index is requested if one is found.
+        sitemap_alternate_links: request the alternates of a page too.
+        sitemap_limits: how much of a document is read.
+    """
+
+    sitemap_urls: Sequence[str] = ()
+    sitemap_rules: Sequence[tuple[str | re.Pattern[str], str | Callback]] = (("", "parse"),)
+    sitemap_follow: Sequence[str | re.Pattern[str]] = ("",)
+    sitemap_alternate_links: bool = False
+    sitemap_limits: Limits = Limits()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._rules = [
+            (
+                re.compile(pattern),
+                getattr(self, callback) if isinstance(callback, str) else callback,
+            )
+            for pattern, callback in self.sitemap_rules
+        ]
+        self._follow = [re.compile(pattern) for pattern in self.sitemap_follow]
+
+    def sitemap_filter(self, entries: Iterable[Entry]) -> Iterable[Entry]:
+        """Return the entries of one document that are wanted; override it as you need.
+
+        They come as they are read: who stops early leaves the rest of the document unread.
+        """
+        return entries
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Request what `sitemap_urls` names."""
+        for url in self.sitemap_urls:
+            for request in self._ask_sitemap(SitemapEntry(url, via=Via.GIVEN)):
+                yield request
+
+    # -- requests
+
+    def _ask_wanted(self, entry: Entry) -> Iterator[Request]:
+        if isinstance(entry, UrlEntry):
+            yield from self._ask_pages(entry)
+        elif any(pattern.search(entry.loc) for pattern in self._follow):
+            yield from self._ask_sitemap(entry)
+
+    def _ask_sitemap(self, entry: SitemapEntry) -> Iterator[Request]:
+        is_robots = entry.loc.partition("?")[0].endswith("/robots.txt")
+        callback = self._parse_robots if is_robots else self._parse_sitemap
+        return self._ask(entry.loc, entry, callback, self._note_failure)
+
+    def _ask_pages(self, entry: UrlEntry) -> Iterator[Request]:
+        alternates = entry.alternates if self.sitemap_alternate_links else ()
+        for url in (entry.loc, *(alternate.href for alternate in alternates)):
+            for pattern, callback in self._rules:
+                if pattern.search(url):
+                    yield from self._ask(url, entry, callback)
+                    break
+
+    def _ask(
+        self, url: str, entry: Entry, callback: Callback, errback: Callback | None = None
+    ) -> Iterator[Request]:
+        """Make a request; a URL that Scrapy cannot request costs none but itself."""
+        try:
+            request = Request(url, callback=callback, errback=errback, meta={ENTRY: entry})
+        except ValueError as error:
+            self._note(make_issue(IssueCode.INVALID_URL, entry.sitemap, url=url, value=str(error)))
+        else:
+            yield request
+
+    # -- answers
+
+    def _parse_robots(self, response: Response) -> Iterator[Request]:
+        cut = not _CUT.isdisjoint(response.flags)
+        robots = parse_robots(response.body, response.url, complete=not cut)
+        for issue in robots.issues:
+            self._log(issue)
+        self._count(robots.counts)
+        if not robots.sitemaps:
+            self._note(make_issue(IssueCode.NO_SITEMAP, response.url))
+        for line in robots.sitemaps:
+            entry = SitemapEntry(line.url, via=Via.ROBOTS, sitemap=response.url)
+            yield from self._ask_sitemap(entry)
+
+    async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:
+        kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
+        charset = charset_of({"content-type": kind})
+        reader = SitemapReader(response.url, limits=self.sitemap_limits, charset=charset)
+        steps = reader.feed_steps(response.body)
+        first: list[Event] = []
+        while not reader.ledger.delivered and (events := next(steps, None)) is not None:
+            first += events
+        rest: Iterable[list[Event]] = reader.close_steps(cut=not _CUT.isdisjoint(response.flags))
+        if reader.may_block:  # it may be a feed beyond repair, which waits for a child process
+            rest = await run_in_thread(list, rest)
+        pause = monotonic() + _INTERVAL_SECONDS
+        try:
+            for entry in self.sitemap_filter(self._entries(chain([first], steps, rest))):
+                for request in self._ask_wanted(entry):
+                    yield request
+                if monotonic() > pause:
+                    await sleep(0)
+                    pause = monotonic() + _INTERVAL_SECONDS
+        finally:
+            ledger = reader.ledger
+            self._count(ledger.counts)
+            self._inc("documents")
+            self._inc("records", ledger.records)
+            self._inc("dropped", ledger.dropped)
+
+    def _entries(self, steps: Iterable[list[Event]]) -> Iterator[Entry]:
+        for event in chain.from_iterable(steps):
+            if isinstance(event, Issue):
+                self._log(event)
+            else:
+                yield event
+
+    def _note_failure(self, failure: Failure) -> Failure:
+        """Take note of a sitemap that could not be fetched, and leave the rest to Scrapy."""
+        error = failure.value
+        code = next((code for kind, code in _FAILURES if isinstance(error, kind)), None)
+        if str(error) == "Forbidden by robots.txt":
+            code = IssueCode.ROBOTS_DISALLOWED
+        if code is not None:
+            said = str(error.response.status) if isinstance(error, HttpError) else str(error)
+            url = getattr(failure, "request").url  # noqa: B009 (Scrapy sets it, untyped)
+            self._note(make_issue(code, url, value=said))
+        return failure
+
+    # -- what is told
+
+    def _note(self, issue: Issue) -> None:
+        self._log(issue)
+        self._count({issue.code: 1})
+
+    def _log(self, issue: Issue) -> None:
+        about = f" <{issue.url}>" if issue.url else ""
+        self.logger.log(_LEVELS[issue.severity], "%s%s: %s", issue.code, about, IssueError(issue))
+
+    def _count(self, counts: Mapping[IssueCode, int]) -> None:
+        for code, number in counts.items():
+            self._inc(f"issues/{code}", number)
+
+    def _inc(self, name: str, number: int = 1) -> None:
+        self.crawler.stats.inc_value(f"sitemapreader/{name}", number)
