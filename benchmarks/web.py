@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from web_table import ROWS, try_row
 
 def main() -> None:
     """Print a line for each number, and how many came out as expected."""
-    logging.getLogger("stamina").setLevel(logging.ERROR)
     met = 0
     for number, row in sorted(ROWS.items()):
         got = asyncio.run(try_row(number))

@@ -32,6 +32,7 @@ class FetchError(SitemapReaderError):
         detail: what the server or the network said, cut and escaped.
         http_status: the status of the answer, where there was one.
         retry_after_seconds: what the server asked for, where it did.
+        tries: how often it was tried, redirects not counted.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class FetchError(SitemapReaderError):
         self.detail = excerpt(detail)
         self.http_status = http_status
         self.retry_after_seconds = retry_after_seconds
+        self.tries = 1
         said = f" ({self.detail})" if self.detail else ""
         super().__init__(f"{excerpt(url, 2048)}: {code.meaning}{said}: {code.advice}")
 

@@ -75,6 +75,7 @@ class Document:
         reason: why it ended so, where it is not complete: an Issue's code, or "not-modified-since",
             "not-followed", "already-read", "not-read", "left-early".
         http_status: status of the answer, where there was one.
+        tries: how often it was asked for, redirects not counted; 0 for what never was.
         entries: URLs that it gave.
         filtered: how many of them `since`, `include`, `exclude`, `scope` or `unique` kept back.
         children: sitemaps that it lists.
@@ -97,6 +98,7 @@ class Document:
     status: Status = Status.SKIPPED
     reason: str = ""
     http_status: int | None = None
+    tries: int = 0
     entries: int = 0
     filtered: int = 0
     children: int = 0

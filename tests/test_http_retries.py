@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -10,12 +11,15 @@ from urllib.parse import quote
 
 import pytest
 from faults import DOCUMENT, FaultServer
+from serving import serve
 
+from sitemapreader.discovery import discover
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.retries import parse_retry_after, wait_before_retry
+from sitemapreader.fetch.retries import can_pass, fetch_again, parse_retry_after, pause_after
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
+from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -84,12 +88,12 @@ def test_retry_after(text: str, seconds: float | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "verdict"),
+    ("error", "passes"),
     [
         (FetchError(IssueCode.CONNECT, ""), True),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=429), True),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=500), True),
-        (FetchError(IssueCode.HTTP_STATUS, "", http_status=503, retry_after_seconds=7.0), 7.0),
+        (FetchError(IssueCode.HTTP_STATUS, "", http_status=503, retry_after_seconds=7.0), True),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=599), True),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=404), False),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=999), False),
@@ -99,13 +103,79 @@ def test_retry_after(text: str, seconds: float | None) -> None:
         (FetchError(IssueCode.TLS, ""), False),
         (FetchError(IssueCode.DNS, ""), False),
         (FetchError(IssueCode.BLOCKED_ADDRESS, ""), False),
-        (ValueError("a bug"), False),
     ],
     ids=str,
 )
-def test_where_another_try_can_help(error: Exception, verdict: bool | float) -> None:
+def test_where_another_try_can_help(error: FetchError, passes: bool) -> None:
     """A dropped line and the server's own trouble pass; what it says of the request does not."""
-    assert wait_before_retry(error) == verdict
+    assert can_pass(error) is passes
+
+
+def test_a_resolver_out_of_reach_passes() -> None:
+    """EAI_AGAIN is no word about the name."""
+    error = FetchError(IssueCode.DNS, "")
+    error.__cause__ = OSError(socket.EAI_AGAIN, "try again")
+    assert can_pass(error)
+
+
+@pytest.mark.parametrize(
+    ("number", "least", "most"), [(1, 1, 2), (2, 2, 3), (3, 4, 5), (8, 60, 60), (10**6, 60, 60)]
+)
+def test_pauses_double(number: int, least: float, most: float) -> None:
+    """With a second more or less by chance, and up to the longest Retry-After."""
+    options = FetchOptions(retry_wait_seconds=1, retry_after_seconds=60)
+    pauses = {pause_after(number, options) for _ in range(50)}
+    assert least <= min(pauses) <= max(pauses) <= most
+    assert len(pauses) > 1 or least == most
+
+
+@pytest.mark.parametrize(
+    ("path", "tries"),
+    [
+        ("ok", 1),
+        ("hops/2", 1),
+        ("flaky?times=1&with=503", 2),
+        ("flaky?times=2&with=reset", 3),
+        ("status/500", 3),
+        ("status/404", 1),
+        ("length-short", 1),
+    ],
+)
+async def test_how_often_was_asked_is_in_the_report(
+    path: str, tries: int, server: FaultServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The outcome of a document says it, whatever the outcome is, and nothing is logged."""
+    caplog.set_level(0)
+    async with walk(sitemaps=[server.url(path)], options=QUICK) as entries:
+        async for _ in entries:
+            pass
+    assert {document.url: document.tries for document in entries.report.documents} == {
+        server.url(path): tries
+    }
+    assert [record for record in caplog.records if record.name != "asyncio"] == []
+
+
+async def test_how_often_was_asked_for_what_is_no_sitemap() -> None:
+    """It is said of a robots.txt and of a start page too, with an answer or without."""
+    async with serve(lambda _: {"/robots.txt": 503, "/": b"<html>"}) as served:
+        found = await discover(served.base, options=QUICK)
+    assert {str(document.role): document.tries for document in found.documents} == {
+        "robots": 3,
+        "page": 1,
+    }
+
+
+async def test_a_bug_is_not_tried_again() -> None:
+    """Only what was typed as a fault of the network is."""
+    calls = []
+
+    async def fetch() -> None:
+        calls.append(1)
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        await fetch_again(fetch, QUICK)
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize(

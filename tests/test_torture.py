@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import logging
 import subprocess
 import sys
 import threading
@@ -176,7 +175,6 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="cancel at every single suspension")
     parser.add_argument("--only", help="the name of one scenario")
     arguments = parser.parse_args()
-    logging.getLogger("stamina").setLevel(logging.ERROR)
     chosen = tuple(each for each in SCENARIOS if arguments.only in (None, each.__name__))
     with serve() as bases:
         chamber = Chamber(Place(*bases))

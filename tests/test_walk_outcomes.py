@@ -146,6 +146,14 @@ async def test_unchanged() -> None:
     assert walked.codes == []
 
 
+async def test_how_often_was_asked() -> None:
+    """Once, where a fetcher says no more of it, answered or not; never, where nobody did."""
+    gone, left = f"{CHILD}/gone", f"{CHILD}/left"
+    pages: Pages = {MAP: index(CHILD, gone, left), CHILD: urlset("https://example.org/a")}
+    walked = await walk_maps(pages, follow=lambda entry: entry.loc != left)
+    assert [walked.document(url).tries for url in (MAP, CHILD, gone, left)] == [1, 1, 1, 0]
+
+
 async def test_entries_come_before_the_fault() -> None:
     """In the stream of events the entries of a document that breaks off come before its Issue."""
     walked = await walk_maps({MAP: Cut(MAP, urlset("https://example.org/a"))})

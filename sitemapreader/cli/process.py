@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 from typing import TYPE_CHECKING, Protocol
@@ -47,7 +46,6 @@ def run_process(
     work: Callable[[], Coroutine[None, None, int]], outlet: Outlet, console: Console
 ) -> int:
     """Run to the end, or until a signal; return the exit code."""
-    logging.getLogger("stamina").setLevel(logging.ERROR)  # what is retried is in the report
     stop = _Stop(outlet)
     try:
         return asyncio.run(stop.listen(work))

@@ -129,6 +129,7 @@ class Permissions:
             except FetchError as error:
                 return await self._judge(error, document), _LEAST_BYTES
             document.final_url, document.http_status = whole.url, whole.status
+            document.tries = whole.tries
             document.bytes_raw, document.bytes_inflated = whole.raw_bytes, len(whole.data)
             robots = parse_robots(whole.data, whole.url, complete=whole.fault is None)
             document.children = len(robots.sitemaps)
@@ -147,7 +148,7 @@ class Permissions:
         if error.code in _BUDGETS:
             self._trip.report.end(document, Status.SKIPPED, str(error.code))
             raise error
-        document.http_status = error.http_status
+        document.http_status, document.tries = error.http_status, error.tries
         absent = error.code in _LEADS_NOWHERE or is_absent(error)
         if error.http_status is None:
             self._silent.add(origin_of(document.url))

@@ -125,11 +125,12 @@ async def _read_page(search: Search, trip: Trip) -> list[SitemapEntry]:
         try:
             page = await fetch_whole(trip, search.site, MAX_PAGE_BYTES)
         except FetchError as error:
-            document.http_status = error.http_status
+            document.http_status, document.tries = error.http_status, error.tries
             await trip.note(issue_of(error, document), document)
             trip.report.end(document, Status.FAILED, str(error.code))
             return []
         document.final_url, document.http_status = page.url, page.status
+        document.tries = page.tries
         document.bytes_raw, document.bytes_inflated = page.raw_bytes, len(page.data)
         entries: dict[str, SitemapEntry] = {}
         header, charset = page.headers.get("link", ""), charset_of(page.headers)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from base64 import b64encode
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
@@ -20,12 +21,7 @@ from sitemapreader.fetch.body import Body, Clock
 from sitemapreader.fetch.headers import is_conditional
 from sitemapreader.fetch.politeness import Politeness, Turn
 from sitemapreader.fetch.redirects import REDIRECTS, Trail
-from sitemapreader.fetch.retries import (
-    ASK_LATER,
-    make_retrying,
-    parse_retry_after,
-    wait_before_retry,
-)
+from sitemapreader.fetch.retries import ASK_LATER, fetch_again, parse_retry_after
 from sitemapreader.fetch.targets import Target, read_target
 from sitemapreader.fetch.wire import Answer, Wire
 from sitemapreader.issues import IssueCode, make_issue
@@ -49,6 +45,7 @@ class HttpResponse:
         status: 200, or 304 if the request had a validator.
         headers: by lower-case name; several of one name are joined by a comma.
         issues: what was mended on the way here (`userinfo-removed`).
+        tries: how often it was asked for before it came, redirects not counted.
     """
 
     def __init__(self, answer: Answer, turn: Turn, trail: Trail, body: Body) -> None:
@@ -56,6 +53,7 @@ class HttpResponse:
         self.status = answer.status
         self.headers = answer.headers
         self.issues = trail.issues
+        self.tries = 1
         self._answer = answer
         self._turn = turn
         self._body = body
@@ -119,7 +117,6 @@ class HttpFetcher:
         self.limits = limits
         self._policy = AddressPolicy(options.allow_networks, options.allow_ports)
         self._politeness = Politeness(options.per_host, options.delay_seconds)
-        self._retrying = make_retrying(options)
         self._wire = Wire(options, self._policy, session)
         self._named: dict[str, str] = {}
         """Origins that the user named, and the userinfo that they were named with."""
@@ -178,9 +175,9 @@ class HttpFetcher:
         """
         start = read_target(url)
         clock = Clock(self.options.total_seconds)
-        response = await self._retrying(
-            wait_before_retry, self._fetch, start, headers or _NO_HEADERS, clock
-        )
+        fetch = partial(self._fetch, start, headers or _NO_HEADERS, clock)
+        response, tries = await fetch_again(fetch, self.options)
+        response.tries = tries
         try:
             yield response
         finally:

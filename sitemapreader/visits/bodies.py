@@ -93,6 +93,7 @@ class Whole:
     headers: Mapping[str, str]
     data: bytes
     raw_bytes: int
+    tries: int = 1
     fault: FetchError | None = None
 
 
@@ -126,8 +127,14 @@ async def fetch_whole(trip: Trip, url: str, max_bytes: int) -> Whole:
             headers=response.headers,
             data=bytes(data[: max_bytes + 1]),
             raw_bytes=raw_bytes,
+            tries=tries_of(response),
             fault=fault,
         )
+
+
+def tries_of(response: Response) -> int:
+    """Return how often a fetcher asked for an answer; once, if it is none that says so."""
+    return int(getattr(response, "tries", 1))
 
 
 def _fill(data: bytearray, inflation: Inflation, chunk: bytes, max_bytes: int) -> bool:

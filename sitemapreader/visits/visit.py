@@ -13,7 +13,7 @@ from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers import SitemapReader
 from sitemapreader.report import NOT_READ, Status, issue_of, status_of
-from sitemapreader.visits.bodies import charset_of, is_absent, open_document, read_events
+from sitemapreader.visits.bodies import charset_of, is_absent, open_document, read_events, tries_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,6 +105,7 @@ class Visit:
     async def _greet(self, response: Response) -> None:
         document, headers = self.document, response.headers
         document.final_url, document.http_status = response.url, response.status
+        document.tries = tries_of(response)
         document.etag = headers.get("etag")
         document.last_modified = headers.get("last-modified")
         for issue in getattr(response, "issues", ()):
@@ -165,6 +166,7 @@ class Visit:
             document.bytes_inflated = reader.ledger.inflated_bytes
         if fault is not None:
             document.http_status = document.http_status or fault.http_status
+            document.tries = document.tries or fault.tries
         if self._is_no_sitemap(fault):
             self._outcome = Status.SKIPPED, self._reason(fault)
         elif fault is not None:
