@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from ipaddress import ip_address
+from threading import Lock
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urljoin
 
@@ -20,6 +21,7 @@ Hosts = Literal["host", "site", "any"]
 """Which other hosts belong: the same one, the same registrable domain, or all."""
 
 SCHEMES = ("http://", "https://")
+_LOADING = Lock()
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 # What a normaliser would leave as it is, but for dot segments: lower-case host with no port and no
@@ -104,7 +106,8 @@ def origin_of(url: str) -> str:
 def same_hosts(hosts: Hosts, one: str, other: str) -> bool:
     """Tell whether two URLs belong together under the policy `hosts`.
 
-    A URL without a host belongs to none, unless all belong.
+    A URL without a host belongs to none, unless all belong. Where two hosts may be of one site, the
+    Public Suffix List has a say; an event loop has it loaded elsewhere first (`load_suffixes`).
     """
     if hosts == "any":
         return True
@@ -123,12 +126,23 @@ def site_of(host: str) -> str:
     try:
         ip_address(host.strip("[]"))
     except ValueError:
-        return _suffixes().privatesuffix(host) or host
+        return load_suffixes().privatesuffix(host) or host
     return host
 
 
+def load_suffixes() -> PublicSuffixList:
+    """Return the Public Suffix List; the first call takes 0.1 s, and may be made in any thread."""
+    with _LOADING:
+        return _load()
+
+
+def has_suffixes() -> bool:
+    """Tell whether the Public Suffix List is at hand."""
+    return bool(_load.cache_info().currsize)
+
+
 @cache
-def _suffixes() -> PublicSuffixList:
+def _load() -> PublicSuffixList:
     from publicsuffixlist import PublicSuffixList  # noqa: PLC0415 (reads a list of 10,000 lines)
 
     return PublicSuffixList()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
+from publicsuffixlist import PublicSuffixList
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
 
+from sitemapreader import urls
 from sitemapreader.discovery import discover
 from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions
+from sitemapreader.urls import site_of
 from sitemapreader.walker import walk
 
 TOP = "https://www.example.co.uk/top.xml"
@@ -46,6 +51,56 @@ async def test_hosts(child: str, on_host: bool, on_site: bool) -> None:
         assert ("cross-host-child" in walked.codes) is not fetched
         if not fetched:
             assert walked.outcome(child) == ("skipped", "cross-host-child")
+
+
+async def test_the_list_of_suffixes_is_read_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, for all workers that need it at the same time, and not in the event loop's thread."""
+    threads = []
+
+    def read(self: PublicSuffixList) -> None:
+        threads.append(threading.current_thread())
+        init(self)
+
+    init = PublicSuffixList.__init__
+    monkeypatch.setattr(PublicSuffixList, "__init__", read)
+    urls._load.cache_clear()
+    tops = [f"https://{n}.example.co.uk/top.xml" for n in range(8)]
+    await walk_all(dict.fromkeys(tops, index("https://example.co.uk/c.xml")), None, sitemaps=tops)
+    assert len(threads) == 1
+    assert threads[0] is not threading.main_thread()
+
+
+async def test_the_list_of_suffixes_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were it ten times as long, others would still get their turn; noise apart, hence thrice."""
+    init = PublicSuffixList.__init__
+
+    def read(self: PublicSuffixList) -> None:
+        for _ in range(10):
+            init(self)
+
+    monkeypatch.setattr(PublicSuffixList, "__init__", read)
+    assert min([await longest_gap() for _ in range(3)]) < 0.05
+
+
+async def longest_gap() -> float:
+    """Return how long a walk that needs the list keeps the event loop for itself."""
+    gaps = []
+
+    async def beat() -> None:
+        clock = asyncio.get_running_loop().time
+        last = clock()
+        while True:
+            await asyncio.sleep(0.001)
+            gaps.append(clock() - last)
+            last = clock()
+
+    urls._load.cache_clear()
+    site_of.cache_clear()
+    task = asyncio.create_task(beat())
+    await walk_top({TOP: index("https://example.co.uk/c.xml")})
+    task.cancel()
+    assert urls.has_suffixes()
+    return max(gaps)
 
 
 @pytest.mark.parametrize(

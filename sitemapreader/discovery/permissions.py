@@ -11,7 +11,7 @@ from sitemapreader.models import Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.readers.robots import Robots, parse_robots
 from sitemapreader.report import Document, Role, Status, status_of
-from sitemapreader.urls import origin_of, same_hosts
+from sitemapreader.urls import has_suffixes, load_suffixes, origin_of, same_hosts
 from sitemapreader.visits.bodies import fetch_whole, is_absent
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Permissions:
         if (
             entry.via is not Via.WELL_KNOWN
             and homes
-            and not any(same_hosts(hosts, home, url) for home in homes)
+            and not await _belong(hosts, homes, url)
             and not await self._lists(homes[-1], url)
             and not await self._lists(url, url)
         ):
@@ -164,3 +164,14 @@ class Permissions:
         said = f"{error.code}: {error.detail}" if error.detail else str(error.code)
         issue = make_issue(IssueCode.ROBOTS_UNREACHABLE, document.url, value=said)
         await self._trip.note(issue, document)
+
+
+async def _belong(hosts: Hosts, homes: Sequence[str], url: str) -> bool:
+    """Tell whether a URL belongs to one of those that led to it."""
+    if hosts == "site" and not has_suffixes() and not _share("host", homes, url):
+        await asyncio.to_thread(load_suffixes)
+    return _share(hosts, homes, url)
+
+
+def _share(hosts: Hosts, homes: Sequence[str], url: str) -> bool:
+    return any(same_hosts(hosts, home, url) for home in homes)
