@@ -3,4 +3,5 @@
 | module | needs the extra | what it is |
 |---|---|---|
 | `recipes.scrapy` | `scrapy` | `SitemapReaderSpider`, in the place of SitemapSpider |
+| `recipes.crawler` | | `crawl`, a crawler on asyncio and an aiohttp session of yours |
 """

@@ -1,0 +1,159 @@
+"""A whole crawler on asyncio: the pages of a site, as its sitemaps list them.
+
+```python
+async def visit(page):
+    print(page.url, len(page.body), page.entry.lastmod)
+
+async def miss(entry, error):
+    print(entry.loc, error.code)
+
+async with aiohttp.ClientSession() as session:
+    report = await crawl("https://www.example.org/", visit, miss, session=session)
+```
+Copy it and change it: this is all that it takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, Limits, walk
+from sitemapreader.readers.inflate import InflateError, Inflation
+from sitemapreader.readers.robots import Robots, parse_robots
+from sitemapreader.urls import origin_of
+from sitemapreader.visits.bodies import is_absent
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    import aiohttp
+
+    from sitemapreader import Report, Response, UrlEntry
+
+MAX_PAGE_BYTES = 10 * 1024 * 1024
+"""Of a page, after inflating; a larger one is missed."""
+MAX_ORIGINS = 100
+"""Whose robots.txt is remembered: rules can take megabytes, and pages may be on any host."""
+_GZIP_MEMBERS = Limits().gzip_members
+
+
+@attrs.frozen(eq=False)
+class Page:
+    """A page that was fetched.
+
+    Attributes:
+        entry: what the sitemap says of it.
+        url: where it came from, after redirects.
+        headers: by lower-case name.
+        body: inflated.
+    """
+
+    entry: UrlEntry
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+async def crawl(
+    site: str,
+    visit: Callable[[Page], Awaitable[None]],
+    miss: Callable[[UrlEntry, FetchError], Awaitable[None]],
+    *,
+    session: aiohttp.ClientSession,
+    workers: int = 8,
+    options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+) -> Report:
+    """Fetch every page of a site once; `await visit` each, or `miss` what could not be fetched.
+
+    Pages and sitemaps come through one fetcher, so a host gets no more than `options.per_host`
+    requests at once from both, and its Crawl-delay and Retry-After hold for both. A page that
+    robots.txt forbids is missed. The walk waits while `workers` are busy: memory does not grow.
+
+    An exception in `visit` or `miss`, or a cancellation, ends everything that goes on here. Return
+    the report of the walk, which says what was wrong with the sitemaps.
+    """
+    waiting: asyncio.Queue[UrlEntry | None] = asyncio.Queue(maxsize=2 * workers)
+    fetcher = HttpFetcher(options, session=session)
+    rules = _Rules(fetcher, options.user_agent)
+
+    async def work() -> None:
+        while (entry := await waiting.get()) is not None:
+            try:
+                page = await _fetch(fetcher, rules, entry)
+            except FetchError as error:
+                await miss(entry, error)
+            else:
+                await visit(page)
+
+    async with (
+        fetcher,
+        walk(site, fetcher=fetcher, options=options, unique=True) as entries,
+        asyncio.TaskGroup() as crew,
+    ):
+        for _ in range(workers):
+            crew.create_task(work())
+        async for entry in entries:
+            await waiting.put(entry)
+        for _ in range(workers):
+            await waiting.put(None)
+    return entries.report
+
+
+async def _fetch(fetcher: HttpFetcher, rules: _Rules, entry: UrlEntry) -> Page:
+    if not await rules.allow(entry.loc):
+        raise FetchError(IssueCode.ROBOTS_DISALLOWED, entry.loc)
+    async with fetcher.open(entry.loc) as response:
+        return Page(entry, response.url, response.headers, await _read(response))
+
+
+async def _read(response: Response) -> bytes:
+    """Return a body, inflated; raise FetchError if it breaks off, is damaged or too large."""
+    body = bytearray()
+    inflation = Inflation(_GZIP_MEMBERS, [])
+    try:
+        async for chunk in response.chunks():
+            for piece in inflation.feed(chunk):
+                body += piece
+                if len(body) > MAX_PAGE_BYTES:
+                    raise FetchError(IssueCode.TOO_LARGE, response.url, f"{MAX_PAGE_BYTES} bytes")
+        return bytes(body) + b"".join(inflation.close())
+    except InflateError as error:
+        raise FetchError(error.code, response.url, error.detail) from error
+
+
+class _Rules:
+    """The robots.txt of each origin, asked for when its first page is."""
+
+    def __init__(self, fetcher: HttpFetcher, agent: str) -> None:
+        self._fetcher = fetcher
+        self._agent = agent
+        self._known: dict[str, Robots] = {}
+        self._asking = asyncio.Lock()
+
+    async def allow(self, url: str) -> bool:
+        """Tell whether a page may be fetched; not if nobody knows (RFC 9309, section 2.3.1.4)."""
+        origin = origin_of(url)
+        robots = self._known.get(origin)
+        if robots is None:
+            async with self._asking:
+                robots = self._known.get(origin) or await self._ask(origin)
+        return robots.complete and robots.allows(url, self._agent)
+
+    async def _ask(self, origin: str) -> Robots:
+        if len(self._known) >= MAX_ORIGINS:
+            self._known.clear()
+        robots = self._known[origin] = await self._fetch(f"{origin}/robots.txt")
+        delay = robots.crawl_delay(self._agent)
+        if delay is not None:
+            self._fetcher.set_crawl_delay(origin, delay)
+        return robots
+
+    async def _fetch(self, url: str) -> Robots:
+        try:
+            async with self._fetcher.open(url) as response:
+                return parse_robots(await _read(response), response.url)
+        except FetchError as error:
+            return Robots(complete=is_absent(error))
