@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.folder import FolderFetcher
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+    from sitemapreader.frames.dataframe import to_dataframe
+    from sitemapreader.frames.outcome import IncompleteWarning
+    from sitemapreader.frames.tables import read_batches, to_arrow
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.report import Document, Report, Role, Status
@@ -72,6 +75,7 @@ __all__ = [
     "Format",
     "HttpFetcher",
     "Image",
+    "IncompleteWarning",
     "Issue",
     "IssueCode",
     "IssueError",
@@ -97,6 +101,9 @@ __all__ = [
     "discover",
     "open_output",
     "read",
+    "read_batches",
+    "to_arrow",
+    "to_dataframe",
     "walk",
     "walk_sync",
 ]
@@ -112,6 +119,10 @@ _LATER = {
     "HttpFetcher": "fetch.http",
     "MemoryFetcher": "fetch.memory",
     "StoredResponse": "fetch.memory",
+    "IncompleteWarning": "frames.outcome",
+    "to_dataframe": "frames.dataframe",
+    "read_batches": "frames.tables",
+    "to_arrow": "frames.tables",
     "open_output": "output",
     "SitemapReader": "readers",
     "read": "readers",

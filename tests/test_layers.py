@@ -16,6 +16,7 @@ LAYERS = (
     {"discovery"},
     {"walker", "state"},
     {"output"},
+    {"frames"},
     {"cli"},
     {"", "__main__"},
     {"recipes"},
@@ -32,6 +33,8 @@ CONFINED = {
     "scrapy": {"recipes"},
     "sqlite3": {"state"},
     "argparse": {"cli"},
+    "pyarrow": {"output", "frames"},
+    "pandas": {"frames"},
 }
 """Foreign modules, and the only rooms that import them."""
 

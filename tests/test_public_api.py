@@ -38,6 +38,10 @@ API = (
     "Document",
     # what becomes of it
     "open_output",
+    "to_dataframe",
+    "to_arrow",
+    "read_batches",
+    "IncompleteWarning",
     # choices
     "Limits",
     "FetchOptions",

@@ -1,0 +1,106 @@
+"""The URLs of a site as a DataFrame of pandas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+try:
+    import pandas as pd
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "DataFrames need pandas: pip install 'sitemapreader[pandas]'", name=error.name
+    ) from error
+
+from sitemapreader.dates import parse_lastmod
+from sitemapreader.frames.sources import Rows
+from sitemapreader.frames.tables import collect, with_walk_arguments
+
+import pyarrow as pa  # isort: skip (frames.tables says how to get it)
+import pyarrow.compute as pc  # isort: skip (the same)
+
+if TYPE_CHECKING:
+    from sitemapreader.frames.sources import Source
+    from sitemapreader.report import Document
+
+_MIB = 1024 * 1024
+_MOMENT = pa.timestamp("us", "UTC")
+
+
+@with_walk_arguments
+def to_dataframe(source: Source = None, **arguments: Any) -> pd.DataFrame:
+    """Return all URLs of a site as a DataFrame; in a notebook as well.
+
+    ```python
+    frame = to_dataframe("https://example.org/", since=datetime(2026, 1, 1, tzinfo=UTC))
+    frame = to_dataframe(sitemaps=["https://example.org/sitemap.xml"])
+    frame = to_dataframe(read(data))
+    ```
+
+    Args:
+        source: URL of a site, or of a sitemap, page or robots.txt (what turns out to be a page is
+            searched below); a walk that was entered, made by `walk_sync`; or events, as `read`
+            gives them. The children of an index among those are counted, not fetched.
+        arguments: those of `walk`, with a URL or instead of one.
+
+    One row a URL, with the columns of SCHEMA.md: `lastmod` is aware (UTC); `images`, `videos`,
+    `alternates` and `extras` hold lists of dicts and `news` a dict, or `None` where the record has
+    none (`frame.images.str.len()`, `frame.news.str["title"]`). Behind these stand what is known of
+    the row's sitemap, under the names that advertools gave it: `etag`, `sitemap_last_modified`,
+    `sitemap_size_mb` (MiB, after inflating), `download_date`.
+
+    What became of the sitemaps is in `frame.attrs["walk"]`, an `Outcome`; `.report` has it all. An
+    IncompleteWarning is given if something was lost. Needs the extra `pandas`.
+    """
+    rows = Rows(source, arguments)
+    table = _add_documents(collect(rows), rows)
+    frame = _to_pandas(table)
+    frame.attrs["walk"] = rows.outcome
+    rows.outcome.warn("see frame.attrs['walk']")
+    return frame
+
+
+def _to_pandas(table: pa.Table) -> pd.DataFrame:
+    """Convert a table; lists and structs become plain objects, which pandas can write to a file.
+
+    A column of pandas' own Arrow type for these could be written, and not be read again.
+    """
+    nested = [field.name for field in table.schema if pa.types.is_nested(field.type)]
+    frame = table.drop_columns(nested).to_pandas(split_blocks=True)
+    for name in nested:
+        objects = pd.Series(_to_objects(table[name]), frame.index, dtype=object)
+        frame.insert(table.column_names.index(name), name, objects)
+    return frame
+
+
+def _to_objects(column: pa.ChunkedArray) -> list[Any] | None:
+    if pa.types.is_list(column.type):
+        present = pc.greater(pc.list_value_length(column), 0)
+    else:
+        present = pc.is_valid(column)
+    objects = iter(column.filter(present).to_pylist())
+    return [next(objects) if there else None for there in present.to_pylist()]
+
+
+def _add_documents(table: pa.Table, rows: Rows) -> pa.Table:
+    """Add what is known of the sitemap of each row."""
+    listed = rows.outcome.report.documents
+    documents = {document.final_url: document for document in listed if document.entries}
+    found = [documents.get(url) for url in rows.seen]
+    columns = {
+        "etag": pa.array([document and document.etag for document in found], pa.string()),
+        "sitemap_last_modified": pa.array([_last_modified(each) for each in found], _MOMENT),
+        "sitemap_size_mb": pa.array([_size(document) for document in found], pa.float64()),
+        "download_date": pa.array(rows.seen.values(), _MOMENT),
+    }
+    places = pc.index_in(table["sitemap"], pa.array(rows.seen, pa.string()))
+    for name, values in columns.items():
+        table = table.append_column(name, pc.take(values, places))
+    return table
+
+
+def _last_modified(document: Document | None) -> Any:
+    return parse_lastmod(document.last_modified or "") if document else None
+
+
+def _size(document: Document | None) -> float | None:
+    return document.bytes_inflated / _MIB if document else None
