@@ -5,6 +5,7 @@ All limits are finite by default; there is no value that means "unlimited". Unit
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import attrs
@@ -81,14 +82,44 @@ ROBOTS_MAX_CRAWL_DELAY_SECONDS = 60.0
 """A longer Crawl-delay is cut to this: one document a minute."""
 
 
+_PROXY = re.compile(r"https?://[^\s/?#\x00-\x20\x7f-\x9f]+/?", re.IGNORECASE)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""RFC 9110, section 5.1."""
+_NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""... section 5.5; a line feed would begin another header."""
+
+
+def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> None:
+    if value is not None and not _PROXY.fullmatch(value):  # which may have a password in it
+        raise ValueError(
+            f"{field.name} must be the URL of an HTTP proxy, like 'http://proxy.example:3128'"
+        )
+
+
+def _headers(_: object, field: attrs.Attribute[dict[str, str]], value: dict[str, str]) -> None:
+    for name, text in value.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise ValueError(f"{field.name}: {name!r} is no name that a header can have")
+        if _NOT_IN_HEADERS.search(text):  # which may be a password
+            raise ValueError(f"{field.name}: the value of {name} has control characters in it")
+
+
+def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
+    if _NOT_IN_HEADERS.search(value) or not value.strip():
+        raise ValueError(f"{field.name} must be a line of text, not {value!r}")
+
+
 @attrs.frozen(kw_only=True)
 class FetchOptions:
     """How the network is used: times, politeness, and where requests may go."""
 
-    user_agent: str = "sitemapreader/0.1 (+https://pypi.org/project/sitemapreader/)"
-    headers: dict[str, str] = attrs.field(factory=dict)
+    user_agent: str = attrs.field(
+        default="sitemapreader/0.1 (+https://pypi.org/project/sitemapreader/)",
+        validator=_user_agent,
+    )
+    headers: dict[str, str] = attrs.field(factory=dict, validator=_headers)
     """Sent to the origins that you name only; never across a redirect to another one."""
-    proxy: str | None = None
+    proxy: str | None = attrs.field(default=None, validator=_proxy)
     """URL of an HTTP proxy. It resolves names itself, so addresses are not checked behind it."""
     # time
     connect_seconds: float = _limit(10)

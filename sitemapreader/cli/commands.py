@@ -50,7 +50,7 @@ class Command:
             add_help=False,
             allow_abbrev=False,
         )
-        for add in (options.add_standard, *self.groups):
+        for add in (*self.groups, options.add_standard):
             add(parser)
         return parser
 
@@ -95,6 +95,8 @@ COMMANDS = {
                 options.add_messages,
             ),
         ),
+        Command("completion", "print the completion of a shell", (options.add_shell,)),
+        Command("man", "print the manual page", ()),
     )
 }
 """By name; the first one is meant where none is named."""

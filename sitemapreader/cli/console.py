@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from sitemapreader.cli.usage import MAX_SAID
 from sitemapreader.issues import Issue, Severity, excerpt
@@ -15,27 +15,38 @@ if TYPE_CHECKING:
     from sitemapreader.cli.tally import Tally
 
 
-def _nothing() -> None:
-    """Do nothing: there is nothing on the terminal that would be in the way."""
-
-
 class Console:
     """Says what is to be said, a line at a time, safe for a terminal.
 
     Attributes:
-        make_room: is called before a line; takes a bar of progress away.
+        wants_progress: whether somebody watches.
+        clear: is called before something else is written to the terminal.
     """
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        self.make_room: Callable[[], None] = _nothing
-        self.is_quiet: bool = arguments.quiet
-        self._least = Severity.INFO if arguments.verbose else Severity.WARNING
+    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        self.wants_progress = not quiet and sys.stderr.isatty()
+        self.clear: Callable[[], None] | None = None
+        self._is_quiet = quiet
+        self._least = Severity.INFO if verbose else Severity.WARNING
+        self._shows_results = sys.stdout.isatty()
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Self:
+        """Return one that says as much as was asked for."""
+        return cls(quiet=arguments.quiet, verbose=arguments.verbose)
+
+    def make_room(self) -> None:
+        """Take the progress away from a terminal that results are about to be written to."""
+        if self.clear is not None and self._shows_results:
+            self.clear()
 
     def say(self, text: str) -> None:
         """Print a line."""
-        if not self.is_quiet:
-            self.make_room()
-            print(f"sitemapreader: {excerpt(text, MAX_SAID)}", file=sys.stderr)  # noqa: T201 (its job)
+        if self._is_quiet:
+            return
+        if self.clear is not None:
+            self.clear()
+        print(f"sitemapreader: {excerpt(text, MAX_SAID)}", file=sys.stderr)  # noqa: T201 (its job)
 
     def report(self, issue: Issue) -> None:
         """Print an Issue, unless it is one that only interests those who ask for more."""
@@ -49,6 +60,6 @@ class Console:
         )
 
     def summarize(self, tally: Tally) -> None:
-        """Say what came of all."""
+        """Say what came of all, if there was anything."""
         for line in tally.summarize():
             self.say(line)

@@ -11,6 +11,7 @@ import attrs
 
 from sitemapreader.cli.files import UnreadableError, open_pieces, read_lines
 from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.progress import show_progress
 from sitemapreader.cli.sources import Result, UnknownSourceError
 from sitemapreader.cli.usage import UsageError
 
@@ -61,8 +62,13 @@ class Crowd(Generic[S]):
 
     async def run(self) -> None:
         """Visit them all. What `visit` raises ends it, but for UnreadableError."""
+        path = getattr(self.arguments, "input_file", None)
+        self.tally.is_for_many = path is not None or len(self.arguments.sources) > 1
         lock = asyncio.Lock()
-        async with aclosing(self._sources()) as sources:
+        async with (
+            show_progress(self.console, self.tally),
+            aclosing(self._sources(path)) as sources,
+        ):
 
             async def work() -> None:
                 while True:
@@ -76,11 +82,10 @@ class Crowd(Generic[S]):
                 for _ in range(getattr(self.arguments, "parallel", 1)):
                     group.create_task(work())
 
-    async def _sources(self) -> AsyncGenerator[S, None]:
+    async def _sources(self, path: str | None) -> AsyncGenerator[S, None]:
         for word in self.arguments.sources:
             if (source := self._make(self.make, word)) is not None:
                 yield source
-        path = getattr(self.arguments, "input_file", None)
         if path is None:
             return
         try:

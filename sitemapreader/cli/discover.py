@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the sitemaps; return the exit code."""
     check_sources(arguments)
     settings = Settings.of(arguments)
-    console, lines, tally = Console(arguments), Lines(arguments.output), Tally("sitemaps")
+    console, lines, tally = Console.of(arguments), Lines(arguments.output), Tally("sitemaps")
     write = LINES[arguments.format]
 
     async def visit(site: Site, result: Result) -> None:

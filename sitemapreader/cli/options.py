@@ -73,10 +73,10 @@ def _add_file(add: Add) -> None:
 
 def add_sources(parser: Parser) -> None:
     """Add what is to be read: sites and the rest."""
-    parser.add_argument(
+    group = parser.add_argument_group("what to read")
+    group.add_argument(
         "sources", nargs="*", metavar="SOURCE", help="site, sitemap, page, folder or file"
     )
-    group = parser.add_argument_group("what to read")
     _add_list(group.add_argument)
     kind = group.add_mutually_exclusive_group()
     kind.add_argument("--site", action="store_true", help="take every URL for a site")
@@ -86,20 +86,22 @@ def add_sources(parser: Parser) -> None:
 
 def add_sites(parser: Parser) -> None:
     """Add sites."""
-    parser.add_argument("sources", nargs="*", metavar="SITE", help="site, such as example.org")
-    _add_list(parser.add_argument_group("what to read").add_argument)
+    add = parser.add_argument_group("what to read").add_argument
+    add("sources", nargs="*", metavar="SITE", help="site, such as example.org")
+    _add_list(add)
 
 
 def add_files(parser: Parser) -> None:
     """Add files."""
-    parser.add_argument(
+    add = parser.add_argument_group("what to read").add_argument
+    add(
         "sources",
         nargs="*",
         metavar="FILE",
         default=[STANDARD_INPUT],
         help="sitemap, compressed or not; - is standard input (the default)",
     )
-    _add_base(parser.add_argument_group("what to read").add_argument)
+    _add_base(add)
 
 
 def add_selection(parser: Parser) -> None:
@@ -252,7 +254,7 @@ def add_network(parser: Parser) -> None:
 
 
 def add_messages(parser: Parser) -> None:
-    """Add what is said on standard error, and the options that every command has."""
+    """Add what is said on standard error."""
     add = parser.add_argument_group("messages").add_argument
     add("-q", "--quiet", action="store_true", help="say nothing on standard error")
     add("-v", "--verbose", action="store_true", help="say what was odd without being wrong, too")
@@ -260,10 +262,17 @@ def add_messages(parser: Parser) -> None:
 
 def add_standard(parser: Parser) -> None:
     """Add what every command has."""
-    parser.add_argument("-h", "--help", action="help", help="show this help")
-    parser.add_argument(
+    add = parser.add_argument_group("general").add_argument
+    add("-h", "--help", action="help", help="show this help")
+    add(
         "--version",
         action="version",
         version=f"sitemapreader {sitemapreader.__version__}",
         help="show the version",
     )
+
+
+def add_shell(parser: Parser) -> None:
+    """Add a shell."""
+    add = parser.add_argument_group("what to write").add_argument
+    add("shell", choices=("bash", "zsh", "fish"), help="whose completion it is")

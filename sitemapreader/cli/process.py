@@ -7,14 +7,13 @@ import os
 import signal
 from typing import TYPE_CHECKING, Protocol
 
+from sitemapreader.cli.console import Console
+from sitemapreader.cli.outlet import Lines
 from sitemapreader.output.sink import abandon_standard_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from types import FrameType
-
-    from sitemapreader.cli.console import Console
-
 ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED = range(5)
 SIGNALLED = 128
 CLOSED_PIPE = SIGNALLED + 13
@@ -60,6 +59,18 @@ def run_process(
         abandon_standard_output()
         console.say(f"cannot write to {outlet.name}: {error.strerror or error}")
         return NO_URL
+
+
+def print_text(text: str) -> int:
+    """Print a text that is there already; return the exit code."""
+    lines = Lines(None)
+
+    async def work() -> int:
+        with lines:
+            lines.write(text)
+        return ALL_READ
+
+    return run_process(work, lines, Console())
 
 
 class _Stop:

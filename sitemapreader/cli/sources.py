@@ -48,7 +48,7 @@ class Result:
         children: sitemaps that a file lists, which were not read.
         complete: whether nothing was lost.
         answered: whether anything could be read at all.
-        report: that of the walk that is under way.
+        walk: the one that is under way.
     """
 
     entries: int = 0
@@ -58,7 +58,7 @@ class Result:
     children: int = 0
     complete: bool = True
     answered: bool = False
-    report: Report | None = None
+    walk: Walk | None = None
 
     def add(self, report: Report) -> None:
         """Take over what a walk reports."""
@@ -123,12 +123,12 @@ class WalkSource:
         """Yield its entries. What follows the first walk is for a URL that turns out a page."""
         for number, make in enumerate(self._walks, start=1):
             async with make() as entries:
-                result.report = entries.report
+                result.walk = entries
                 async for batch in entries.batches():
                     result.entries += len(batch)
                     yield batch
             if number == len(self._walks) or not _is_page(entries.report):
-                result.report = None
+                result.walk = None
                 result.add(entries.report)
                 return
 

@@ -43,6 +43,8 @@ class Tally:
         has_enough: whether what followed was not wanted.
         running: results of the sources that are being read.
         bytes_raw: bytes that came for those that are done.
+        is_for_many: whether there may be more than one source.
+        done: sources that were read, or tried.
     """
 
     what: str = "URLs"
@@ -52,7 +54,8 @@ class Tally:
     running: set[Result] = attrs.field(factory=set)
     statuses: Counter[Status] = attrs.field(factory=Counter)
     bytes_raw: int = 0
-    _sources: int = 0
+    is_for_many: bool = False
+    done: int = 0
     _failed: int = 0
     _answered: bool = False
     _found: bool = False
@@ -61,7 +64,7 @@ class Tally:
 
     def add(self, result: Result) -> None:
         """Add what came of a source."""
-        self._sources += 1
+        self.done += 1
         self._failed += not result.answered
         self._answered |= result.answered
         self._found |= result.entries > 0
@@ -75,9 +78,20 @@ class Tally:
                 if len(lost.first) < _NAMED:
                     lost.first.append(document.url)
 
+    def count_documents(self) -> tuple[int, int]:
+        """Return how many documents are done, and how many are known by now."""
+        walks = [result.walk for result in self.running if result.walk is not None]
+        done = self.statuses.total() + sum(walk.report.statuses.total() for walk in walks)
+        return done, done + sum(walk.pending for walk in walks)
+
+    def count_bytes(self) -> int:
+        """Return how many bytes have come of the documents that are done."""
+        walks = (result.walk for result in self.running if result.walk is not None)
+        return self.bytes_raw + sum(walk.report.bytes_raw for walk in walks)
+
     def exit_code(self) -> int:
         """Return how it went, in a number."""
-        if self.unknown and not self._sources:
+        if self.unknown and not self.done:
             return USAGE
         if not self._answered and not self.has_enough:
             return NOTHING_FETCHED
@@ -87,10 +101,12 @@ class Tally:
 
     def summarize(self) -> Iterator[str]:
         """Yield lines that say what came out, what was not read, and why."""
+        if self.unknown and not self.done:
+            return
         line = f"{self.printed} {self.what}"
-        if self._sources > 1:
-            line += f" from {self._sources} sources"
-        if self._sources > 1 and self._failed:
+        if self.done > 1:
+            line += f" from {self.done} sources"
+        if self.done > 1 and self._failed:
             line += f", {self._failed} of which failed"
         said = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
         yield line + (f"; documents: {said}" if said else "")

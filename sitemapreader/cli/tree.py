@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the trees; return the exit code."""
     check_sources(arguments)
     settings = Settings.of(arguments)
-    console, lines, tally = Console(arguments), Lines(arguments.output), Tally()
+    console, lines, tally = Console.of(arguments), Lines(arguments.output), Tally()
 
     async def visit(source: Source, result: Result) -> None:
         async with aclosing(source.open(result)) as batches:

@@ -41,7 +41,7 @@ def dump(
     make_listed: Make,
 ) -> int:
     """Print the URLs of sources; return the exit code."""
-    console = Console(arguments)
+    console = Console.of(arguments)
     work = Dump(arguments, console)
     return run_process(partial(work.run, make, make_listed), work.output, console)
 

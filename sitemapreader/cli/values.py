@@ -33,7 +33,7 @@ def parse_pattern(text: str) -> re.Pattern[str]:
     except re.error as error:
         raise ArgumentTypeError(
             f"{text!r} is not a regular expression ({error}): "
-            rf"put a \ before a character that stands for itself, as in {re.escape(text)!r}"
+            rf"put a \ before a character that stands for itself, as in {re.escape(text)}"
         ) from None
 
 

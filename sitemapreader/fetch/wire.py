@@ -70,7 +70,7 @@ def _door(target: Target, route: Route | None = None) -> Iterator[None]:
         yield
     except _FOREIGN as error:
         code = next(code for kinds, code in _CODES if isinstance(error, kinds))
-        detail = str(error) or type(error).__name__
+        detail = _describe(error)
         if route is None:
             code = _IN_BODY.get(code, code)
         elif route.refused and not route.tried:
@@ -78,6 +78,13 @@ def _door(target: Target, route: Route | None = None) -> Iterator[None]:
         elif _is_handshake(error, target):
             code = IssueCode.TLS
         raise FetchError(code, str(target), detail) from error
+
+
+def _describe(error: Exception) -> str:
+    """Say what happened, without the proxy's URL: there may be a password in it."""
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"the proxy answered {error.status} {error.message}".rstrip()
+    return str(error) or type(error).__name__
 
 
 def _is_handshake(error: Exception, target: Target) -> bool:

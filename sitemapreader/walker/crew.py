@@ -42,6 +42,11 @@ class Crew:
             unique=plan.unique,
         )
 
+    @property
+    def pending(self) -> int:
+        """How many sitemaps are known and have no outcome yet."""
+        return len(self._frontier)
+
     async def run(self) -> None:
         """Walk to the end. A bug, in here or in the caller's functions, comes out as it is."""
         fault: BaseException | None = None

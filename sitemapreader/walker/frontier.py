@@ -112,6 +112,10 @@ class Frontier:
         self._holders = 0
         self._changed = asyncio.Event()
 
+    def __len__(self) -> int:
+        """Return how many jobs wait or are being done; one more while somebody may still add."""
+        return len(self._waiting) + self._holders
+
     def find(self, url: str) -> Job | None:
         """Return the job that is known under a URL, in any of its spellings."""
         return self._jobs.get(url_key(url))

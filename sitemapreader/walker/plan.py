@@ -45,7 +45,7 @@ def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
     except re.error as error:
         raise ValueError(
             f"{value!r} is not a regular expression: {error}; "
-            rf"put a \ before a character that stands for itself, as in {re.escape(text)!r}"
+            rf"put a \ before a character that stands for itself, as in {re.escape(text)}"
         ) from None
 
 

@@ -54,6 +54,7 @@ class Walk:
         self._options = options
         self._channel: Channel[Batch] = Channel(BUFFERED_EVENTS)
         self._task: asyncio.Task[None] | None = None
+        self._crew: Crew | None = None
         self._is_left = False
         self._fault_is_known = False
         self._rest = rest_of(None)
@@ -79,6 +80,11 @@ class Walk:
                 await stream.aclose()
         if error is None and not task.cancelled() and not self._fault_is_known:
             task.result()  # a bug that the consumer has not met
+
+    @property
+    def pending(self) -> int:
+        """How many sitemaps are known so far that have no outcome yet; for showing progress."""
+        return 0 if self._crew is None else self._crew.pending
 
     # -- the consumer's side
 
@@ -181,7 +187,8 @@ class Walk:
                 )
                 trip.trust([search.site] if search else [])
                 trip.trust(entry.loc for entry in self._plan.sitemaps if entry.via is Via.GIVEN)
-                await Crew(trip, self._plan).run()
+                self._crew = Crew(trip, self._plan)
+                await self._crew.run()
         finally:
             self._channel.close()
 

@@ -1,0 +1,60 @@
+"""How far it is, in one line at the bottom of a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tqdm import tqdm
+
+    from sitemapreader.cli.console import Console
+    from sitemapreader.cli.tally import Tally
+
+SECONDS = 0.2
+"""From one look to the next."""
+LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {postfix} [{elapsed}]"
+
+
+@asynccontextmanager
+async def show_progress(console: Console, tally: Tally) -> AsyncIterator[None]:
+    """Show what is being done for as long as it is, if standard error is a terminal."""
+    if not console.wants_progress:
+        yield
+        return
+    bar = _make_bar()
+    console.clear = bar.clear
+    task = asyncio.create_task(_refresh(bar, tally), name="sitemapreader.progress")
+    try:
+        yield
+    finally:
+        task.cancel()
+        console.clear = None
+        bar.close()
+
+
+def _make_bar() -> tqdm[None]:
+    from tqdm import tqdm  # noqa: PLC0415 (imported only if somebody watches)
+
+    tqdm.set_lock(threading.RLock())  # its own would be one between processes
+    tqdm.monitor_interval = 0  # no thread that looks after the bar: `_refresh` does
+    return tqdm(total=0, file=sys.stderr, bar_format=LINE, leave=False, dynamic_ncols=True)
+
+
+async def _refresh(bar: tqdm[None], tally: Tally) -> None:
+    while True:
+        await asyncio.sleep(SECONDS)
+        done, known = tally.count_documents()
+        rate = tally.printed / max(bar.format_dict["elapsed"], SECONDS)
+        size = bar.format_sizeof(tally.count_bytes(), "B", 1024)
+        said = f"{tally.printed:,} {tally.what}, {rate:,.0f}/s, {size}"
+        if tally.is_for_many:
+            said = f"{tally.done:,} sources done, {said}"
+        bar.n, bar.total = done, known
+        bar.postfix = said
+        bar.refresh()
