@@ -82,7 +82,7 @@ ROBOTS_MAX_CRAWL_DELAY_SECONDS = 60.0
 """A longer Crawl-delay is cut to this: one document a minute."""
 
 
-_PROXY = re.compile(r"https?://[^\s/?#\x00-\x20\x7f-\x9f]+/?", re.IGNORECASE)
+_PROXY = re.compile(r"https?://(?:[!-~]*@)?[^\s/?#@\x00-\x20\x7f-\x9f]+/?", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """RFC 9110, section 5.1."""
 _NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")

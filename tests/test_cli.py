@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,27 +16,12 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from aiohttp import web
+from commands import COMMAND, run, serving, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SITE = package.ROOT / "testdata" / "site"
-COMMAND = [sys.executable, "-W", "error", "-m", "sitemapreader"]
-NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
-
-
-def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
-    defaults = {"capture_output": True, "encoding": "utf-8", "timeout": 60}
-    return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        [*COMMAND, *arguments], check=False, **{**defaults, **options}
-    )
-
-
-def urlset(count: int, host: str = "https://example.org") -> bytes:
-    """Write a urlset."""
-    records = "".join(f"<url><loc>{host}/{number}</loc></url>\n" for number in range(count))
-    return f'<urlset xmlns="{NAMESPACE}">\n{records}</urlset>'.encode()
 
 
 async def serve_page(request: web.Request) -> web.StreamResponse:
@@ -69,19 +53,8 @@ async def serve_page(request: web.Request) -> web.StreamResponse:
 @pytest.fixture(scope="module")
 def origin() -> Iterator[str]:
     """Serve the pages from a thread."""
-    loop = asyncio.new_event_loop()
-    app = web.Application()
-    app.router.add_get("/{tail:.*}", serve_page)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-    loop.run_until_complete(runner.setup())
-    loop.run_until_complete(web.TCPSite(runner, "127.0.0.1", 0).start())
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    yield "http://{}:{}".format(*runner.addresses[0][:2])
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.run_until_complete(runner.cleanup())
-    loop.close()
+    with serving(serve_page) as (url,):
+        yield url
 
 
 def test_a_folder_is_a_site() -> None:

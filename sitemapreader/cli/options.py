@@ -251,6 +251,14 @@ def add_network(parser: Parser) -> None:
         metavar="NETWORK",
         help="may be connected to although not public, such as 10.0.0.0/8 (may be repeated)",
     )
+    add(
+        "--allow-port",
+        dest="allow_ports",
+        type=parse_count,
+        action="append",
+        metavar="PORT",
+        help="may be connected to besides 80, 443 and those named here (may be repeated)",
+    )
 
 
 def add_messages(parser: Parser) -> None:

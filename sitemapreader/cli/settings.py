@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from sitemapreader.cli.usage import UsageError
+from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ _SEARCH = ("probe", "feeds")
 _WALK = ("since", "include", "exclude", "hosts", *_SEARCH)
 _LIMITS = ("depth",)
 _FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
+_SEVERAL = ("allow_networks", "allow_ports")
 
 
 @attrs.frozen
@@ -68,8 +70,10 @@ def _make_options(arguments: argparse.Namespace) -> FetchOptions:
     given = _given(arguments, _FETCH)
     if seconds := getattr(arguments, "timeout", None):
         given |= _timeouts(seconds)
-    if networks := getattr(arguments, "allow_networks", None):
-        given["allow_networks"] = tuple(networks)
+    for name in _SEVERAL:
+        if values := getattr(arguments, name, None):
+            given[name] = tuple(values)
+    AddressPolicy(given.get("allow_networks", ()))  # raises ValueError for what is no network
     headers = dict(getattr(arguments, "headers", None) or ())
     if user := getattr(arguments, "user", None):
         headers |= _login(_ask_password(user))

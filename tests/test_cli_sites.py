@@ -1,0 +1,332 @@
+"""Many sites at once, and what the network is asked to do: logins, proxies, time-outs, headers."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import socket
+import sys
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from aiohttp import web
+from commands import run, running, serving, urlset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOSTS = [f"127.0.1.{number}" for number in range(1, 196)]
+DEAD = [f"127.0.2.{number}" for number in range(1, 6)]
+URLS = 3
+
+
+class Watch:
+    """What a server has seen."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running: Counter[str] = Counter()
+        self.most_sites = 0
+        self.most_of_one = 0
+        self.headers: list[tuple[str, str, str]] = []
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Answer for any site: its robots.txt names its sitemap."""
+        with self.lock:
+            self.running[request.host] += 1
+            self.most_sites = max(self.most_sites, len(+self.running))
+            self.most_of_one = max(self.most_of_one, self.running[request.host])
+            self.headers += [(request.host, *header) for header in request.headers.items()]
+        try:
+            await asyncio.sleep(0.02)
+            return self.page(request)
+        finally:
+            with self.lock:
+                self.running[request.host] -= 1
+
+    def page(self, request: web.Request) -> web.StreamResponse:
+        base = f"http://{request.host}"
+        if request.path == "/robots.txt":
+            return web.Response(text=f"Sitemap: {base}/map.xml")
+        if request.path == "/map.xml":
+            return web.Response(body=urlset(URLS, base))
+        raise web.HTTPNotFound
+
+    def values(self, name: str) -> set[tuple[str, str]]:
+        """Return the hosts that a header was sent to, with its values."""
+        return {(host, value) for host, key, value in self.headers if key == name}
+
+
+def free_port(host: str) -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as place:
+        place.bind((host, 0))
+        port: int = place.getsockname()[1]
+    return port
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8 at hand")
+@pytest.mark.parametrize("given", ["a file", "standard input"])
+def test_two_hundred_sites_five_of_them_dead(tmp_path: Path, given: str) -> None:
+    """All that live are read, several at once, in whole lines; the dead are named with a reason."""
+    watch = Watch()
+    with serving(watch.answer, HOSTS) as urls:
+        dead = [f"http://{host}:{free_port(host)}" for host in DEAD]
+        sites = [*urls[:90], *dead, *urls[90:]]
+        text = "# sites\n\n" + "\r\n".join(sites)
+        file = tmp_path / "sites.txt"
+        file.write_text(text, "utf-8")
+        source = str(file) if given == "a file" else "-"
+        done = run("-i", source, "--delay", "0", input=None if given == "a file" else text)
+    assert done.returncode == 3
+    lines = done.stdout.splitlines()
+    assert sorted(lines) == sorted(f"{url}/{n}" for url in urls for n in range(URLS))
+    assert 1 < watch.most_sites <= 8
+    last = done.stderr.splitlines()
+    assert any("585 URLs from 200 sources, 5 of which failed" in line for line in last)
+    assert any("not read: " in line and " connect: http://127.0.2." in line for line in last)
+    assert all(url in done.stderr for url in dead)
+
+
+def test_one_host_is_asked_by_one_source_at_a_time(tmp_path: Path) -> None:
+    """Sources at the same host wait for each other, and each of them is read."""
+    watch = Watch()
+    with serving(watch.answer) as (url,):
+        file = tmp_path / "sites.txt"
+        file.write_text(f"{url}\n" * 3 + f"{url}/map.xml\n" * 3, "utf-8")
+        done = run("-q", "-i", str(file))
+    assert done.returncode == 0
+    assert len(done.stdout.split()) == 6 * URLS
+    assert watch.most_of_one <= 2
+
+
+def test_a_list_names_no_files(tmp_path: Path) -> None:
+    """A line of a list cannot have a file read: it may have been written by somebody else."""
+    secret = tmp_path / "a.xml"
+    secret.write_bytes(urlset(1))
+    file = tmp_path / "sites.txt"
+    file.write_text(f"{secret}\n", "utf-8")
+    done = run("-i", str(file))
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_list_that_is_not_there(tmp_path: Path) -> None:
+    """A list that cannot be read is named, and is wrong usage."""
+    done = run("-i", str(tmp_path / "none"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot read" in done.stderr
+    assert "No such file" in done.stderr
+
+
+async def guarded(request: web.Request) -> web.StreamResponse:
+    """Answer those who say who they are."""
+    expected = base64.b64encode(b"reader:s3cr3t").decode()
+    if request.headers.get("Authorization") != f"Basic {expected}":
+        raise web.HTTPUnauthorized
+    return Watch().page(request)
+
+
+@pytest.mark.parametrize("how", ["-u", "in the URL"])
+def test_a_login(how: str) -> None:
+    """A site behind a login is read with -u or a URL, and no output has the password."""
+    with serving(guarded) as (url,):
+        refused = run(url)
+        arguments = [url, "-u", "reader:s3cr3t"]
+        if how != "-u":
+            arguments = [url.replace("//", "//reader:s3cr3t@")]
+        done = run(*arguments, "-v")
+        wrong = run(*(word.replace("s3cr3t", "s3cr3t!") for word in arguments), "-v")
+    assert refused.returncode == 4
+    assert "401" in refused.stderr
+    assert (done.returncode, len(done.stdout.split())) == (0, URLS)
+    assert wrong.returncode == 4
+    for process in (done, wrong):
+        assert "s3cr3t" not in process.stdout + process.stderr
+        assert "reader" not in process.stdout + process.stderr.replace("sitemapreader", "")
+
+
+def test_secrets_stay_where_they_were_meant_for() -> None:
+    """-u and -H go to the site that is named, and not to where its sitemaps and redirects lead."""
+    watch = Watch()
+
+    async def lure(request: web.Request) -> web.StreamResponse:
+        if request.path == "/robots.txt":
+            return web.Response(text=f"Sitemap: {other}/map.xml\nSitemap: http://{request.host}/r")
+        if request.path == "/r":
+            raise web.HTTPFound(f"{other}/map.xml")
+        raise web.HTTPNotFound
+
+    seen = Watch()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        seen.headers += [(request.host, *header) for header in request.headers.items()]
+        return await lure(request)
+
+    with serving(watch.answer) as (other,), serving(answer) as (url,):
+        run(
+            url,
+            "-u",
+            "me:pw",
+            "-H",
+            "X-Key: abc",
+            "-A",
+            "our-bot",
+            "--allow-network",
+            "127.0.0.0/8",
+            "--allow-port",
+            other.rpartition(":")[2],
+        )
+    assert {value for _, value in seen.values("X-Key")} == {"abc"}
+    assert seen.values("Authorization")
+    assert watch.values("X-Key") == watch.values("Authorization") == set()
+    assert {value for _, value in watch.values("User-Agent")} == {"our-bot"}
+
+
+@pytest.mark.parametrize("user", ["reader", "reader:"])
+def test_nobody_is_asked_without_a_terminal(user: str) -> None:
+    """Without a terminal a missing password is wrong usage, and an empty one is sent."""
+    watch = Watch()
+    with serving(watch.answer) as (url,):
+        done = run(url, "-u", user, stdin=-3)
+    if user.endswith(":"):
+        assert done.returncode == 0
+        sent = {value.removeprefix("Basic ") for _, value in watch.values("Authorization")}
+        assert {base64.b64decode(value) for value in sent} == {b"reader:"}
+    else:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "write USER:PASSWORD" in done.stderr
+
+
+class Proxy:
+    """A proxy for http and for CONNECT, which takes every name for a site of its own."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.authorization: set[str] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                first, *lines = head.decode().split("\r\n")
+                method, target, _ = first.split()
+                self.asked.append(f"{method} {target}")
+                fields = dict(line.split(": ", 1) for line in lines if line)
+                self.authorization.add(fields.get("Proxy-Authorization", ""))
+                writer.write(self.answer(method, target))
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    def answer(self, method: str, target: str) -> bytes:
+        if method == "CONNECT":
+            return b"HTTP/1.1 403 Not that one\r\nContent-Length: 0\r\n\r\n"
+        base, _, path = target.rpartition("/")
+        bodies = {"robots.txt": f"Sitemap: {base}/map.xml".encode(), "map.xml": urlset(URLS, base)}
+        body = bodies.get(path)
+        if body is None:
+            return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+@contextmanager
+def proxying() -> Iterator[tuple[Proxy, str]]:
+    loop, proxy = asyncio.new_event_loop(), Proxy()
+    server = loop.run_until_complete(asyncio.start_server(proxy.serve, "127.0.0.1", 0))
+    with running(loop):
+        yield proxy, "127.0.0.1:{1}".format(*server.sockets[0].getsockname())
+    server.close()
+    loop.run_until_complete(server.wait_closed())
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+    loop.run_until_complete(asyncio.sleep(0.05))
+    loop.close()
+
+
+def test_a_proxy() -> None:
+    """With -x all goes through the proxy, which resolves the names; its password is not shown."""
+    with proxying() as (proxy, address):
+        plain = run("http://shop.example/", "-x", address)
+        secure = run("https://shop.example/", "-v", "-x", f"http://us:pa%40ss@{address}")
+    assert (plain.returncode, len(plain.stdout.split())) == (0, URLS)
+    assert "GET http://shop.example/map.xml" in proxy.asked
+    assert "CONNECT shop.example:443" in proxy.asked
+    assert "Basic " + base64.b64encode(b"us:pa@ss").decode() in proxy.authorization
+    assert secure.returncode == 4
+    assert "the proxy answered 403" in secure.stderr
+    assert "pa%40ss" not in secure.stderr
+
+
+def test_the_environment_names_no_proxy() -> None:
+    """A proxy in the environment is not used: behind one, addresses are not checked."""
+    watch = Watch()
+    with serving(watch.answer) as (url,), proxying() as (proxy, address):
+        names = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "ALL_PROXY")
+        done = run(url, env=dict.fromkeys(names, f"http://{address}"))
+    assert done.returncode == 0
+    assert proxy.asked == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-x", "socks5://127.0.0.1:1080"),
+        ("-x", "http://user:hidden@"),
+        ("-H", "hidden"),
+        ("-H", "X-\u00e4: hidden"),
+        ("-H", "X-Key: hid\nden"),
+        ("-A", "a\nb"),
+        ("--allow-network", "everything"),
+    ],
+)
+def test_what_the_network_cannot_be_asked(arguments: tuple[str, str]) -> None:
+    """It is said before anything is asked, and what may be a secret is not repeated."""
+    done = run("https://a.example/", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: ")
+    assert "hidden" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_stalled_server() -> None:
+    """--timeout gives up a document that stops coming; what had come is printed, exit code 3."""
+
+    async def stall(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(urlset(2000)[:-9])
+        await asyncio.sleep(60)
+        return response
+
+    with serving(stall) as (url,):
+        done = run("--sitemap", f"{url}/map.xml", "--timeout", "1", timeout=30)
+    assert done.returncode == 3
+    assert 1500 < len(done.stdout.split()) <= 2000
+    assert "read in part: 1 " in done.stderr
+
+
+def test_a_server_that_says_nothing() -> None:
+    """--timeout bounds the wait for an answer, tries and all; exit code 4."""
+
+    async def wait(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(60)
+        raise web.HTTPNotFound(text=request.path)
+
+    with serving(wait) as (url,):
+        done = run("--sitemap", f"{url}/map.xml", "-m", "1", timeout=30)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "error timeout" in done.stderr
+
+
+def test_delay_and_concurrency() -> None:
+    """--delay is kept between two requests, and -c 1 asks for one document at a time."""
+    watch = Watch()
+    with serving(watch.answer) as (url,):
+        done = run(url, "--delay", "0.3", "-c", "1", "--format", "jsonl")
+    assert done.returncode == 0
+    assert {json.loads(line)["sitemap"] for line in done.stdout.splitlines()} == {f"{url}/map.xml"}
+    assert watch.most_of_one == 1
