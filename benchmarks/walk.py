@@ -1,9 +1,13 @@
-"""Walk over a served site of an index and its gzip children: time, first URL, memory.
+"""Fetch a whole site, an index of gzipped sitemaps, with every library that can: side by side.
 
-    python benchmarks/walk.py [--children 100] [--urls 10000] [--json FILE]
+    pip install -e '.[bench]' && npm install --prefix benchmarks
+    python benchmarks/walk.py [--children 100] [--urls 10000] [--rounds 3] [--only batches ...]
 
-The site is made in a temporary folder and served over loopback by a process of its own; each
-client is a process of its own too, whose peak memory is the system's own figure.
+The site is served over loopback by a process of its own, and each client is one too; they take
+turns. `seconds` is wall time without imports, `first` the milliseconds to the first URL, `CPU` what
+the client computed, `peak` the most memory that it had. What counts is the median of the rounds.
+The clients "bytes in memory" have fetched everything before their clock runs: what they differ by
+is what a walk adds to reading.
 """
 
 from __future__ import annotations
@@ -11,157 +15,168 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
-import subprocess
-import sys
-import tempfile
-import time
-from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from corpora import make_urlset
+import targets
+from contestants import FOLDER, WALKERS, make_command, version_of
+from corpora import BASE, make_urlset
+from measuring import describe_machine, run_once
+from site_server import Page, serve
+from tables import print_machine, print_table, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-SERVER = """
-import asyncio, sys
-from aiohttp import web
-
-async def main():
-    app = web.Application()
-    app.router.add_static("/", sys.argv[1])
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    print(runner.addresses[0][1], flush=True)
-    await asyncio.Event().wait()
-
-asyncio.run(main())
-"""
-
-# each prints the count and the seconds to the first URL
-BATCHES = """
-import asyncio, sys, time
-from sitemapreader import walk
-
-async def main():
-    start, first, count = time.perf_counter(), 0.0, 0
-    async with walk(sitemaps=[sys.argv[1]]) as entries:
-        async for batch in entries.batches():
-            first = first or time.perf_counter() - start
-            count += len(batch)
-    print(count, first)
-
-asyncio.run(main())
-"""
-ENTRIES = BATCHES.replace("batch in entries.batches()", "entry in entries").replace(
-    "len(batch)", "1"
-)
-BLOCKING = """
-import sys, time
-from sitemapreader import walk_sync
-
-start, first, count = time.perf_counter(), 0.0, 0
-with walk_sync(sitemaps=[sys.argv[1]]) as entries:
-    for entry in entries:
-        first = first or time.perf_counter() - start
-        count += 1
-print(count, first)
-"""
+SECONDS_PER_WALK = 600
+GZIPPED = {"Content-Type": "application/gzip"}
+XML = {"Content-Type": "application/xml"}
+HEAD = ("client", "URLs", "seconds", "URLs/s", "first ms", "CPU s", "peak MB", "x batches", "")
+NOT_LOCAL = {"trafilatura": "takes no URL whose host has no public suffix"}
+"""Who cannot be measured on this machine alone, and why."""
 
 
-class Run(NamedTuple):
-    """What one client did: URLs, seconds in all and to the first URL, peak memory in MB."""
+class Walked(NamedTuple):
+    """One walk: URLs, wall seconds to the end and to the first URL, CPU seconds, peak in MB."""
 
     urls: int
     seconds: float
     first: float
+    cpu: float
     peak: float
 
 
-def write_site(folder: Path, children: int, urls: int) -> None:
-    """Write an index and its children; each child has URLs of its own."""
-    lines = []
-    for number in range(children):
-        (folder / f"child-{number}.xml.gz").write_bytes(
-            gzip.compress(make_urlset(urls, number).data, 6, mtime=0)
+class Result(NamedTuple):
+    """How a client did: its walks, or why there are none."""
+
+    client: str
+    walks: list[Walked]
+    fault: str = ""
+
+    def median(self, field: str) -> float:
+        """Return the median of a field."""
+        figures: list[float] = [getattr(walk, field) for walk in self.walks]
+        return median(figures)
+
+
+def make_site(children: int, urls: int) -> Callable[[str], dict[str, Page]]:
+    """Return what makes the site for an origin; each child has URLs of its own."""
+
+    def make(origin: str) -> dict[str, Page]:
+        site = {"/robots.txt": Page(f"Sitemap: {origin}/index.xml\n".encode(), {})}
+        lines = []
+        for number in range(children):
+            path = f"/child-{number}.xml.gz"
+            data = make_urlset(urls, number).data.replace(BASE.encode(), origin.encode())
+            site[path] = Page(gzip.compress(data, 6, mtime=0), GZIPPED)
+            lines.append(f"<sitemap><loc>{origin}{path}</loc></sitemap>\n")
+        index = (
+            f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{"".join(lines)}'
         )
-        lines.append(f"<sitemap><loc>child-{number}.xml.gz</loc></sitemap>")
-    (folder / "index.xml").write_text(
-        '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-        + "\n".join(lines)
-        + "</sitemapindex>"
-    )
+        site["/index.xml"] = Page(f"{index}</sitemapindex>\n".encode(), XML)
+        return site
+
+    return make
 
 
-@contextmanager
-def serve(folder: Path) -> Iterator[str]:
-    """Serve a folder; give the URL of its index."""
-    command = [sys.executable, "-c", SERVER, str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        port = int(server.stdout.readline()) if server.stdout else 0
-        yield f"http://127.0.0.1:{port}/index.xml"
-        server.terminate()
+def run_client(name: str, url: str) -> tuple[Walked | None, str]:
+    """Run a client to its end."""
+    command = make_command("contestant.py", "walk", name, url)
+    if name == "sitemapper":
+        command = ["node", str(FOLDER / "adapters" / "sitemapper.mjs"), "walk", url]
+    output, fault = run_once(command, seconds=SECONDS_PER_WALK)
+    return (None, fault) if fault else (Walked(**json.loads(output)), "")
 
 
-def run_client(command: list[str]) -> Run:
-    """Run a client to its end and read what it printed, and what the system says of it."""
-    start = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as output:
-        client = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(client.pid, 0)
-        seconds = time.perf_counter() - start
-        client.returncode = os.waitstatus_to_exitcode(status)
-        if client.returncode:
-            raise SystemExit(f"{command[:3]} ended with {client.returncode}")
-        output.seek(0)
-        words = output.readline().split()
-        if len(words) == 2:
-            urls, first = int(words[0]), float(words[1])
-        else:  # the command line prints the URLs themselves
-            urls, first = 1 + sum(1 for _ in output), float("nan")
-    return Run(urls, seconds, first, usage.ru_maxrss / 1024)
+def run_rounds(url: str, clients: list[str], expected: int, rounds: int) -> list[Result]:
+    """Have each client walk in turn."""
+    results = {name: Result(name, [], find_obstacle(name)) for name in clients}
+    for _ in range(rounds):
+        for name, result in results.items():
+            if result.fault:
+                continue
+            walked, fault = run_client(name, url)
+            if walked is not None and walked.urls != expected:
+                fault = f"wrong: {walked.urls:,} of {expected:,} URLs"
+            if walked is None or fault:
+                results[name] = result._replace(fault=fault)
+            else:
+                result.walks.append(walked)
+    return list(results.values())
+
+
+def find_obstacle(name: str) -> str:
+    """Say why a client cannot run, if it cannot."""
+    if version_of(WALKERS[name].package) is None:
+        return "not installed"
+    return NOT_LOCAL.get(name, "")
+
+
+def print_results(title: str, results: list[Result]) -> None:
+    """Print the table of one site."""
+    ours = next((r.median("seconds") for r in results if r.client == "batches" and r.walks), None)
+    rows: list[tuple[object, ...]] = []
+    for result in results:
+        if result.fault or not result.walks:
+            rows.append((result.client, *[None] * 7, result.fault))
+            continue
+        urls, seconds = result.walks[0].urls, result.median("seconds")
+        figures = (result.median("cpu"), result.median("peak"), seconds / ours if ours else None)
+        first = 1000 * result.median("first")
+        rows.append((result.client, urls, seconds, round(urls / seconds), first, *figures, ""))
+    print_table(title, HEAD, rows)
+
+
+def figures_of(results: list[Result], peak: str = "peak") -> dict[str, float]:
+    """Name the medians as the targets do."""
+    names = {"seconds": "seconds", "first": "first", "cpu": "cpu", "peak": peak}
+    return {
+        f"{name}/{result.client}": result.median(field)
+        for result in results
+        for field, name in names.items()
+        if result.walks and not result.fault
+    }
 
 
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--children", type=int, default=100)
-    parser.add_argument("--urls", type=int, default=10_000)
+    parser.add_argument("--urls", type=int, default=10_000, help="URLs of each child")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=WALKERS, default=list(WALKERS))
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    clients = {
-        "batches": [sys.executable, "-c", BATCHES],
-        "async for": [sys.executable, "-c", ENTRIES],
-        "walk_sync": [sys.executable, "-c", BLOCKING],
-        "command line": [sys.executable, "-m", "sitemapreader", "--sitemap"],
-    }
-    rows = []
-    for children in (1, arguments.children):
-        with tempfile.TemporaryDirectory() as name:
-            write_site(Path(name), children, arguments.urls)
-            with serve(Path(name)) as url:
-                rows += [
-                    (children * arguments.urls, client, run_client([*command, url]))
-                    for client, command in clients.items()
-                ]
-    print(
-        f"{'site':>9}  {'client':<13}{'URLs':>9}{'seconds':>9}{'URLs/s':>9}"
-        f"{'first ms':>9}{'peak MB':>9}"
+    machine = describe_machine(dict.fromkeys(c.package for c in WALKERS.values()))
+    print_machine(machine)
+    ours = [name for name in arguments.only if WALKERS[name].package == "sitemapreader"]
+    tenth = max(1, arguments.children // 10)
+    results = {}
+    for children, clients in ((tenth, ours), (arguments.children, arguments.only)):
+        size = children * arguments.urls
+        with serve(make_site(children, arguments.urls)) as origin:
+            found = run_rounds(f"{origin}/index.xml", clients, size, arguments.rounds)
+        print_results(f"{children:,} children, {size:,} URLs", found)
+        results[children] = found
+    figures = figures_of(results[arguments.children])
+    for name, value in figures_of(results[tenth], "peak of a tenth").items():
+        figures.setdefault(name, value)
+    verdicts = targets.judge("walk", figures)
+    targets.print_verdicts(verdicts)
+    write_json(
+        arguments.json,
+        {
+            "machine": machine,
+            "results": [
+                {"children": children, "client": r.client, "fault": r.fault}
+                | {"walks": [walk._asdict() for walk in r.walks]}
+                for children, found in results.items()
+                for r in found
+            ],
+            "targets": targets.as_json(verdicts),
+        },
     )
-    for size, client, run in rows:
-        print(
-            f"{size:>9}  {client:<13}{run.urls:>9}{run.seconds:>9.2f}{run.urls / run.seconds:>9.0f}"
-            f"{run.first * 1000:>9.1f}{run.peak:>9.1f}"
-        )
-        if run.urls != size:
-            raise SystemExit(f"{client}: {run.urls} URLs instead of {size}")
-    if arguments.json:
-        arguments.json.write_text(
-            json.dumps([{"site": s, "client": c, **r._asdict()} for s, c, r in rows], indent=1)
-        )
 
 
 if __name__ == "__main__":

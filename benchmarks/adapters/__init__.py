@@ -1,0 +1,77 @@
+"""The libraries that are compared, ours and the peers', each behind functions of the same shapes.
+
+A module here is imported only in the process that measures it, so a peer that is not installed
+stops nobody, and none pays for another's imports. The shapes:
+
+- `read(document) -> int | None`: read a document in memory, return how many records it had;
+- `walk(url, found) -> None`: fetch a sitemap and all below it, call `found(n)` as URLs come;
+- `collect(urls) -> Iterator[Collected]`: fetch sitemaps, one by one, and list what each holds.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import FrameType
+
+CHUNK_BYTES = 65_536
+SECONDS_PER_DOCUMENT = 20
+"""How long `collect` waits for one document; all of them are small, and near."""
+
+Found = Callable[[int], None]
+
+
+class Document(NamedTuple):
+    """A document in memory; the same in a file, for who reads nothing else; and what it is."""
+
+    path: Path
+    data: bytes
+    kind: str
+
+
+class Collected(NamedTuple):
+    """What came of one URL: the URLs that it holds, and what was raised, if something was."""
+
+    sitemap: str
+    urls: list[str]
+    error: str = ""
+
+
+class GaveUpError(Exception):
+    """A document took longer than it may."""
+
+
+@contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    """Raise GaveUpError in the main thread after some seconds."""
+
+    def give_up(_: int, __: FrameType | None) -> None:
+        raise GaveUpError(f"gave up after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def collect_each(
+    urls: Sequence[str], collect: Callable[[str, list[str]], None]
+) -> Iterator[Collected]:
+    """Call a function that appends what it finds; what it found before it failed counts."""
+    for url in urls:
+        found: list[str] = []
+        error = ""
+        try:
+            with limited(SECONDS_PER_DOCUMENT):
+                collect(url, found)
+        except Exception as problem:
+            error = f"{type(problem).__name__}: {problem}"
+        yield Collected(url, found, error)

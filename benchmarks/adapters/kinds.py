@@ -1,0 +1,11 @@
+"""What kinds of documents there are, for who can read which."""
+
+from __future__ import annotations
+
+URLSET = frozenset({"urlset"})
+INDEX = frozenset({"index"})
+TREES = URLSET | INDEX
+FEEDS = frozenset({"rss", "atom"})
+TEXT = frozenset({"text"})
+GZIP = frozenset({"gzip"})
+ALL = TREES | FEEDS | TEXT | GZIP

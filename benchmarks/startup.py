@@ -1,0 +1,68 @@
+"""How long a fresh process takes to import the package, and to print its help: CPU time.
+
+    python benchmarks/startup.py [--rounds 20]
+
+Each is started so many times, in turns; what counts is the median. The bare interpreter and aiohttp
+are there to compare with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import targets
+from measuring import children_seconds, describe_machine
+from tables import print_machine, print_table, write_json
+
+COMMANDS = {
+    "python -c pass": ["-c", "pass"],
+    "import sitemapreader": ["-c", "import sitemapreader"],
+    "import read": ["-c", "from sitemapreader import read"],
+    "import walk": ["-c", "from sitemapreader import walk"],
+    "import HttpFetcher": ["-c", "from sitemapreader import HttpFetcher"],
+    "--help": ["-m", "sitemapreader", "--help"],
+    "one file": ["-m", "sitemapreader", "-q"],
+    "import aiohttp": ["-c", "import aiohttp"],
+    "import attrs": ["-c", "import attrs"],
+}
+"""What is started, by the name that its row has; "one file" is given one."""
+SAMPLE = Path(__file__).parent.parent / "testdata" / "urlset" / "plain.xml"
+
+
+def measure_once(arguments: list[str]) -> float:
+    """Run a process; return its CPU milliseconds."""
+    before = children_seconds()
+    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+    return 1000 * (children_seconds() - before)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    machine = describe_machine(["sitemapreader", "aiohttp", "attrs"])
+    print_machine(machine)
+    rounds: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    for _ in range(arguments.rounds):
+        for name, words in COMMANDS.items():
+            more = [str(SAMPLE)] if name == "one file" else []
+            rounds[name].append(measure_once([*words, *more]))
+    medians = {name: median(found) for name, found in rounds.items()}
+    rows = [(name, medians[name], min(found), max(found)) for name, found in rounds.items()]
+    print_table("A fresh process", ("what", "CPU ms", "least", "most"), rows)
+    verdicts = targets.judge("startup", medians)
+    targets.print_verdicts(verdicts)
+    write_json(
+        arguments.json,
+        {"machine": machine, "milliseconds": rounds, "targets": targets.as_json(verdicts)},
+    )
+
+
+if __name__ == "__main__":
+    main()

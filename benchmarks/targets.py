@@ -1,0 +1,141 @@
+"""What we hold ourselves to: one table. The commands print each target beside what they measured.
+
+All but a few are ratios within one run, for the figures themselves depend on the machine. Those
+were set from measurements of prototypes; what is possible at best, they know from the bounds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Target(NamedTuple):
+    """A figure, or the ratio of two, that is to be at least or at most so much.
+
+    `figure` and `base` are keys of what a command has measured; a ratio is `figure / base`.
+    """
+
+    command: str
+    figure: str
+    base: str = ""
+    least: float | None = None
+    most: float | None = None
+
+
+TARGETS = (
+    # CPU time of reading from memory: `corpus/contestant`
+    Target("read", "urlset.xml/scrapy", "urlset.xml/kept", least=3.3),
+    Target("read", "urlset.xml/streaming", "urlset.xml/expat, no handlers", most=2.8),
+    Target("read", "urlset.xml/kept", "urlset.xml/expat, tokens only", most=1.45),
+    Target("read", "urlset.xml/ET.XMLPullParser", "urlset.xml/kept", least=3.3),
+    Target("read", "urlset.xml/ET.fromstring", "urlset.xml/kept", least=5),
+    Target("read", "urlset.xml/usp", "urlset.xml/kept", least=10),
+    Target("read", "urlset.xml/crawlee", "urlset.xml/kept", least=4),
+    Target("read", "urlset.xml/advertools", "urlset.xml/kept", least=10),
+    Target("read", "minified.xml/scrapy", "minified.xml/kept", least=3.8),
+    Target("read", "loc-only.xml/scrapy", "loc-only.xml/kept", least=2.8),
+    Target("read", "loc-only.xml/scrapy", "loc-only.xml/streaming", least=3.7),
+    Target("read", "index.xml/scrapy", "index.xml/kept", least=3.4),
+    Target("read", "image.xml/scrapy", "image.xml/kept", least=1.4),
+    Target("read", "image.xml/scrapy", "image.xml/streaming", least=1.8),
+    Target("read", "image.xml/usp", "image.xml/kept", least=7),
+    Target("read", "news.xml/scrapy", "news.xml/kept", least=1.7),
+    Target("read", "hreflang.xml/scrapy", "hreflang.xml/kept", least=1.1),
+    Target("read", "hreflang.xml/scrapy", "hreflang.xml/streaming", least=1.2),
+    Target("read", "video.xml/scrapy", "video.xml/kept", least=1.5),
+    Target("read", "rss.xml/fastfeedparser", "rss.xml/kept", least=1.5),
+    Target("read", "rss-500.xml/fastfeedparser", "rss-500.xml/kept", least=1.0),
+    Target("read", "rss-500.xml/feedparser", "rss-500.xml/kept", least=40),
+    Target("read", "atom.xml/fastfeedparser", "atom.xml/kept", least=1.1),
+    Target("read", "atom-500.xml/fastfeedparser", "atom-500.xml/kept", least=0.7),
+    Target("read", "atom-500.xml/feedparser", "atom-500.xml/kept", least=20),
+    Target("read", "text.txt/usp", "text.txt/kept", least=15),
+    # a whole site over HTTP: wall seconds, milliseconds to the first URL, MB at the most, CPU
+    Target("walk", "seconds/scrapy", "seconds/batches", least=3.5),
+    Target("walk", "seconds/crawlee", "seconds/batches", least=5.5),
+    Target("walk", "seconds/usp", "seconds/batches", least=10),
+    Target("walk", "seconds/sitemapper", "seconds/batches", least=8),
+    Target("walk", "first/crawlee", "first/batches", least=8),
+    Target("walk", "first/scrapy", "first/batches", least=40),
+    Target("walk", "peak/batches", "peak/scrapy", most=1),
+    Target("walk", "peak/batches", "peak/crawlee", most=1),
+    Target("walk", "peak/batches", "peak/usp", most=1),
+    Target("walk", "peak/batches", "peak/advertools", most=1),
+    Target("walk", "peak/batches", "peak of a tenth/batches", most=1.05),
+    Target(
+        "walk",
+        "cpu/bytes in memory: batches",
+        "cpu/bytes in memory: SitemapReader",
+        most=1.15,
+    ),
+    Target(
+        "walk",
+        "cpu/bytes in memory: async for",
+        "cpu/bytes in memory: SitemapReader",
+        most=1.15,
+    ),
+    # MB over what the imports take; bytes an entry
+    Target("memory", "streaming x1", most=1),
+    Target("memory", "streaming x100", most=1),
+    Target("memory", "walk x100", "walk x10", most=1.05),
+    Target("memory", "bytes a kept entry", most=320),
+    # milliseconds in which nothing else has its turn
+    Target("latency", "worst", most=50),
+    Target("latency", "99 of 100", most=10),
+    # CPU milliseconds of a fresh process
+    Target("startup", "import sitemapreader", most=60),
+    Target("startup", "--help", most=100),
+)
+
+
+class Verdict(NamedTuple):
+    """A target, what was measured, and whether it is met; `None` if nothing was measured."""
+
+    target: Target
+    measured: float | None
+    met: bool | None
+
+
+def judge(command: str, figures: Mapping[str, float]) -> list[Verdict]:
+    """Hold the figures of a command against its targets."""
+    return [_judge(target, figures) for target in TARGETS if target.command == command]
+
+
+def _judge(target: Target, figures: Mapping[str, float]) -> Verdict:
+    figure = figures.get(target.figure)
+    base = figures.get(target.base) if target.base else 1.0
+    if figure is None or not base:
+        return Verdict(target, None, None)
+    measured = figure / base
+    met = (target.least is None or measured >= target.least) and (
+        target.most is None or measured <= target.most
+    )
+    return Verdict(target, measured, met)
+
+
+def print_verdicts(verdicts: Iterable[Verdict]) -> None:
+    """Print target beside measured."""
+    words = {True: "met", False: "MISSED", None: "not measured"}
+    rows = [
+        (
+            f"{target.figure} : {target.base}" if target.base else target.figure,
+            f">= {target.least:g}" if target.least is not None else f"<= {target.most:g}",
+            measured,
+            words[met],
+        )
+        for target, measured, met in verdicts
+    ]
+    print_table("Targets", ("what", "target", "measured", ""), rows)
+
+
+def as_json(verdicts: Iterable[Verdict]) -> list[dict[str, object]]:
+    """Give the verdicts as JSON has them."""
+    return [
+        {**verdict.target._asdict(), "measured": verdict.measured, "met": verdict.met}
+        for verdict in verdicts
+    ]
