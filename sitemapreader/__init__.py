@@ -28,26 +28,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.errors import FetchError, IssueError, IssuesError, SitemapReaderError
-from sitemapreader.issues import Issue, IssueCode, Severity
-from sitemapreader.models import (
-    Alternate,
-    Event,
-    Extra,
-    Format,
-    Image,
-    News,
-    Price,
-    Restriction,
-    SitemapEntry,
-    UrlEntry,
-    Via,
-    Video,
-)
-from sitemapreader.options import FetchOptions, Limits
-
 if TYPE_CHECKING:
     from sitemapreader.discovery import Discovery, discover
+    from sitemapreader.errors import FetchError, IssueError, IssuesError, SitemapReaderError
     from sitemapreader.fetch import Fetcher, Response
     from sitemapreader.fetch.folder import FolderFetcher
     from sitemapreader.fetch.http import HttpFetcher
@@ -55,6 +38,22 @@ if TYPE_CHECKING:
     from sitemapreader.frames.dataframe import to_dataframe
     from sitemapreader.frames.outcome import IncompleteWarning
     from sitemapreader.frames.tables import read_batches, to_arrow
+    from sitemapreader.issues import Issue, IssueCode, Severity
+    from sitemapreader.models import (
+        Alternate,
+        Event,
+        Extra,
+        Format,
+        Image,
+        News,
+        Price,
+        Restriction,
+        SitemapEntry,
+        UrlEntry,
+        Via,
+        Video,
+    )
+    from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.report import Document, Report, Role, Status
@@ -108,32 +107,42 @@ __all__ = [
     "walk_sync",
 ]
 
-# Loaded when first asked for: who reads a file does not wait for asyncio, nor who walks a folder
-# for aiohttp.
-_LATER = {
-    "Discovery": "discovery",
-    "discover": "discovery",
-    "Fetcher": "fetch",
-    "Response": "fetch",
-    "FolderFetcher": "fetch.folder",
-    "HttpFetcher": "fetch.http",
-    "MemoryFetcher": "fetch.memory",
-    "StoredResponse": "fetch.memory",
-    "IncompleteWarning": "frames.outcome",
-    "to_dataframe": "frames.dataframe",
-    "read_batches": "frames.tables",
-    "to_arrow": "frames.tables",
-    "open_output": "output",
-    "SitemapReader": "readers",
-    "read": "readers",
-    "Document": "report",
-    "Report": "report",
-    "Role": "report",
-    "Status": "report",
-    "Walk": "walker",
-    "walk": "walker",
-    "walk_sync": "walker",
+_ROOMS = {
+    "discovery": ("Discovery", "discover"),
+    "errors": ("FetchError", "IssueError", "IssuesError", "SitemapReaderError"),
+    "fetch": ("Fetcher", "Response"),
+    "fetch.folder": ("FolderFetcher",),
+    "fetch.http": ("HttpFetcher",),
+    "fetch.memory": ("MemoryFetcher", "StoredResponse"),
+    "frames.dataframe": ("to_dataframe",),
+    "frames.outcome": ("IncompleteWarning",),
+    "frames.tables": ("read_batches", "to_arrow"),
+    "issues": ("Issue", "IssueCode", "Severity"),
+    "models": (
+        "Alternate",
+        "Event",
+        "Extra",
+        "Format",
+        "Image",
+        "News",
+        "Price",
+        "Restriction",
+        "SitemapEntry",
+        "UrlEntry",
+        "Via",
+        "Video",
+    ),
+    "options": ("FetchOptions", "Limits"),
+    "output": ("open_output",),
+    "readers": ("SitemapReader", "read"),
+    "report": ("Document", "Report", "Role", "Status"),
+    "walker": ("Walk", "walk", "walk_sync"),
 }
+"""Where each name is loaded from when it is first asked for.
+
+So `--help` waits for nothing, who reads a file not for asyncio, who walks a folder not for aiohttp.
+"""
+_LATER = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
