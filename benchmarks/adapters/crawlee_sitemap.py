@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from crawlee._utils.sitemap import SitemapSource, parse_sitemap
+from crawlee._utils.sitemap import ParseSitemapOptions, SitemapSource, parse_sitemap
 from crawlee.http_clients import ImpitHttpClient
 
 from adapters import collect_each
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from adapters import Collected, Document, Found
 
-ANYWHERE = {"enqueue_strategy": "all"}
 URL = "https://www.example.com/sitemap.xml"
 
 
@@ -23,7 +22,7 @@ def read(document: Document) -> int:
     """Keep the items; of an index, its children, which are not to be fetched (hence the depth)."""
     # without a URL it takes the digest of the whole content for every item
     source = SitemapSource(type="raw", content=document.data.decode(), url=URL)
-    options = {**ANYWHERE, "emit_nested_sitemaps": True, "max_depth": 0}
+    options = ParseSitemapOptions(enqueue_strategy="all", emit_nested_sitemaps=True, max_depth=0)
 
     async def go() -> list[Any]:
         return [item async for item in parse_sitemap([source], options=options)]
@@ -43,7 +42,7 @@ def collect(urls: Sequence[str]) -> Iterator[Collected]:
 
 async def _each(url: str, take: Callable[[str], None]) -> None:
     source = SitemapSource(type="url", url=url)
-    options = {**ANYWHERE, "sitemap_retries": 1}
+    options = ParseSitemapOptions(enqueue_strategy="all", sitemap_retries=1)
     async with ImpitHttpClient() as client:
         async for item in parse_sitemap([source], client, options=options):
             take(item.loc)
