@@ -69,7 +69,7 @@ def _type_of(annotation: Any) -> pa.DataType:
 
 def _make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_list(kind):
-        offsets = pa.array(accumulate(map(len, values), initial=0), pa.int32())
+        offsets = pa.array(list(accumulate(map(len, values), initial=0)), pa.int32())
         parts = _make_array(list(chain.from_iterable(values)), kind.value_type)
         return pa.ListArray.from_arrays(offsets, parts, type=kind)
     if not values or is_absent(values):

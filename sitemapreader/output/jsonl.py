@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from functools import partial
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from sitemapreader.models import Alternate
-from sitemapreader.output.schema import ABSENT, is_absent
+from sitemapreader.output.schema import ABSENT, is_absent, write_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,14 +35,14 @@ def make_writer(columns: Sequence[Column], end: str) -> Callable[[list[UrlEntry]
 
     def write(entries: list[UrlEntry]) -> str:
         written = [texts for part in parts if (texts := part(entries))]
-        return "".join([*map("".join, zip(*written, [f"}}{end}"] * len(entries), strict=True))])
+        return "".join(chain.from_iterable(zip(*written, repeat(f"}}{end}"), strict=False)))
 
     return write
 
 
 def to_json(value: Any) -> str:
     """Write a value of any field as JSON."""
-    return json.dumps(_plain(value))
+    return _quote(value) if type(value) is str else json.dumps(_plain(value))
 
 
 def _write_column(column: Column, key: str, entries: list[UrlEntry]) -> list[str] | None:
@@ -51,12 +52,12 @@ def _write_column(column: Column, key: str, entries: list[UrlEntry]) -> list[str
         if is_absent(values):
             return None
         return ["" if value in ABSENT else key + to_json(value) for value in values]
-    if column.type is str:
+    if column.name == "loc":
         return [key + _quote(value) for value in values]
     if column.type == datetime | None:
         nothing = f"{key}null"
         return [f'{key}"{day.isoformat()}"' if day else nothing for day in values]
-    return [key + to_json(value) for value in values]
+    return write_values(values, lambda value: key + to_json(value))
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ import attrs
 from sitemapreader.models import UrlEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 SCHEMA_VERSION = 1
 """Raised when a column, or a field in one, is renamed, removed or changes its type.
@@ -68,6 +68,15 @@ COLUMNS = (
 def is_absent(values: list[Any]) -> bool:
     """Tell whether no record has anything for a column."""
     return values.count(values[0]) == len(values) and values[0] in ABSENT
+
+
+def write_values(values: list[Any], write: Callable[[Any], str]) -> list[str]:
+    """Write a column, equal values only once where they have a hash: most columns have few."""
+    try:
+        texts = {value: write(value) for value in set(values)}
+    except TypeError:  # images and the like have no hash
+        return [write(value) for value in values]
+    return [texts[value] for value in values]
 
 
 def choose_columns(names: Sequence[str] | None) -> tuple[Column, ...]:

@@ -2,52 +2,54 @@
 
 Extensions stand in their cells as JSON, absent values as empty cells. A URL has its control
 characters and blanks percent-encoded, so that a record is a line; and what a spreadsheet would take
-for a formula has an apostrophe before it.
+for a formula has an apostrophe before it. CSV has quotes where a cell needs them, TSV knows none
+(IANA, text/tab-separated-values).
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from datetime import datetime
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.output.clean import clean_texts, clean_urls, disarm
 from sitemapreader.output.jsonl import to_json
-from sitemapreader.output.schema import ABSENT, is_absent
+from sitemapreader.output.schema import ABSENT, is_absent, write_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from sitemapreader.models import UrlEntry
     from sitemapreader.output.schema import Column
 
+SEPARATORS = {"csv": ",", "tsv": "\t"}
 
-def make_writer(
-    columns: Sequence[Column], join: Callable[[Iterable[tuple[str, ...]]], str]
-) -> Callable[[list[UrlEntry]], str]:
-    """Return what writes entries as rows, which `join` makes a text of."""
+
+def make_writer(columns: Sequence[Column], separator: str) -> Callable[[list[UrlEntry]], str]:
+    """Return what writes entries as rows."""
+    finish = quote if separator == "," else list
 
     def write(entries: list[UrlEntry]) -> str:
-        return join(zip(*(_write_cells(column, entries) for column in columns), strict=True))
+        parts: list[Any] = []
+        for column in columns:
+            parts += finish(_write_cells(column, entries)), repeat(separator)
+        parts[-1] = repeat("\n")
+        return "".join(chain.from_iterable(zip(*parts, strict=False)))
 
     return write
 
 
-def join_commas(rows: Iterable[tuple[str, ...]]) -> str:
-    """Write rows as CSV, a cell in quotes where it needs them."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+def quote(cells: list[str]) -> list[str]:
+    """Put cells in quotes that have a comma or a quote; none has a line break."""
+    text = "".join(cells)
+    if "," not in text and '"' not in text:
+        return cells
+    return [_quote(cell) if "," in cell or '"' in cell else cell for cell in cells]
 
 
-def join_tabs(rows: Iterable[tuple[str, ...]]) -> str:
-    """Write rows as TSV, which knows no quotes (IANA, text/tab-separated-values)."""
-    return "".join(["\t".join(row) + "\n" for row in rows])
-
-
-JOINS = {"csv": join_commas, "tsv": join_tabs}
+def _quote(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"'
 
 
 def _write_cells(column: Column, entries: list[UrlEntry]) -> list[str]:
@@ -60,4 +62,4 @@ def _write_cells(column: Column, entries: list[UrlEntry]) -> list[str]:
         return [day.isoformat() if day else "" for day in values]
     if column.type == str | None:
         return disarm(clean_texts([value or "" for value in values]))
-    return ["" if value in ABSENT else to_json(value) for value in values]
+    return write_values(values, lambda value: "" if value in ABSENT else to_json(value))

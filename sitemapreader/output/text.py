@@ -48,9 +48,9 @@ def make_encoder(
         return TextEncoder(lambda entries: write_urls(entries, end), encoding)
     if format == "jsonl":
         return TextEncoder(jsonl.make_writer(columns, end), encoding)
-    join = tables.JOINS[format]
-    head = join([tuple(column.name for column in columns)])
-    return TextEncoder(tables.make_writer(columns, join), encoding, head)
+    separator = tables.SEPARATORS[format]
+    head = separator.join(column.name for column in columns) + "\n"
+    return TextEncoder(tables.make_writer(columns, separator), encoding, head)
 
 
 def write_urls(entries: list[UrlEntry], end: str) -> str:
