@@ -1,0 +1,223 @@
+"""The recipe for httpx, against the server that answers in every wrong way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import attrs
+import pytest
+from faults import DOCUMENT, FaultServer
+from serving import serve
+from test_http_faults import CASES, DEMANDING, SHORT, SMALL
+from walking import index, urlset
+
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch import Fetcher
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.walker import walk
+
+httpx = pytest.importorskip("httpx", reason="the extra `httpx` is not installed")
+from sitemapreader.recipes.httpx import HttpxFetcher  # noqa: E402 (it needs the extra)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from serving import Page as ServedPage
+    from test_http_faults import Case
+
+
+OTHERWISE = {
+    "length-and-chunks": None,  # h11 takes the chunks (RFC 9112, section 6.3)
+    "headers-many": None,  # it bounds their bytes, not their number
+    "http-0.9": IssueCode.CONNECT,  # a line without an end, and then no answer
+    "status/000": IssueCode.BAD_HTTP,  # no status has this number
+}
+"""Where h11 judges otherwise than aiohttp's parser, and both can be defended."""
+OPTIONS = FetchOptions(tries=1)
+SECRETS = {"Authorization": "Bearer x", "Cookie": "a=b", "X-Api-Key": "x"}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    async with FaultServer() as server:
+        yield server
+
+
+async def read(
+    url: str, options: FetchOptions, limits: Limits = SMALL, *, seconds: float = 5
+) -> tuple[bytes, FetchError | None]:
+    delivered = bytearray()
+    async with httpx.AsyncClient(timeout=seconds) as client:
+        try:
+            async with HttpxFetcher(client, options, limits=limits).open(url) as response:
+                async for piece in response.chunks():
+                    delivered += piece
+        except FetchError as error:
+            return bytes(delivered), error
+    return bytes(delivered), None
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+async def test_every_fault_is_typed_and_follows_what_arrived(
+    case: Case, server: FaultServer
+) -> None:
+    """A fault comes out as the code that HttpFetcher gives, after every byte that came before."""
+    delivered, error = await read(server.url(case.path), case.options)
+    code = error and error.code
+    expected = OTHERWISE.get(case.path, case.code)
+    assert code == expected or code in case.also
+    assert delivered.startswith(case.delivered)
+    if code == case.code:
+        assert (error and error.http_status) == case.http_status
+
+
+def test_every_difference_is_one() -> None:
+    """The table of differences has no row that does not differ."""
+    codes = {case.path: case.code for case in CASES}
+    assert all(codes[path] != code for path, code in OTHERWISE.items())
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "code"),
+    [
+        ("endless", OPTIONS, IssueCode.TOO_LARGE),
+        ("drip", DEMANDING, IssueCode.TOO_SLOW),
+        ("drip", SHORT, IssueCode.TIMEOUT),
+    ],
+)
+async def test_a_body_is_watched(
+    path: str, options: FetchOptions, code: IssueCode, server: FaultServer
+) -> None:
+    """An endless body is read up to the limit, and one that drips is given up."""
+    delivered, error = await read(server.url(path), options)
+    assert error is not None
+    assert error.code == code
+    assert 0 < len(delivered) <= SMALL.raw_bytes
+
+
+async def test_nobody_listens(unused_tcp_port: int) -> None:
+    """A refused connection, an unknown host and a URL that is none have their codes."""
+    _, refused = await read(f"http://127.0.0.1:{unused_tcp_port}/", OPTIONS)
+    _, unknown = await read("http://does-not-exist.invalid/", OPTIONS)
+    _, invalid = await read("http://[::1/", OPTIONS)
+    errors = [error for error in (refused, unknown, invalid) if error]
+    assert [error.code for error in errors] == ["connect", "dns", "invalid-url"]
+
+
+async def test_a_handshake_that_fails() -> None:
+    """A server that speaks no TLS is `tls`, and one that says nothing is `timeout`."""
+    mute = asyncio.Event()
+    answered = asyncio.Semaphore(0)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        if mute.is_set():
+            await reader.read()
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        answered.release()
+
+    listener = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"https://127.0.0.1:{listener.sockets[0].getsockname()[1]}/"
+    async with listener:
+        _, no_tls = await read(url, OPTIONS)
+        mute.set()
+        _, nothing = await read(url, OPTIONS, seconds=0.2)
+        for _ in range(2):
+            await answered.acquire()
+    assert [error and error.code for error in (no_tls, nothing)] == ["tls", "timeout"]
+
+
+async def test_secrets_stay_at_home(server: FaultServer) -> None:
+    """The client's headers, cookies and auth do not follow a redirect to another origin."""
+    async with (
+        FaultServer() as stranger,
+        httpx.AsyncClient(headers=SECRETS, auth=("me", "word"), cookies={"c": "d"}) as client,
+    ):
+        target = quote(stranger.url("ok"), safe="")
+        fetcher = HttpxFetcher(client, attrs.evolve(OPTIONS, user_agent="me/1"))
+        async with fetcher.open(server.url(f"to?url={target}")) as response:
+            assert response.url == stranger.url("ok")
+        at_home, elsewhere = server.requests[-1].headers, stranger.requests[-1].headers
+    assert {"authorization", "cookie", "x-api-key"} <= at_home.keys()
+    assert elsewhere.keys() == {
+        *("host", "connection", "accept", "accept-encoding", "user-agent"),
+    }
+    assert at_home["user-agent"] == elsewhere["user-agent"] == "me/1"
+    assert elsewhere["accept-encoding"] == "gzip"
+
+
+async def test_the_clients_own_redirects_have_no_say(server: FaultServer) -> None:
+    """A client that follows redirects by itself does not here: the options decide."""
+    async with httpx.AsyncClient(follow_redirects=True) as client:
+        fetcher = HttpxFetcher(client, attrs.evolve(OPTIONS, redirects=1))
+        with pytest.raises(FetchError) as caught:
+            async with fetcher.open(server.url("hops/3")):
+                pass
+    assert caught.value.code == IssueCode.TOO_MANY_REDIRECTS
+
+
+async def test_what_passes_is_tried_again(server: FaultServer) -> None:
+    """A server that fails once is asked again, as often as `options.tries` says."""
+    async with httpx.AsyncClient() as client:
+        fetcher = HttpxFetcher(client, FetchOptions(tries=2, retry_wait_seconds=0.01))
+        async with fetcher.open(server.url("flaky?times=1&with=502")) as response:
+            assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+            assert response.tries == 2
+
+
+async def test_a_version_that_is_known_is_304(server: FaultServer) -> None:
+    """A validator makes 304 an answer."""
+    async with httpx.AsyncClient() as client:
+        fetcher = HttpxFetcher(client, OPTIONS)
+        async with fetcher.open(server.url("versioned")) as response:
+            etag = response.headers["etag"]
+        async with fetcher.open(
+            server.url("versioned"), headers={"If-None-Match": etag}
+        ) as response:
+            assert response.status == 304
+
+
+async def test_a_walk_goes_through_a_client() -> None:
+    """A site is walked through httpx, gzip and faults and all, and the client stays open."""
+
+    def make_pages(base: str) -> Mapping[str, ServedPage]:
+        return {
+            "/robots.txt": f"User-agent: *\nDisallow: /no\nSitemap: {base}/i.xml".encode(),
+            "/i.xml": index("a.xml", "gone.xml", "no.xml"),
+            "/a.xml": gzip.compress(urlset(*(f"{base}/{number}" for number in range(5_000)))),
+        }
+
+    async with serve(make_pages) as served, httpx.AsyncClient() as client:
+        fetcher = HttpxFetcher(client, OPTIONS)
+        assert isinstance(fetcher, Fetcher)
+        async with walk(served.base, fetcher=fetcher) as entries:
+            found = len([entry async for entry in entries])
+        assert not client.is_closed
+    assert found == 5_000
+    outcomes = {
+        each.url.removeprefix(served.base): each.reason for each in entries.report.documents
+    }
+    assert outcomes["/gone.xml"] == "http-status"
+    assert outcomes["/no.xml"] == "robots-disallowed"
+
+
+async def test_leaving_early_gives_the_connection_back(server: FaultServer) -> None:
+    """A body that is left, or cancelled, in the middle leaves the client's pool empty."""
+    async with httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as client:
+        fetcher = HttpxFetcher(client, OPTIONS)
+        async with fetcher.open(server.url("endless")) as response:
+            async for _ in response.chunks():
+                break
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2), fetcher.open(server.url("silence")):
+                pass
+        async with fetcher.open(server.url("ok")) as response:
+            assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
