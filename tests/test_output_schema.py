@@ -1,0 +1,76 @@
+"""The schema: one table, complete, and its documentation is made from it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import attrs
+import package
+
+from sitemapreader import UrlEntry
+from sitemapreader.output.schema import COLUMNS, SCHEMA_VERSION
+
+DOCUMENT = package.PACKAGE / "output" / "SCHEMA.md"
+WORDS = {str: "text", float: "number", int: "number", bool: "yes or no", datetime: "moment"}
+
+
+def parts(kind: Any) -> list[Any]:
+    return [part for part in get_args(kind) if part not in {NoneType, Ellipsis}]
+
+
+def in_words(kind: Any) -> str:
+    """Name a type as the documentation does."""
+    if get_origin(kind) is tuple:
+        return f"list of {in_words(parts(kind)[0])}"
+    if parts(kind):
+        return in_words(parts(kind)[0])
+    return WORDS.get(kind) or f"[{kind.__name__}](#{kind.__name__.lower()})"
+
+
+def classes(kind: Any) -> list[Any]:
+    """List the classes that a type is made of, and those that these are made of."""
+    if parts(kind):
+        return classes(parts(kind)[0])
+    if kind in WORDS:
+        return []
+    return [kind, *(c for hint in get_type_hints(kind).values() for c in classes(hint))]
+
+
+def describe_version() -> str:
+    return f"This is version {SCHEMA_VERSION}."
+
+
+def describe_columns() -> str:
+    """Write the table of columns, and one for each class in them."""
+    lines = ["| column | type | in JSON lines | meaning |", "|---|---|---|---|"]
+    lines += [
+        f"| `{column.name}` | {in_words(column.type)} | "
+        f"{'always' if column.always else 'if present'} | {column.meaning} |"
+        for column in COLUMNS
+    ]
+    for kind in dict.fromkeys(c for column in COLUMNS for c in classes(column.type)):
+        lines += ["", f"### {kind.__name__}", "", "| field | type |", "|---|---|"]
+        lines += [f"| `{n}` | {in_words(hint)} |" for n, hint in get_type_hints(kind).items()]
+    return "\n".join(lines)
+
+
+def test_every_field_is_a_column() -> None:
+    """What an entry has, each output has: a new field of `UrlEntry` needs its row in the table."""
+    fields = [field.name for field in attrs.fields(UrlEntry)]
+    assert sorted(column.name for column in COLUMNS) == sorted(fields)
+
+
+def test_the_documentation_is_made_from_the_table(*, regenerate: bool) -> None:
+    """SCHEMA.md has the version, every column and every field, with their types."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    made = text
+    for mark, content in (("version", describe_version()), ("columns", describe_columns())):
+        start, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+        before, _, rest = made.partition(start)
+        made = f"{before}{start}\n{content}\n{end}{rest.partition(end)[2]}"
+    if regenerate:
+        DOCUMENT.write_text(made, encoding="utf-8")
+    else:
+        assert text == made
