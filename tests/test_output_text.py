@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import package
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sitemapreader import FolderFetcher, Image, News, UrlEntry, Video, walk_sync
-from sitemapreader.output import FORMATS, open_output
-from sitemapreader.output.schema import COLUMNS
+from sitemapreader.output import FORMATS, jsonl, open_output, tables
+from sitemapreader.output.clean import clean_texts, clean_urls, disarm
+from sitemapreader.output.schema import COLUMNS, choose_columns
+from sitemapreader.output.text import write_urls
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +52,7 @@ def written(folder: Path, entries: list[UrlEntry], format: str, **options: Any) 
 
 
 def rows(text: str, **options: Any) -> list[dict[str, str]]:
-    return list(csv.DictReader(text.splitlines(keepends=True), strict=True, **options))
+    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True, **options))
 
 
 def tab_rows(text: str) -> list[dict[str, str]]:
@@ -155,6 +160,32 @@ def test_a_record_is_a_line(tmp_path: Path, format: str) -> None:  # noqa: A002 
         assert row["lastmod_text"] == (
             "https://a.example/a\\nb\\tc\\r\\x1b[31m\\x9b\\u202e\\u2028\\ud800 \xa0\\x00z"
         )
+
+
+texts = st.text(st.characters(), max_size=6)
+
+
+@given(st.lists(st.builds(UrlEntry, texts, sitemap=texts, lastmod_text=texts), min_size=1))
+def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
+    """Readers of CSV, TSV and JSON find each record, and in it what they should."""
+    names = ["sitemap", "lastmod_text", "loc"]
+    columns = choose_columns(names)
+    wanted = [
+        (
+            *disarm(clean_urls([entry.sitemap])),
+            *disarm(clean_texts([entry.lastmod_text or ""])),
+            *disarm(clean_urls([entry.loc])),
+        )
+        for entry in entries
+    ]
+    head = ",".join(names) + "\n"
+    table = rows(head + tables.make_writer(columns, ",")(entries))
+    assert [tuple(row.values()) for row in table] == wanted
+    table = tab_rows(head.replace(",", "\t") + tables.make_writer(columns, "\t")(entries))
+    assert [tuple(row.values()) for row in table] == wanted
+    lines = jsonl.make_writer(columns, "\n")(entries).splitlines()
+    assert [json.loads(line)["loc"] for line in lines] == [entry.loc for entry in entries]
+    assert write_urls(entries, "\0").count("\0") == len(entries)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def open_entries(arguments: argparse.Namespace) -> Output:
         return open_output(
             arguments.output, arguments.format, fields=arguments.fields, zero=arguments.null
         )
-    except ValueError as error:
+    except (ValueError, ModuleNotFoundError) as error:
         raise UsageError(str(error)) from None
 
 

@@ -64,15 +64,17 @@ def _to_pandas(table: pa.Table) -> pd.DataFrame:
 
     A column of pandas' own Arrow type for these could be written, and not be read again.
     """
+    names = table.column_names
     nested = [field.name for field in table.schema if pa.types.is_nested(field.type)]
-    frame = table.drop_columns(nested).to_pandas(split_blocks=True)
-    for name in nested:
-        objects = pd.Series(_to_objects(table[name]), frame.index, dtype=object)
-        frame.insert(table.column_names.index(name), name, objects)
+    objects = {name: _to_objects(table[name]) for name in nested}
+    table = table.drop_columns(nested)
+    frame = table.to_pandas(split_blocks=True, self_destruct=True)
+    for name, column in objects.items():
+        frame.insert(names.index(name), name, pd.Series(column, frame.index, dtype=object))
     return frame
 
 
-def _to_objects(column: pa.ChunkedArray) -> list[Any] | None:
+def _to_objects(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_list(column.type):
         present = pc.greater(pc.list_value_length(column), 0)
     else:

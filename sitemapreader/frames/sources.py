@@ -103,12 +103,12 @@ class Rows:
 
 def _plan_walks(source: str | None, arguments: dict[str, Any]) -> list[BlockingWalk]:
     """Make the walk for a URL; for one that may be a page, another one below that page."""
-    parts = urlsplit(source or "")
+    site = walk_sync(source, **arguments)
     if source is None or arguments.get("sitemaps"):
-        return [walk_sync(source, **arguments)]
+        return [site]
+    parts = urlsplit(source)
     if parts.path == "/robots.txt":
         return [walk_sync(f"{parts.scheme}://{parts.netloc}/", **arguments)]
-    site = walk_sync(source, **arguments)
     if not parts.path.strip("/") and not parts.query:
         return [site]
     return [walk_sync(**{**arguments, "sitemaps": [source]}), site]

@@ -66,11 +66,7 @@ class Sink:
             sys.stdout.flush()
             self._descriptor = sys.stdout.fileno()
         elif self._path.exists():
-            self._descriptor = os.open(self._path, _WRITE)  # fails for a folder, or without leave
-            mode = os.fstat(self._descriptor).st_mode
-            if stat.S_ISREG(mode):
-                os.close(self._descriptor)
-                self._open_temporary(self._path, stat.S_IMODE(mode))
+            self._open_existing(self._path)
         else:
             self._open_temporary(self._path)
 
@@ -106,6 +102,18 @@ class Sink:
         descriptor, self._descriptor = self._descriptor, -1
         if self._path is not None and descriptor >= 0:
             os.close(descriptor)
+
+    def _open_existing(self, path: Path) -> None:
+        """Open a pipe or a device, or a temporary file in place of one that may be written to."""
+        self.is_writing = True  # a named pipe waits for its reader
+        try:
+            self._descriptor = os.open(path, _WRITE)
+        finally:
+            self.is_writing = False
+        mode = os.fstat(self._descriptor).st_mode
+        if stat.S_ISREG(mode):
+            self._close()
+            self._open_temporary(path, stat.S_IMODE(mode))
 
     def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
         """Open a new file beside `path`, with no more rights than `mode` and the umask give."""
