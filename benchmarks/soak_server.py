@@ -1,0 +1,185 @@
+"""The server of the soak: indexes of gzipped sitemaps, and what is done to each, drawn from a seed.
+
+Client and server draw alike, each from the path of a document; so the client knows what was done to
+it, and how much of it has to come out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import html
+import re
+import subprocess
+import sys
+import zlib
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import attrs
+from corpora import make_urlset
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from faults import BEAT, CHUNKED, FaultServer, chunk, head
+from walking import index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from faults import Line
+
+CHILDREN = 20
+URLS = 10_000
+KINDS = 8
+"""Different bodies; what differs more is only what the server does to them."""
+WAYS = {
+    "whole": 60,
+    "chunked": 10,
+    "moved": 5,
+    "cut": 4,
+    "reset": 4,
+    "chunk-cut": 3,
+    "bad-chunk": 2,
+    "silence": 2,
+    "damaged": 4,
+    "missing": 2,
+    "busy": 2,
+    "closed": 2,
+}
+"""What is done to a body, and how often, of a hundred."""
+
+
+@attrs.frozen
+class Body:
+    """One sitemap, compressed, and the URLs in it in order."""
+
+    data: bytes
+    locs: list[str]
+
+    def count_within(self, size: int) -> int:
+        """Return how many records end within the first `size` bytes, as zlib sees them."""
+        return zlib.decompressobj(wbits=31).decompress(self.data[:size]).count(b"</url>")
+
+
+@cache
+def make_body(kind: int) -> Body:
+    """Make one of the bodies; its URLs are found without any reader of ours."""
+    data = make_urlset(URLS, kind).data
+    locs = re.findall(r"<loc>([^<]*)</loc>", data.decode())
+    return Body(gzip.compress(data, 6, mtime=0), [html.unescape(loc) for loc in locs])
+
+
+@attrs.frozen
+class Fate:
+    """What becomes of one child.
+
+    Attributes:
+        way: what is done to it.
+        body: what it would be.
+        cut: how many bytes of that are sent, or come before the damaged one.
+    """
+
+    way: str
+    body: Body
+    cut: int
+
+
+def draw_ways(seed: int, walk: int) -> list[str]:
+    """Draw what is done to the children of an index."""
+    random = Random(f"{seed} {walk}")
+    return random.choices(list(WAYS), list(WAYS.values()), k=CHILDREN)
+
+
+def draw_fate(seed: int, way: str, place: str) -> Fate:
+    """Draw the body of a child by its place (`walk/number`), and where it is cut."""
+    random = Random(f"{seed} {place}")
+    body = make_body(random.randrange(KINDS))
+    return Fate(way, body, random.randrange(1, len(body.data)))
+
+
+class SoakServer(FaultServer):
+    """Serves `/index/WALK`, and children at `/WAY/WALK/NUMBER`."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._seed = seed
+
+    async def _serve(self, line: Line) -> None:
+        try:
+            while request := await line.read_request():
+                line.keeps_open = False
+                await self._answer(line, request.path)
+                if not line.keeps_open:
+                    break
+        except ConnectionError:
+            pass  # the client has gone, which is its right
+        finally:
+            await line.close()
+
+    async def _answer(self, line: Line, path: str) -> None:
+        _, way, *rest = path.split("/")
+        place = "/".join(rest)
+        if way == "index":
+            ways = draw_ways(self._seed, int(place))
+            await line.answer(index(*(f"/{way}/{place}/{n}" for n, way in enumerate(ways))))
+        elif way == "robots.txt":
+            await line.answer(b"", "404 No")
+        else:
+            await self._play(line, draw_fate(self._seed, way, place), place)
+
+    async def _play(self, line: Line, fate: Fate, place: str) -> None:
+        body, cut = fate.body.data, fate.cut
+        if fate.way == "whole":
+            await line.answer(body)
+        elif fate.way == "moved":
+            await line.answer(b"", "302 Found", f"Location: /whole/{place}")
+        elif fate.way == "damaged":
+            await line.answer(body[:cut] + bytes([body[cut] ^ 0x10]) + body[cut + 1 :])
+        elif fate.way in {"missing", "busy"}:
+            await line.answer(b"", "503 No" if fate.way == "busy" else "404 No")
+        elif fate.way == "chunked":
+            pieces = (body[n : n + 9_999] for n in range(0, len(body), 9_999))
+            await line.send(CHUNKED, *map(chunk, pieces), b"0\r\n\r\n")
+            line.keeps_open = True
+        elif fate.way != "closed":
+            await self._break_off(line, fate.way, body, cut)
+
+    async def _break_off(self, line: Line, way: str, body: bytes, cut: int) -> None:
+        if way in {"cut", "reset", "silence"}:
+            await line.send(head(length=len(body)) + body[:cut], pause=BEAT)
+        elif way == "chunk-cut":
+            await line.send(CHUNKED + b"%x\r\n" % len(body) + body[:cut])
+        elif way == "bad-chunk":
+            await line.send(CHUNKED, chunk(body[:cut]), b"ZZZ\r\n", pause=BEAT)
+        if way in {"silence", "bad-chunk"}:
+            await line.wait_for_end()
+        if way == "reset":
+            line.reset()
+
+
+async def run_server(seed: int) -> None:
+    """Serve until the process is ended; the first line that is printed is the address."""
+    for kind in range(KINDS):
+        make_body(kind)
+    async with SoakServer(seed) as server:
+        print(server.base, flush=True)
+        await asyncio.Event().wait()
+
+
+@contextmanager
+def serve(seed: int) -> Iterator[str]:
+    """Have a server in a process of its own; give its address."""
+    command = [sys.executable, __file__, str(seed)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            yield next(iter(server.stdout or ())).strip()
+        finally:
+            server.kill()
+
+
+if __name__ == "__main__":
+    asyncio.run(run_server(int(sys.argv[1])))
