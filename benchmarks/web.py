@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import web_http  # noqa: F401 (enters its rows in the table)
 import web_process  # noqa: F401 (the same)
 import web_robots  # noqa: F401 (the same)
+import web_tls  # noqa: F401 (the same)
 import web_urls  # noqa: F401 (the same)
 from web_table import ROWS, try_row
 

@@ -33,6 +33,7 @@ DOCUMENT = (
 GZIPPED = gzip.compress(DOCUMENT, mtime=0)
 HALF = len(DOCUMENT) // 2
 ENDLESS_BYTES = 16 * 1024 * 1024
+REDIRECT_BODY_BYTES = 64 * 1024 * 1024
 BEAT = 0.05
 """Seconds between two pieces that are to arrive one by one."""
 
@@ -277,6 +278,14 @@ async def serve_promises(line: Line, request: Request) -> None:
         await line.send(b"HTTP/1.1 100 Continue\r\n\r\n", pause=BEAT)
 
 
+@route("continue")
+async def promise_and_serve(line: Line, request: Request) -> None:
+    """Say `100 Continue` as often as `?times=` asks for, and answer."""
+    for _ in range(int(request.query["times"]) // 1_000):
+        await line.send(b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000)
+    await line.answer()
+
+
 @route("chunks-of-one")
 async def serve_crumbs(line: Line, request: Request) -> None:
     del request
@@ -380,7 +389,7 @@ async def redirect_and_talk(line: Line, request: Request) -> None:
     del request
     await line.send(head("302 Found", "Location: /ok", "Transfer-Encoding: chunked"))
     block = chunk(b"x" * 65_536)
-    for _ in range(ENDLESS_BYTES // 65_536):
+    for _ in range(REDIRECT_BODY_BYTES // 65_536):
         await line.send(block)
         line.server.wasted_bytes += 65_536
 

@@ -58,6 +58,7 @@ CASES = [
     Case("ok", None, DOCUMENT),
     Case("stale", None, DOCUMENT),
     Case("slow", None, DOCUMENT),
+    Case("continue?times=2000", None, DOCUMENT),
     Case("versioned", None, DOCUMENT),
     Case("chunked", None, DOCUMENT),
     Case("chunks-of-one", None, b"x" * 20_000),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import ssl
-import subprocess
 from typing import TYPE_CHECKING
 
 import aiohttp
 import pytest
+from certificates import make_server_context, write_certificate
 from faults import DOCUMENT, GZIPPED, ROUTES, FaultServer, Line, Request, head
 
 from sitemapreader.errors import FetchError
@@ -245,27 +244,12 @@ async def test_a_given_session_in_time(server: FaultServer) -> None:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a key and the certificate for `localhost` that it signed itself."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("no openssl command to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    key, cert, both = folder / "key.pem", folder / "cert.pem", folder / "both.pem"
-    subject = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
-    made = ("-keyout", str(key), "-out", str(cert))
-    subprocess.run(
-        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject, *made],
-        check=True,
-        capture_output=True,
-    )
-    both.write_text(key.read_text() + cert.read_text())
-    return both
+    return write_certificate(tmp_path_factory.mktemp("tls") / "both.pem")
 
 
 @pytest.fixture
 async def secure(certificate: Path) -> AsyncIterator[FaultServer]:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate)
-    async with FaultServer("localhost", tls=context) as server:
+    async with FaultServer("localhost", tls=make_server_context(certificate)) as server:
         yield server
 
 

@@ -99,6 +99,6 @@ async def delays(_: Web) -> str:
     return ", ".join(str(parse(data).crawl_delay(OURS)) for data in files)
 
 
-@row(130, "20,000 Sitemap lines", "1000 lines, no rules robots-too-large")
+@row(130, "200,000 Sitemap lines", "1000 lines, no rules robots-too-large robots-too-large")
 async def many_lines(_: Web) -> str:
-    return describe(b"".join(b"Sitemap: http://a.b/%d\n" % n for n in range(20_000)))
+    return describe(b"".join(b"Sitemap: http://a.b/%d\n" % n for n in range(200_000)))
