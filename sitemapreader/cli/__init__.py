@@ -18,6 +18,8 @@ import sys
 from sitemapreader.cli.commands import choose_command
 from sitemapreader.cli.usage import UsageError
 
+INTERRUPTED = 130
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return its exit code."""
@@ -28,3 +30,5 @@ def main(argv: list[str] | None = None) -> int:
         return command.load()(arguments)
     except UsageError as error:
         parser.error(str(error))
+    except KeyboardInterrupt:  # before there is any work that could be stopped
+        return INTERRUPTED

@@ -28,11 +28,12 @@ class Branch:
 
 
 def grow(documents: Iterable[Document]) -> list[Branch]:
-    """Put documents below those that list them; return those that none lists, in their order.
+    """Put documents below those that list them, by URL; return those that none lists.
 
     A guess that was none, and a robots.txt that was only asked for leave, are left out.
     """
-    branches = [Branch(document) for document in documents if _is_shown(document)]
+    shown = sorted(filter(_is_shown, documents), key=lambda document: document.url)
+    branches = [Branch(document) for document in shown]
     places: dict[str, Branch] = {}
     for branch in branches:
         document = branch.document

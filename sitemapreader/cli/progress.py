@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SECONDS = 0.2
 """From one look to the next."""
-LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {postfix} [{elapsed}]"
+LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {desc} [{elapsed}]"
 
 
 @asynccontextmanager
@@ -35,6 +35,7 @@ async def show_progress(console: Console, tally: Tally) -> AsyncIterator[None]:
     finally:
         task.cancel()
         console.clear = None
+        bar.clear()  # which `close` leaves out, for it is we who have drawn it
         bar.close()
 
 
@@ -43,7 +44,14 @@ def _make_bar() -> tqdm[None]:
 
     tqdm.set_lock(threading.RLock())  # its own would be one between processes
     tqdm.monitor_interval = 0  # no thread that looks after the bar: `_refresh` does
-    return tqdm(total=0, file=sys.stderr, bar_format=LINE, leave=False, dynamic_ncols=True)
+    return tqdm(
+        total=0,
+        file=sys.stderr,
+        bar_format=LINE,
+        delay=SECONDS,  # nothing is known yet
+        leave=False,
+        dynamic_ncols=True,
+    )
 
 
 async def _refresh(bar: tqdm[None], tally: Tally) -> None:
@@ -56,5 +64,5 @@ async def _refresh(bar: tqdm[None], tally: Tally) -> None:
         if tally.is_for_many:
             said = f"{tally.done:,} sources done, {said}"
         bar.n, bar.total = done, known
-        bar.postfix = said
+        bar.desc = said
         bar.refresh()

@@ -88,8 +88,8 @@ class FileSource:
         The children of an index are counted, for they are elsewhere.
         """
         reader, sieve = SitemapReader(self._base_url), self._sieve()
-        result.answered = True
         async with open_pieces(self._path) as pieces:
+            result.answered = True
             async for piece in pieces:
                 for events in reader.feed_steps(piece):
                     if batch := self._take(events, sieve, result):

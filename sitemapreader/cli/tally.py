@@ -10,7 +10,7 @@ import attrs
 from sitemapreader.cli.process import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Via
-from sitemapreader.report import Document, Status
+from sitemapreader.report import Document, Role, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +120,7 @@ def _how_lost(document: Document) -> str:
         return "read in part"
     if document.status is Status.FAILED:
         return "not read"
-    guessed = document.via is Via.WELL_KNOWN
+    if document.via is Via.WELL_KNOWN or document.role is not Role.SITEMAP:
+        return ""  # a guess that was none, or a site without a robots.txt
     skipped = document.status is Status.SKIPPED and document.reason in _CODES
-    return "not read" if skipped and not guessed else ""
+    return "not read" if skipped else ""

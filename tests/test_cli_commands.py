@@ -1,0 +1,326 @@
+"""The commands besides `urls`: discover, tree, read; completion and the manual page."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import package
+import pytest
+from commands import run, serving, urlset
+
+from sitemapreader.cli.commands import COMMANDS, EXIT_CODES
+from sitemapreader.cli.inventory import list_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aiohttp import web
+
+SITE = package.ROOT / "testdata" / "site"
+SHELLS = ("bash", "zsh", "fish")
+"""Those that can be asked what they make of a script."""
+
+
+def test_discover_prints_sitemaps() -> None:
+    """Each sitemap that a site names is a line, and nothing of them is read."""
+    done = run("discover", str(SITE), "-v")
+    assert done.returncode == 0
+    assert done.stdout.split() == [
+        "https://www.example.org/sitemap_index.xml",
+        "https://www.example.org/shop/sitemap.xml",
+    ]
+    assert done.stderr.startswith("sitemapreader: 2 sitemaps; documents: ")
+
+
+def test_discover_in_json() -> None:
+    """Each sitemap is an object that says how it was found, and on which site."""
+    rows = [
+        json.loads(line)
+        for line in run("discover", str(SITE), "--format", "jsonl").stdout.splitlines()
+    ]
+    assert [row["via"] for row in rows] == ["robots", "robots"]
+    assert {row["sitemap"] for row in rows} == {"https://www.example.org/robots.txt"}
+    assert {row["site"] for row in rows} == {"https://www.example.org/"}
+
+
+async def serve_nothing(request: web.Request) -> web.StreamResponse:
+    """Answer for a site that has no sitemap."""
+    from aiohttp import web  # noqa: PLC0415 (only types are needed above)
+
+    raise web.HTTPNotFound(text=request.path)
+
+
+def test_discover_nothing() -> None:
+    """A site that answers and has no sitemap is not one that cannot be fetched: 1, and 4."""
+    with serving(serve_nothing) as (url,):
+        empty = run("discover", url, "--probe", "never")
+    dead = run("discover", "http://127.0.0.1:9/")
+    assert (empty.returncode, empty.stdout) == (1, "")
+    assert "no-sitemap" in empty.stderr
+    assert (dead.returncode, dead.stdout) == (4, "")
+
+
+def test_tree() -> None:
+    """Each document stands below the one that lists it, with counts, sizes and dates."""
+    done = run("tree", str(SITE))
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == str(SITE)
+    assert [re.split(r"https://www\.example\.org/", line)[0] for line in lines[1:]] == [
+        "└── ",
+        "    ├── ",
+        "    └── ",
+        "        ├── ",
+        "        ├── ",
+        "        ├── ",
+        "        ├── ",
+        "        └── ",
+    ]
+    birds = next(line for line in lines if "birds" in line)
+    assert birds.endswith(
+        "sitemap-birds.xml.gz  urlset, complete, 12 URLs, 352 B -> 2.1 KiB, "
+        "lastmod 2026-02-28T00:00:00+00:00"
+    )
+    assert done.stderr == "sitemapreader: 43 URLs; documents: 8 complete\n"
+
+
+def test_tree_in_ascii() -> None:
+    """Where the output has no characters for lines, others stand for them."""
+    done = run(
+        "tree", str(SITE), env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    )
+    assert done.stdout.isascii()
+    assert "\n`-- https" in done.stdout
+    assert "\n    |-- https" in done.stdout
+
+
+def test_tree_in_json() -> None:
+    """Each source is an object in a line, with the same tree in it."""
+    done = run("tree", str(SITE), str(SITE), "--format", "json", "-q")
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first["source"] == str(SITE)
+    (robots,) = first["sitemaps"]
+    assert robots["role"] == "robots"
+    assert [child["urls"] for child in robots["sitemaps"][1]["sitemaps"]] == [5, 5, 12, 6, 10]
+    assert json.dumps(second).count('"status": "complete"') == 8
+
+
+def test_tree_names_what_was_not_read(tmp_path: Path) -> None:
+    """A child that cannot be read has its place in the tree, with the reason."""
+    (tmp_path / "sitemap.xml").write_text(
+        "<sitemapindex><sitemap><loc>http://a.example/a.xml</loc></sitemap>"
+        "<sitemap><loc>http://a.example/gone\u202e.xml</loc></sitemap>"
+        "<sitemap><loc>http://a.example/sitemap.xml</loc></sitemap></sitemapindex>",
+        "utf-8",
+    )
+    (tmp_path / "a.xml").write_bytes(urlset(2, "http://a.example"))
+    done = run("tree", str(tmp_path), "--base-url", "http://a.example/", "--sitemap")
+    assert done.returncode == 3
+    assert "├── http://a.example/a.xml  urlset, complete, 2 URLs" in done.stdout
+    assert re.search(r"└── http://a\.example/gone\S*  failed \([a-z-]+\)\n", done.stdout)
+    assert "\u202e" not in done.stdout + done.stderr
+
+
+def test_tree_of_a_file_is_none(tmp_path: Path) -> None:
+    """A file has nothing below it that could be read: wrong usage, with what to give instead."""
+    file = tmp_path / "a.xml"
+    file.write_bytes(urlset(1))
+    done = run("tree", str(file))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "give its URL, or the folder" in done.stderr
+
+
+def test_read_standard_input_unless_told_otherwise(tmp_path: Path) -> None:
+    """`read` reads what is piped into it, and files, compressed or not."""
+    file = tmp_path / "a.xml.gz"
+    file.write_bytes(gzip.compress(urlset(2)))
+    piped = run("read", "-q", input=urlset(1, "http://a.example").decode())
+    assert (piped.returncode, piped.stdout) == (0, "http://a.example/0\n")
+    both = run("read", "-q", str(file), "-", input=urlset(1, "http://a.example").decode())
+    assert both.stdout.split() == [
+        "https://example.org/0",
+        "https://example.org/1",
+        "http://a.example/0",
+    ]
+
+
+def test_read_has_no_network() -> None:
+    """`read` takes a URL for the name of a file, which is not there."""
+    done = run("read", "https://example.org/")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "cannot read https://example.org/: No such file or directory" in done.stderr
+
+
+def test_read_resolves_against_the_base() -> None:
+    """--base-url is what relative URLs are resolved against; without it they are lost, and said."""
+    text = "<urlset><url><loc>/a</loc></url></urlset>"
+    assert run("read", "-q", "--base-url", "http://a.example/b/", input=text).stdout == (
+        "http://a.example/a\n"
+    )
+    assert "missing-base" in run("read", input=text).stderr
+
+
+def test_a_pipe_is_a_file() -> None:
+    """A named pipe, as `<(...)` makes one, is read like a file."""
+    script = f"{package.ROOT}/testdata/site/sitemap-birds.xml.gz"
+    command = f"{' '.join(run('--version').args[:-1])} -q <(cat {script})"
+    done = subprocess.run(
+        ["bash", "-c", command],  # noqa: S607 (where it lies is its business)
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (done.returncode, len(done.stdout.split())) == (0, 12)
+
+
+def test_a_command_is_the_first_word(tmp_path: Path) -> None:
+    """A file that is called as a command is can be named with its folder."""
+    (tmp_path / "tree").write_bytes(urlset(1))
+    done = run("./tree", "-q", cwd=tmp_path)
+    assert done.stdout == "https://example.org/0\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command(name: str) -> None:
+    """Each command says what it is for, with each of its options."""
+    done = run(name, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    options = list_options(COMMANDS[name])
+    assert all(flag in done.stdout for option in options for flag in option.flags)
+
+
+# -- the manual page
+
+
+def test_the_manual_page_names_everything() -> None:
+    """The page has every command, every option and every exit code."""
+    page = run("man").stdout.replace("\\-", "-")
+    for command in COMMANDS.values():
+        assert f".B {command.name}\n" in page
+        for option in list_options(command):
+            assert all(f"\\fB{flag}\\fR" in page for flag in option.flags)
+    assert all(f"\n.B {code}\n" in page for code in EXIT_CODES)
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="there is no groff")
+def test_the_manual_page_is_good_roff() -> None:
+    """Groff formats the page without a single warning, and its lines are not cut."""
+    done = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww", "-rLL=80n"],  # noqa: S607 (where it lies is its business)
+        input=run("man").stdout,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stderr == ""
+    text = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout)
+    assert "sitemapreader -i sites.txt --unique --format csv -o urls.csv" in text
+    assert "Wrong usage." in text
+
+
+# -- completion
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completion_is_a_script(shell: str, tmp_path: Path) -> None:
+    """The shell itself finds no fault in the script."""
+    done = run("completion", shell)
+    assert (done.returncode, done.stderr) == (0, "")
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    script = tmp_path / "script"
+    script.write_text(done.stdout, "utf-8")
+    checked = subprocess.run(
+        [shell, "-n", str(script)], capture_output=True, encoding="utf-8", check=True
+    )
+    assert checked.stderr == checked.stdout == ""
+
+
+def complete_in_bash(folder: Path, *words: str) -> set[str]:
+    """Return what bash offers for the last of some words."""
+    quoted = " ".join(f"'{word}'" for word in words)
+    script = (
+        f"{run('completion', 'bash').stdout}\n"
+        f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _sitemapreader\n"
+        'printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script],  # noqa: S607 (where it lies is its business)
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stderr == ""
+    return set(done.stdout.splitlines()) - {""}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_completion_in_bash(tmp_path: Path) -> None:
+    """Bash offers commands, options of the command that is named, values and files."""
+    (tmp_path / "my site.xml").touch()
+
+    def complete(*words: str) -> set[str]:
+        return complete_in_bash(tmp_path, "sitemapreader", *words)
+
+    assert complete("") == {*COMMANDS, "my site.xml"}
+    assert complete("tr") == {"tree"}
+    assert complete("my") == {"my site.xml"}
+    assert complete("--fo") == {"--format"}
+    assert complete("discover", "--un") == set()
+    assert complete("--format", "cs") == {"csv"}
+    assert complete("tree", "--format", "") == {"tree", "json"}
+    assert complete("-o", "m") == {"my site.xml"}
+    assert complete("--since", "") == set()
+    assert complete("completion", "") == set(SHELLS)
+    assert complete("man", "") == set()
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")
+def test_completion_in_fish(tmp_path: Path) -> None:
+    """Fish offers commands, options of the command that is named, values and files."""
+    (tmp_path / "map.xml").touch()
+    (tmp_path / "script").write_text(run("completion", "fish").stdout, "utf-8")
+
+    def complete(line: str) -> set[str]:
+        done = subprocess.run(
+            ["fish", "--no-config", "-c", f"source script; complete -C '{line}'"],  # noqa: S607 (as above)
+            cwd=tmp_path,
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        return {offer.partition("\t")[0] for offer in done.stdout.splitlines()}
+
+    assert complete("sitemapreader tr") == {"tree"}
+    assert complete("sitemapreader ma") == {"man", "map.xml"}
+    assert complete("sitemapreader --fo") == {"--format"}
+    assert complete("sitemapreader discover --un") == set()
+    assert complete("sitemapreader --format cs") == {"csv"}
+    assert complete("sitemapreader tree --format ") == {"tree", "json"}
+    assert complete("sitemapreader -o m") == {"map.xml"}
+    assert complete("sitemapreader completion ") == set(SHELLS)
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh")
+def test_completion_in_zsh(tmp_path: Path) -> None:
+    """Zsh takes the script as a completion of the command, in either way that it can be loaded."""
+    (tmp_path / "_sitemapreader").write_text(run("completion", "zsh").stdout, "utf-8")
+    script = (
+        "fpath=($PWD $fpath); autoload -U compinit; compinit -u -d dump;"
+        "print $_comps[sitemapreader];"
+        "unset '_comps[sitemapreader]'; source ./_sitemapreader; print $_comps[sitemapreader]"
+    )
+    done = subprocess.run(
+        ["zsh", "-f", "-c", script],  # noqa: S607 (as above)
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert (done.stdout.split(), done.stderr) == (["_sitemapreader"] * 2, "")

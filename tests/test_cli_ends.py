@@ -1,0 +1,177 @@
+"""How the program ends: pipes, signals, disks; the exit code, and what is left on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import package
+import pytest
+from aiohttp import web
+from commands import COMMAND, run, serving, urlset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SITE = package.ROOT / "testdata" / "site"
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="the system has no full device")
+
+
+async def serve_endless(request: web.Request) -> web.StreamResponse:
+    """Answer with a sitemap that never ends."""
+    response = web.StreamResponse()
+    await response.prepare(request)
+    await response.write(urlset(3000)[:-9])
+    await asyncio.sleep(60)
+    return response
+
+
+@pytest.fixture(scope="module")
+def endless() -> Iterator[str]:
+    with serving(serve_endless) as (url,):
+        yield f"{url}/map.xml"
+
+
+@pytest.mark.parametrize("command", ["urls", "read", "tree", "discover", "completion", "man"])
+def test_head(command: str, tmp_path: Path) -> None:
+    """`| head -1` has its line, and the program ends with 141 or 0, without a word about it."""
+    big = tmp_path / "map.xml"
+    big.write_bytes(urlset(20_000))
+    arguments = {
+        "urls": [str(big)],
+        "read": [str(big)],
+        "tree": [str(SITE)],
+        "discover": [str(SITE)],
+        "completion": ["bash"],
+        "man": [],
+    }[command]
+    words = " ".join(f"'{word}'" for word in [*COMMAND, command, *arguments])
+    done = subprocess.run(
+        ["bash", "-c", f"{words} | head -1; echo ${{PIPESTATUS[0]}}"],  # noqa: S607 (any bash will do)
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=30,
+    )
+    line, code = done.stdout.splitlines()
+    assert line
+    assert code in ({"141"} if command in {"urls", "read"} else {"0", "141"})
+    said = [line for line in done.stderr.splitlines() if "documents: " not in line]
+    assert said == []
+
+
+@pytest.mark.parametrize("command", ["urls", "discover", "completion"])
+def test_a_reader_that_never_was(command: str) -> None:
+    """Standard output that nobody reads from the start ends each command with 141."""
+    arguments = ["bash"] if command == "completion" else [str(SITE)]
+    with subprocess.Popen(
+        [*COMMAND, command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait(30) == 141
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+
+
+def stop(arguments: list[str], number: signal.Signals, *, after: float = 1.5) -> tuple[int, str]:
+    """Run the command, send it a signal, and return its exit code and standard error."""
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        time.sleep(after)
+        assert process.poll() is None
+        process.send_signal(number)
+        # not `communicate`: it would close standard input, which is being waited for
+        assert process.wait(10) == 128 + number
+        assert process.stderr is not None
+        return process.returncode, process.stderr.read()
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_file_after_a_signal(endless: str, tmp_path: Path, number: signal.Signals) -> None:
+    """A signal leaves the old file as it was, and nothing beside it."""
+    output = tmp_path / "urls.txt"
+    output.write_text("as it was\n", "utf-8")
+    _, said = stop([endless, "-o", str(output)], number)
+    assert said == f"sitemapreader: stopped by {number.name}\n"
+    assert output.read_text("utf-8") == "as it was\n"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_new_file_after_a_signal(endless: str, tmp_path: Path, number: signal.Signals) -> None:
+    """A signal leaves no file where there was none."""
+    stop([endless, "-q", "-o", str(tmp_path / "urls.csv"), "--format", "csv"], number)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-"], ["-i", "-"], ["read"], ["tree", "-i", "-"], ["discover", "-i", "-"]]
+)
+def test_a_signal_while_nothing_is_written_to_us(arguments: list[str]) -> None:
+    """The wait for standard input ends with a signal, at once and without a traceback."""
+    _, said = stop(arguments, signal.SIGTERM)
+    assert said == "sitemapreader: stopped by SIGTERM\n"
+
+
+@needs_full
+@pytest.mark.parametrize("command", ["urls", "tree", "discover", "completion", "man"])
+def test_a_full_disk(command: str) -> None:
+    """No space left is said in one line, with exit code 1, whatever was to be written."""
+    arguments = {"completion": ["zsh"], "man": []}.get(command, [str(SITE)])
+    with FULL.open("wb") as full:
+        done = run(command, *arguments, stdout=full, stderr=subprocess.PIPE, capture_output=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "sitemapreader: cannot write to standard output: No space left on device\n"
+    )
+
+
+@needs_full
+def test_a_full_disk_that_is_named() -> None:
+    """A device that is named with -o is written to, fails, and is still there."""
+    done = run(str(SITE), "-o", str(FULL))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"sitemapreader: cannot write to {FULL}: No space left on device\n"
+    assert FULL.is_char_device()
+
+
+@pytest.mark.parametrize("command", ["urls", "tree", "discover"])
+def test_a_file_that_cannot_be_made(command: str, tmp_path: Path) -> None:
+    """A folder that is not there, or a file that is one, is named in one line; nothing is left."""
+    for place in (tmp_path / "none" / "urls.txt", tmp_path):
+        done = run(command, str(SITE), "-o", str(place))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith(f"sitemapreader: cannot write to {place}: ")
+        assert done.stderr.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fault_leaves_what_was_read(tmp_path: Path) -> None:
+    """A file is whole although something failed: the exit code says that, and the file is there."""
+    broken = tmp_path / "broken.xml"
+    broken.write_bytes(urlset(5)[:-60])
+    output = tmp_path / "urls.txt"
+    assert run(str(broken), "-q", "-o", str(output)).returncode == 3
+    assert len(output.read_text("utf-8").split()) == 3
+
+
+def test_the_disk_that_cannot_be_read(tmp_path: Path) -> None:
+    """A source that is no file any more is named, and the others are read."""
+    good = tmp_path / "good.xml"
+    good.write_bytes(urlset(1))
+    done = run("read", str(tmp_path), str(good))
+    assert done.returncode == 3
+    assert done.stdout == "https://example.org/0\n"
+    assert f"cannot read {tmp_path}: Is a directory" in done.stderr

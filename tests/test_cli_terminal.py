@@ -1,0 +1,199 @@
+"""At a terminal, a real one of the system's: progress, passwords, colours that nobody asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from aiohttp import web
+from commands import COMMAND, run, serving, urlset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NONE = "the system has no terminals that a program can make"
+pty = pytest.importorskip("pty", reason=NONE)
+termios = pytest.importorskip("termios", reason=NONE)
+
+
+class Terminal:
+    """A terminal that a test sits at."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._ours, self.theirs = pty.openpty()
+        termios.tcsetwinsize(self.theirs, (40, 120))
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._ours, text.encode())
+
+    def watch(self, until: str = "", seconds: float = 20) -> str:
+        """Read until a text is there, or the other side has gone; return all that was shown."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not (until and re.search(until, self.text)):
+            if not select.select([self._ours], [], [], 0.2)[0]:
+                continue
+            try:
+                piece = os.read(self._ours, 65_536)
+            except OSError:  # the other side has gone
+                break
+            if not piece:
+                break
+            self.text += piece.decode()
+        return self.text
+
+    def close(self) -> None:
+        """Leave."""
+        os.close(self._ours)
+
+
+@contextmanager
+def sitting_at(
+    *arguments: str, stdin: bool = False, stdout: bool = False
+) -> Iterator[tuple[Terminal, subprocess.Popen[bytes]]]:
+    """Run the command with standard error, and more, at a terminal."""
+    terminal = Terminal()
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=terminal.theirs if stdin else subprocess.DEVNULL,
+        stdout=terminal.theirs if stdout else subprocess.PIPE,
+        stderr=terminal.theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+        start_new_session=True,
+    ) as process:
+        os.close(terminal.theirs)
+        try:
+            yield terminal, process
+        finally:
+            process.kill()
+            terminal.close()
+
+
+async def answer_slowly(request: web.Request) -> web.StreamResponse:
+    """Answer for a site with ten sitemaps, each of which takes its time."""
+    base = f"http://{request.host}"
+    if request.path == "/robots.txt":
+        return web.Response(text=f"Sitemap: {base}/index.xml")
+    if request.path == "/index.xml":
+        locs = "".join(f"<sitemap><loc>{base}/{n}.xml</loc></sitemap>" for n in range(10))
+        return web.Response(text=f"<sitemapindex>{locs}</sitemapindex>")
+    await asyncio.sleep(0.3)
+    return web.Response(body=urlset(100, base))
+
+
+def test_progress_at_a_terminal() -> None:
+    """Documents done and known, URLs, their rate and bytes are shown, and gone in the end."""
+    with serving(answer_slowly) as (url,), sitting_at(url) as (terminal, process):
+        assert process.stdout is not None
+        output = process.stdout.read()
+        text = terminal.watch(until="1000 URLs; documents: 12 complete")
+        assert process.wait(20) == 0
+    assert len(output.split()) == 1000
+    shown = re.findall(
+        r"(\d+)/(\d+) documents \|[^|]*\| (\S+) URLs, (\S+)/s, (\S+)B \[\d\d:\d\d\]", text
+    )
+    assert len(shown) >= 3, text
+    done, known = zip(*((int(d), int(k)) for d, k, *_ in shown), strict=True)
+    assert list(done) == sorted(done)
+    assert all(d <= k for d, k in zip(done, known, strict=True))
+    assert max(known) in {12, 13}
+    assert float(shown[-1][4].rstrip("kMi")) > 0
+    last = text.rstrip().split("\r")[-1]
+    assert last.strip() == "sitemapreader: 1000 URLs; documents: 12 complete"
+
+
+def test_progress_does_not_get_in_the_way() -> None:
+    """With the URLs at the same terminal, each of them is a line of its own."""
+    with serving(answer_slowly) as (url,), sitting_at(url, stdout=True) as (terminal, process):
+        text = terminal.watch(until="1000 URLs; documents: 12 complete")
+        assert process.wait(20) == 0
+    assert " documents |" in text
+    shown = [line.split("\r")[-1] for line in re.split(r"\r?\n", text)]
+    assert sum(bool(re.fullmatch(rf"{url}/\d+", line)) for line in shown) == 1000
+
+
+@pytest.mark.parametrize("arguments", [["-q"], []])
+def test_no_progress_without_need(arguments: list[str]) -> None:
+    """-q shows nothing at a terminal; and where there is none, tqdm is not even imported."""
+    if arguments:
+        with serving(answer_slowly) as (url,), sitting_at(url, *arguments) as (terminal, process):
+            assert process.stdout is not None
+            process.stdout.read()
+            assert process.wait(20) == 0
+            assert terminal.watch(seconds=2) == ""
+        return
+    script = (
+        "import sys\n"
+        "from sitemapreader.cli import main\n"
+        "main(['read'])\n"
+        "print('tqdm' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=urlset(1), capture_output=True, check=True
+    )
+    assert done.stdout.split()[-1] == b"False"
+
+
+def test_progress_and_a_signal() -> None:
+    """A signal takes the progress away before it is said that there was one."""
+    with serving(answer_slowly) as (url,), sitting_at(url) as (terminal, process):
+        terminal.watch(until=" documents ")
+        process.terminate()
+        text = terminal.watch(until="SIGTERM")
+        assert process.wait(20) == 143
+    assert text.rstrip().split("\r")[-1] == "sitemapreader: stopped by SIGTERM"
+
+
+@pytest.mark.parametrize("user", ["reader", "reader:"])
+def test_a_password_is_asked_for(user: str) -> None:
+    """At a terminal a missing password is asked for, and is not shown."""
+    sent: set[bytes] = set()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        sent.add(base64.b64decode(request.headers["Authorization"].removeprefix("Basic ")))
+        return web.Response(body=urlset(1))
+
+    with (
+        serving(answer) as (url,),
+        sitting_at("--sitemap", f"{url}/a.xml", "-u", user, stdin=True) as (terminal, process),
+    ):
+        terminal.watch(until="Password for 'reader': ")
+        terminal.type("s3cr3t\n")
+        assert process.stdout is not None
+        assert process.stdout.read() == b"https://example.org/0\n"
+        text = terminal.watch(until="1 URLs")
+        assert process.wait(20) == 0
+    assert sent == {b"reader:s3cr3t"}
+    assert "s3cr3t" not in text
+
+
+def test_a_password_that_is_not_given() -> None:
+    """Ctrl-C at the question ends the program with 130, without a traceback."""
+    with sitting_at("https://a.example/", "-u", "me", stdin=True) as (terminal, process):
+        terminal.watch(until="Password")
+        process.send_signal(2)
+        assert process.wait(20) == 130
+        text = terminal.watch(seconds=2)
+    assert "Traceback" not in text
+
+
+def test_issues_are_safe_at_a_terminal(tmp_path: Path) -> None:
+    """What a document says about itself cannot move the cursor."""
+    file = tmp_path / "a.xml"
+    file.write_bytes(
+        b"<urlset><url><loc>http://a.example/\x1b[2J</loc><lastmod>\xc2\x9b31m</lastmod></url>"
+        b"<url><loc>javascript:\xe2\x80\xae</loc></url></urlset>"
+    )
+    done = run("-v", str(file))
+    assert (done.stdout + done.stderr).replace("\n", "").isprintable()
