@@ -3,6 +3,7 @@
 | module | needs the extra | what it is |
 |---|---|---|
 | `recipes.scrapy` | `scrapy` | `SitemapReaderSpider`, in the place of SitemapSpider |
+| `recipes.crawlee` | `crawlee` | a request loader, in the place of SitemapRequestLoader |
 | `recipes.httpx` | `httpx` | `HttpxFetcher`, a `Fetcher` on an `httpx.AsyncClient` of yours |
 | `recipes.crawler` | | `crawl`, a crawler on asyncio and an aiohttp session of yours |
 """
