@@ -174,6 +174,7 @@ def test_options_may_stand_anywhere() -> None:
         (("--include", "["), r"'[' is not a regular expression"),
         (("--exclude", "*.html"), r"as in \*\.html"),
         (("--limit", "0"), "write a whole number above 0"),
+        (("--depth", "1000"), "write a number up to 100"),
         (("--limit", "ten"), "write a whole number above 0"),
         (("--since", "yesterday"), "write a date (2026-01-31) or a span (7d, 12h)"),
         (("--since", "9" * 40 + "d"), "longer ago than there are dates"),

@@ -262,13 +262,18 @@ def test_a_proxy() -> None:
 
 
 def test_the_environment_names_no_proxy() -> None:
-    """A proxy in the environment is not used: behind one, addresses are not checked."""
+    """A proxy in the environment is not used, and is spoken of where it may be missed."""
     watch = Watch()
     with serving(watch.answer) as (url,), proxying() as (proxy, address):
         names = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "ALL_PROXY")
         done = run(url, env=dict.fromkeys(names, f"http://{address}"))
+        lost = run(f"http://127.0.0.1:{free_port('127.0.0.1')}/", env={"HTTPS_PROXY": "http://p"})
     assert done.returncode == 0
     assert proxy.asked == []
+    assert "-x" not in done.stderr
+    assert 'HTTPS_PROXY is set and was not used: if the way out is a proxy, -x "$HTTPS_PROXY"' in (
+        lost.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -330,3 +335,14 @@ def test_delay_and_concurrency() -> None:
     assert done.returncode == 0
     assert {json.loads(line)["sitemap"] for line in done.stdout.splitlines()} == {f"{url}/map.xml"}
     assert watch.most_of_one == 1
+
+
+def test_a_long_url_is_no_file() -> None:
+    """A URL that is too long for the name of a file is a URL all the same."""
+    watch = Watch()
+    with serving(watch.answer) as (url,):
+        done = run(f"{url}/map.xml?{'a' * 5000}")
+        found = run("discover", f"{url}/{'a' * 5000}/")
+    assert "Traceback" not in done.stderr + found.stderr
+    assert (done.returncode, len(done.stdout.split())) == (0, URLS)
+    assert found.stdout == f"{url}/map.xml\n"

@@ -12,6 +12,7 @@ import attrs
 from sitemapreader.cli.files import UnreadableError, open_pieces, read_lines
 from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.cli.progress import show_progress
+from sitemapreader.cli.settings import find_unused_proxy
 from sitemapreader.cli.sources import Result, UnknownSourceError
 from sitemapreader.cli.usage import UsageError
 
@@ -81,6 +82,12 @@ class Crowd(Generic[S]):
             async with asyncio.TaskGroup() as group:
                 for _ in range(getattr(self.arguments, "parallel", 1)):
                     group.create_task(work())
+
+        name = find_unused_proxy(self.arguments)
+        if name and self.tally.met_no_way():
+            self.console.say(
+                f'{name} is set and was not used: if the way out is a proxy, -x "${name}"'
+            )
 
     async def _sources(self, path: str | None) -> AsyncGenerator[S, None]:
         for word in self.arguments.sources:

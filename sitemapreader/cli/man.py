@@ -42,7 +42,7 @@ NOTES = {
     "ENVIRONMENT": (
         "No proxy is taken from HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, and no password from .netrc: "
         "behind a proxy it is the proxy that decides which addresses are reached, so that private "
-        'ones cannot be kept from the sitemaps of strangers. Say it with -x "$HTTPS_PROXY".'
+        'ones cannot be kept from the sitemaps of strangers. Name it: -x "$HTTPS_PROXY".'
     ),
     "FILES": (
         "A file named with -o is written beside its place and renamed when it is whole: after a "

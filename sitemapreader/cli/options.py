@@ -12,6 +12,7 @@ import sitemapreader
 from sitemapreader.cli.values import (
     parse_count,
     parse_delay,
+    parse_depth,
     parse_fields,
     parse_header,
     parse_pattern,
@@ -176,7 +177,7 @@ def add_reach(parser: Parser) -> None:
     add = parser.add_argument_group("how far").add_argument
     add(
         "--depth",
-        type=parse_count,
+        type=parse_depth,
         metavar="N",
         help=f"indexes inside indexes (default: {Limits().depth})",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sys
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, Self
@@ -20,6 +21,8 @@ _SEARCH = ("probe", "feeds")
 _WALK = ("since", "include", "exclude", "hosts", *_SEARCH)
 _LIMITS = ("depth",)
 _FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
+_PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
+"""Those that curl looks at."""
 _SEVERAL = ("allow_networks", "allow_ports")
 
 
@@ -59,6 +62,13 @@ class Settings:
             return self.options
         headers = self.options.headers | _login(f"{user or ''}:{password or ''}")
         return attrs.evolve(self.options, headers=headers)
+
+
+def find_unused_proxy(arguments: argparse.Namespace) -> str:
+    """Return the name of an environment variable that has a proxy, if none was asked for; or ""."""
+    if getattr(arguments, "proxy", None):
+        return ""
+    return next((name for name in _PROXIES if os.environ.get(name)), "")
 
 
 def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:

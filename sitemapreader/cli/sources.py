@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
@@ -138,11 +138,11 @@ Source: TypeAlias = FileSource | WalkSource
 
 def make_source(text: str, arguments: argparse.Namespace, settings: Settings) -> Source:
     """Tell what a word on the command line is; raise UnknownSourceError if it is nothing."""
-    path = Path(text)
-    if text == STANDARD_INPUT or (path.exists() and not path.is_dir()):
+    is_folder = os.path.isdir(text)  # noqa: PTH112 (pathlib's raises for a URL of some length)
+    if text == STANDARD_INPUT or (os.path.exists(text) and not is_folder):  # noqa: PTH110 (the same)
         return make_file_source(text, arguments, settings)
-    if path.is_dir():
-        fetcher = FolderFetcher(path, arguments.base_url)
+    if is_folder:
+        fetcher = FolderFetcher(text, arguments.base_url)
         common = settings.walk | {"options": settings.options, "limits": settings.limits}
         return WalkSource(text, "", (lambda: walk(fetcher.base_url, fetcher=fetcher, **common),))
     return make_web_source(text, arguments, settings)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sitemapreader.cli.sources import Result
 
 _CODES = frozenset(map(str, IssueCode))
+_UNREACHED = frozenset({IssueCode.CONNECT, IssueCode.DNS, IssueCode.TIMEOUT})
 _NAMED = 3
 """URLs that are named for each reason; the rest is counted."""
 
@@ -98,6 +99,10 @@ class Tally:
         if not self._found and not self.has_enough:
             return NO_URL
         return ALL_READ if self._complete and not self.unknown else PARTIAL
+
+    def met_no_way(self) -> bool:
+        """Tell whether something could not be reached, as behind a proxy that has to be named."""
+        return any(reason in _UNREACHED for _, reason in self._lost)
 
     def summarize(self) -> Iterator[str]:
         """Yield lines that say what came out, what was not read, and why."""

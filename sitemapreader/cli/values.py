@@ -7,6 +7,8 @@ import re
 from argparse import ArgumentTypeError
 from datetime import UTC, datetime, timedelta
 
+MAX_DEPTH = 100
+"""Deeper trees cannot be written as JSON; the protocol has a depth of 1."""
 _SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -42,6 +44,14 @@ def parse_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 16 and int(text)):
         raise ArgumentTypeError(f"{text!r}: write a whole number above 0")
     return int(text)
+
+
+def parse_depth(text: str) -> int:
+    """Read how deep to go."""
+    depth = parse_count(text)
+    if depth > MAX_DEPTH:
+        raise ArgumentTypeError(f"{text!r}: write a number up to {MAX_DEPTH}")
+    return depth
 
 
 def parse_seconds(text: str) -> float:
