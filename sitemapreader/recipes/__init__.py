@@ -6,4 +6,7 @@
 | `recipes.crawlee` | `crawlee` | a request loader, in the place of SitemapRequestLoader |
 | `recipes.httpx` | `httpx` | `HttpxFetcher`, a `Fetcher` on an `httpx.AsyncClient` of yours |
 | `recipes.crawler` | | `crawl`, a crawler on asyncio and an aiohttp session of yours |
+
+`MIGRATING.md`, beside this file, is for those who come from ultimate-sitemap-parser, advertools or
+Scrapy's own sitemap tools.
 """
