@@ -13,12 +13,14 @@ import pytest
 from faults import DOCUMENT, FaultServer
 from serving import serve
 
+from sitemapreader.cli.branches import describe
 from sitemapreader.discovery import discover
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.retries import can_pass, fetch_again, parse_retry_after, pause_after
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
+from sitemapreader.report import Document
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
@@ -163,6 +165,12 @@ async def test_how_often_was_asked_for_what_is_no_sitemap() -> None:
         "robots": 3,
         "page": 1,
     }
+
+
+@pytest.mark.parametrize(("tries", "shown"), [(0, False), (1, False), (2, True)])
+def test_a_tree_says_how_often_was_asked(tries: int, shown: bool) -> None:
+    """In the shell as well, where it was more than once."""
+    assert ("2 tries" in describe(Document("http://site.example/", tries=tries))) is shown
 
 
 async def test_a_bug_is_not_tried_again() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import subprocess
 import sys
+import weakref
 from collections import Counter
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
@@ -119,6 +121,20 @@ async def test_a_consumer_fetches_with_the_fetcher_of_its_walk(per_host: int) ->
                     pages += 1
         assert (count, pages) == (80_000, 20)
         assert served.most_at_once <= 2 * per_host
+
+
+async def test_a_fetcher_does_not_keep_the_walks_that_used_it() -> None:
+    """With its connections still open, nothing holds a walk that is over, or its report."""
+    async with serve(make_site) as served, HttpFetcher(OPTIONS) as fetcher:
+        async with walk(served.base, fetcher=fetcher) as entries:
+            async for _ in entries:
+                pass
+        left = weakref.ref(entries)
+        del entries
+        gc.collect()
+        assert left() is None
+        async with fetcher.open(f"{served.base}/c.txt"):
+            pass
 
 
 async def test_a_server_that_goes_away() -> None:

@@ -95,6 +95,7 @@ def describe(document: Document) -> str:
         f"{document.entries} URLs" if document.entries else "",
         f"{document.children} sitemaps" if document.children else "",
         f"{document.filtered} left out" if document.filtered else "",
+        f"{document.tries} tries" if document.tries > 1 else "",
         _size(document),
         f"lastmod {document.lastmod.isoformat()}" if document.lastmod else "",
     ]
@@ -132,6 +133,7 @@ def _row(branch: Branch) -> dict[str, Any]:
         "status": document.status,
         "reason": document.reason or None,
         "http_status": document.http_status,
+        "tries": document.tries,
         "urls": document.entries,
         "left_out": document.filtered,
         "sitemaps_listed": document.children,

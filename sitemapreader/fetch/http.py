@@ -93,6 +93,7 @@ class HttpFetcher:
     A walk and its consumer may share a fetcher. A response that is not read for 0.2 s, because the
     walk waits for its consumer or the other way round, makes way for a request of the other side,
     and is read on once there is room again; never is more than `per_host` asked of a host at once.
+    (A connector of your own with a `limit_per_host` knows nothing of that; leave it at 0.)
 
     `session` is yours: its headers, cookies, proxy, TLS context, connector and middlewares are
     used, and it is never closed here. Its headers, like `options.headers`, are withheld from

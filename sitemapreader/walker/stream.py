@@ -174,7 +174,7 @@ class Walk:
 
     async def _run(self) -> None:
         search = self._plan.search
-        PARTY.set(self)
+        PARTY.set(object())  # not the walk: connections that stay open keep the context they have
         try:
             async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
                 trip = Trip(
