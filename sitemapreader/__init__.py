@@ -30,7 +30,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sitemapreader.discovery import Discovery, discover
-    from sitemapreader.errors import FetchError, IssueError, IssuesError, SitemapReaderError
+    from sitemapreader.errors import (
+        FetchError,
+        IssueError,
+        IssuesError,
+        SitemapReaderError,
+        StateError,
+    )
     from sitemapreader.fetch import Fetcher, Response
     from sitemapreader.fetch.folder import FolderFetcher
     from sitemapreader.fetch.http import HttpFetcher
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
     from sitemapreader.issues import Issue, IssueCode, Severity
     from sitemapreader.models import (
         Alternate,
+        Change,
         Event,
         Extra,
         Format,
@@ -57,12 +64,14 @@ if TYPE_CHECKING:
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.report import Document, Report, Role, Status
+    from sitemapreader.state import State
     from sitemapreader.walker import Walk, walk, walk_sync
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Alternate",
+    "Change",
     "Discovery",
     "Document",
     "Event",
@@ -91,6 +100,8 @@ __all__ = [
     "SitemapEntry",
     "SitemapReader",
     "SitemapReaderError",
+    "State",
+    "StateError",
     "Status",
     "StoredResponse",
     "UrlEntry",
@@ -109,7 +120,7 @@ __all__ = [
 
 _ROOMS = {
     "discovery": ("Discovery", "discover"),
-    "errors": ("FetchError", "IssueError", "IssuesError", "SitemapReaderError"),
+    "errors": ("FetchError", "IssueError", "IssuesError", "SitemapReaderError", "StateError"),
     "fetch": ("Fetcher", "Response"),
     "fetch.folder": ("FolderFetcher",),
     "fetch.http": ("HttpFetcher",),
@@ -120,6 +131,7 @@ _ROOMS = {
     "issues": ("Issue", "IssueCode", "Severity"),
     "models": (
         "Alternate",
+        "Change",
         "Event",
         "Extra",
         "Format",
@@ -136,6 +148,7 @@ _ROOMS = {
     "output": ("open_output",),
     "readers": ("SitemapReader", "read"),
     "report": ("Document", "Report", "Role", "Status"),
+    "state": ("State",),
     "walker": ("Walk", "walk", "walk_sync"),
 }
 """Where each name is loaded from when it is first asked for.

@@ -3,6 +3,7 @@
 ```
 SitemapReaderError
 ├── FetchError          the network failed, in one of the ways of the issue table
+├── StateError          the file of a walk's state cannot be used: locked, not writable, disk full
 └── IssuesError         raised by Report.raise_for_issues(), if you ask for it (an ExceptionGroup)
     └── IssueError      ... of one of these for each Issue
 ```
@@ -17,6 +18,7 @@ from sitemapreader.issues import Issue, IssueCode, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 
 class SitemapReaderError(Exception):
@@ -52,6 +54,20 @@ class FetchError(SitemapReaderError):
         self.tries = 1
         said = f" ({self.detail})" if self.detail else ""
         super().__init__(f"{excerpt(url, 2048)}: {code.meaning}{said}: {code.advice}")
+
+
+class StateError(SitemapReaderError):
+    """The file of a walk's state cannot be used.
+
+    Attributes:
+        path: the file.
+        detail: what is the matter, and what to do.
+    """
+
+    def __init__(self, path: Path, detail: str) -> None:
+        self.path = path
+        self.detail = detail
+        super().__init__(f"state file {excerpt(str(path), 2048)}: {excerpt(detail, 2048)}")
 
 
 class IssueError(SitemapReaderError):

@@ -137,6 +137,7 @@ class IssueCode(StrEnum):
     BUDGET_DOCUMENTS = ("budget-documents", ERROR, "the walk has read as many documents as it may", "raise `Limits.documents`")
     BUDGET_BYTES = ("budget-bytes", ERROR, "the walk has read as many bytes as it may", "raise `Limits.walk_bytes`")
     BUDGET_SECONDS = ("budget-seconds", ERROR, "the walk has taken as long as it may", "raise `Limits.walk_seconds`")
+    STATE_REPLACED = ("state-replaced", WARNING, "the state file was damaged or none of ours; it was renamed, and all is read anew", "look at the renamed file, and remove it")
     # fmt: on
 
 

@@ -130,6 +130,13 @@ class Extra:
     text: str = ""
 
 
+class Change(StrEnum):
+    """What an entry is, compared with what the state of an earlier walk holds."""
+
+    NEW = "new"
+    CHANGED = "changed"
+
+
 @attrs.define(weakref_slot=False)
 class UrlEntry:
     """One URL of a site.
@@ -141,6 +148,7 @@ class UrlEntry:
         priority: 0.0 to 1.0; `None` where the record has none (never a default of 0.5).
         sitemap: URL of the document that lists it.
         lastmod_text: lastmod as written, trimmed; tells `2026` from `2026-01-01`.
+        change: `new` or `changed` in a walk with `changes=True`.
     """
 
     loc: str
@@ -154,6 +162,7 @@ class UrlEntry:
     extras: tuple[Extra, ...] = ()
     sitemap: str = ""
     lastmod_text: str | None = None
+    change: Change | None = None
 
 
 @attrs.define(weakref_slot=False)

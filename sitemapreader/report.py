@@ -35,6 +35,12 @@ NOT_MODIFIED = "not-modified-since"
 """... of what its index says is older than `since`."""
 NOT_FOLLOWED = "not-followed"
 """... of what `follow` said no to."""
+SAME_LASTMOD = "same-lastmod"
+"""The reason of what is unchanged because its index says so."""
+SAME_BODY = "same-body"
+"""... because it was sent once more, and is the same."""
+FINISHED_BEFORE = "finished-before"
+"""The reason of what this walk had read before it was stopped, and went on."""
 
 
 class Status(StrEnum):
@@ -47,9 +53,13 @@ class Status(StrEnum):
     FAILED = "failed"
     """Nothing came out."""
     UNCHANGED = "unchanged"
-    """The server says that it is as it was (HTTP 304)."""
+    """It is as it was when it was last read, and nothing comes out: the server says so (HTTP 304),
+    its index does, or its bytes are the same; see `Document.reason`."""
     SKIPPED = "skipped"
     """Not read, for a reason that is none of an error: see `Document.reason`."""
+
+
+_NOT_FETCHED = frozenset({Status.SKIPPED, Status.UNCHANGED})
 
 
 class Role(StrEnum):
@@ -73,10 +83,12 @@ class Document:
         format: what it turned out to be; `None` for what is no sitemap.
         status: how it ended.
         reason: why it ended so, where it is not complete: an Issue's code, or "not-modified-since",
-            "not-followed", "already-read", "not-read", "left-early".
+            "not-followed", "already-read", "not-read", "left-early", "same-lastmod", "same-body",
+            "finished-before".
         http_status: status of the answer, where there was one.
         tries: how often it was asked for, redirects not counted; 0 for what never was.
         entries: URLs that it gave.
+        known: how many of them `changes` kept back, for the state has them as they are.
         filtered: how many of them `since`, `include`, `exclude`, `scope` or `unique` kept back.
         children: sitemaps that it lists.
         bytes_raw: bytes as they came over the wire.
@@ -100,6 +112,7 @@ class Document:
     http_status: int | None = None
     tries: int = 0
     entries: int = 0
+    known: int = 0
     filtered: int = 0
     children: int = 0
     bytes_raw: int = 0
@@ -135,6 +148,9 @@ class Report:
         statuses: how many documents ended in each way.
         entries: URLs that were handed over.
         bytes_raw: bytes that came over the wire.
+        resumed: whether the walk went on where another one was stopped.
+        removed: how many URLs are listed no more; known only after a complete walk with `changes`,
+            else `None`. `Walk.removed` lists them.
     """
 
     def __init__(self, max_documents: int) -> None:
@@ -144,6 +160,8 @@ class Report:
         self.statuses: Counter[Status] = Counter()
         self.entries = 0
         self.bytes_raw = 0
+        self.resumed = False
+        self.removed: int | None = None
         self._kept: Counter[IssueCode] = Counter()
         self._unfetched_left = max_documents
         self._lost = False
@@ -198,7 +216,7 @@ class Report:
         self._lost |= reason == LEFT_EARLY or (
             status in (Status.FAILED, Status.PARTIAL) and document.via is not None
         )
-        if status is Status.SKIPPED and not document.final_url:
+        if status in _NOT_FETCHED and not (document.final_url and document.http_status):
             if not self._unfetched_left:
                 return
             self._unfetched_left -= 1

@@ -36,6 +36,8 @@ API = (
     "walk_sync",
     "Report",
     "Document",
+    "State",
+    "Change",
     # what becomes of it
     "open_output",
     "to_dataframe",
@@ -54,6 +56,7 @@ API = (
     # exceptions
     "SitemapReaderError",
     "FetchError",
+    "StateError",
     "IssueError",
     "IssuesError",
 )

@@ -147,6 +147,12 @@ class _Glance:
         del kind
         return False
 
+    async def begin(self, offset: int) -> None:
+        del offset
+
+    async def repeat(self) -> None:
+        """Nothing is known of it."""
+
     async def take_entries(self, entries: list[UrlEntry]) -> None:
         """Not called: reading ends with the recognition."""
 

@@ -33,10 +33,13 @@ _INTERVAL_SECONDS = 0.005
 
 
 @asynccontextmanager
-async def open_document(trip: Trip, url: str) -> AsyncIterator[Response]:
-    """Open a URL; raise FetchError."""
+async def open_document(
+    trip: Trip, url: str, headers: Mapping[str, str] | None = None
+) -> AsyncIterator[Response]:
+    """Open a URL, with `headers` in the request; raise FetchError."""
     async with AsyncExitStack() as stack:
-        opening = stack.enter_async_context(trip.fetcher.open(url))
+        opener = trip.fetcher.open(url, headers=headers) if headers else trip.fetcher.open(url)
+        opening = stack.enter_async_context(opener)
         yield await trip.budget.within(opening, url)
 
 
@@ -53,9 +56,8 @@ async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[byte
 
 
 async def read_events(
-    response: Response,
+    chunks: AsyncGenerator[bytes, None],
     reader: SitemapReader,
-    budget: Budget,
     see: Callable[[bytes], object],
 ) -> AsyncGenerator[list[Event], None]:
     """Feed the body to a reader and yield its events; others get their turn in between.
@@ -64,21 +66,20 @@ async def read_events(
     """
     clock = asyncio.get_running_loop().time
     pause = clock() + _INTERVAL_SECONDS
-    async with aclosing(read_chunks(response, budget)) as chunks:
-        async for chunk in chunks:
-            see(chunk)
-            batch: list[Event] = []
-            for events in reader.feed_steps(chunk):
-                batch += events
-                if len(batch) >= _BATCH_EVENTS:
-                    yield batch
-                    batch = []
-                if clock() > pause:
-                    await asyncio.sleep(0)
-                    pause = clock() + _INTERVAL_SECONDS
-            yield batch
-            if reader.finished:
-                return
+    async for chunk in chunks:
+        see(chunk)
+        batch: list[Event] = []
+        for events in reader.feed_steps(chunk):
+            batch += events
+            if len(batch) >= _BATCH_EVENTS:
+                yield batch
+                batch = []
+            if clock() > pause:
+                await asyncio.sleep(0)
+                pause = clock() + _INTERVAL_SECONDS
+        yield batch
+        if reader.finished:
+            return
 
 
 @attrs.frozen

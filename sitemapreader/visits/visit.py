@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from hashlib import blake2b
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -12,15 +11,24 @@ from sitemapreader.errors import FetchError
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers import SitemapReader
-from sitemapreader.report import NOT_READ, Status, issue_of, status_of
-from sitemapreader.visits.bodies import charset_of, is_absent, open_document, read_events, tries_of
+from sitemapreader.report import NOT_READ, SAME_BODY, Status, issue_of, status_of
+from sitemapreader.visits.bodies import (
+    charset_of,
+    is_absent,
+    open_document,
+    read_chunks,
+    read_events,
+    tries_of,
+)
+from sitemapreader.visits.past import Hold, Imprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from sitemapreader.fetch import Response
     from sitemapreader.models import Event
     from sitemapreader.report import Document
+    from sitemapreader.visits.past import Past
     from sitemapreader.visits.trip import Trip
 
 _CONSEQUENCES = frozenset(
@@ -46,6 +54,14 @@ class Host(Protocol):
         """Take note that the document is a sitemap; return whether it is to be read."""
         ...
 
+    async def begin(self, offset: int) -> None:
+        """Take note that so many entries were given before, and are not given again."""
+        ...
+
+    async def repeat(self) -> None:
+        """Take note that the document is unchanged, and go on with what is known of it."""
+        ...
+
     async def take_entries(self, entries: list[UrlEntry]) -> None:
         """Take URLs, in document order."""
         ...
@@ -64,16 +80,22 @@ class Visit:
 
     A path that was only tried is no sitemap as long as its content does not say so; then it is
     skipped, and what was wrong with it is nobody's fault.
+
+    With `past`, it is asked for only if it has changed, and `imprint` has what came of its body.
     """
 
-    def __init__(self, trip: Trip, document: Document, host: Host) -> None:
+    def __init__(
+        self, trip: Trip, document: Document, host: Host, past: Past | None = None
+    ) -> None:
         self.document = document
+        self.imprint = Imprint()
+        self._past = past
+        self._known_entries = 0
         self._trip = trip
         self._host = host
         self._tried = document.via is Via.WELL_KNOWN
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
-        self._digest = blake2b(digest_size=16)
         self._outcome: tuple[Status, str] | None = None
 
     async def run(self) -> None:
@@ -87,20 +109,68 @@ class Visit:
             await self._close(fault)
 
     async def _fetch(self) -> None:
-        trip, document = self._trip, self.document
-        async with open_document(trip, document.url) as response:
+        validators = self._past.headers if self._past else None
+        if not await self._ask(validators):
+            await self._ask(None)
+
+    async def _ask(self, validators: Mapping[str, str] | None) -> bool:
+        """Request and read the document; return whether the answer is one to what was asked.
+
+        Redirects may have led to another document than last time, which validators are not of.
+        """
+        trip, past = self._trip, self._past
+        async with open_document(trip, self.document.url, validators) as response:
+            if validators and past and response.status == 304 and response.url != past.final_url:
+                return False
             await self._greet(response)
             if self._outcome:
+                return True
+            async with aclosing(read_chunks(response, trip.budget)) as chunks:
+                if past is not None and past.final_url == response.url:
+                    await self._read_news(response, chunks, past)
+                else:
+                    await self._host.begin(0)
+                    await self._read(response, chunks)
+        return True
+
+    async def _read_news(
+        self, response: Response, chunks: AsyncGenerator[bytes, None], past: Past
+    ) -> None:
+        """Read what was not read of the body in an earlier visit, which may be nothing."""
+        expected = past.start or past.body
+        if expected is None:
+            await self._read(response, chunks)
+            return
+        declared = response.headers.get("content-length", "")
+        with Hold(chunks, expected, whole=past.start is None, declared=declared) as hold:
+            is_known = await hold.is_known()
+            if is_known and past.start is None:
+                self.document.bytes_raw = expected.size
+                await self._leave_unchanged(SAME_BODY)
                 return
-            self._reader = SitemapReader(
-                response.url, limits=trip.limits, charset=charset_of(response.headers)
-            )
-            stream = read_events(response, self._reader, trip.budget, self._see)
-            async with aclosing(stream):
-                async for events in stream:
-                    document.bytes_raw = self._reader.ledger.raw_bytes
-                    if not await self._take(events):
-                        return
+            self._known_entries = past.offset if is_known else 0
+            await self._host.begin(self._known_entries)
+            async with aclosing(hold.replay()) as body:
+                await self._read(response, body)
+
+    async def _read(self, response: Response, chunks: AsyncGenerator[bytes, None]) -> None:
+        self._reader = reader = SitemapReader(
+            response.url, limits=self._trip.limits, charset=charset_of(response.headers)
+        )
+        stream = read_events(chunks, reader, self._see)
+        async with aclosing(stream):
+            async for events in stream:
+                self.document.bytes_raw = reader.ledger.raw_bytes
+                if not await self._take(events):
+                    return
+
+    async def _leave_unchanged(self, reason: str) -> None:
+        self._outcome = Status.UNCHANGED, reason
+        past = self._past
+        if past is not None and past.format is not None:
+            self.document.format = past.format
+            await self._host.recognise(past.format)
+            await self._host.repeat()
 
     async def _greet(self, response: Response) -> None:
         document, headers = self.document, response.headers
@@ -111,14 +181,14 @@ class Visit:
         for issue in getattr(response, "issues", ()):
             issue.sitemap = document.url
             await self._trip.note(issue, document)
-        if response.status == 304:
-            self._outcome = Status.UNCHANGED, ""
-        elif reason := await self._host.refuse(response.url):
+        if reason := await self._host.refuse(response.url):
             self._outcome = Status.SKIPPED, reason
+        elif response.status == 304:
+            await self._leave_unchanged("")
 
     def _see(self, chunk: bytes) -> None:
-        if self.document.format in (None, Format.INDEX):
-            self._digest.update(chunk)
+        if self._past is not None or self.document.format in (None, Format.INDEX):
+            self.imprint.add(chunk)
 
     async def _take(self, events: Iterable[Event]) -> bool:
         """Hand over events; return whether more are wanted.
@@ -154,7 +224,12 @@ class Visit:
 
     async def _take_entries(self, entries: list[UrlEntry]) -> None:
         self.document.entries += len(entries)
-        await self._host.take_entries(entries)
+        if self._known_entries:
+            passed = min(self._known_entries, len(entries))
+            self._known_entries -= passed
+            entries = entries[passed:]
+        if entries:
+            await self._host.take_entries(entries)
 
     async def _close(self, fault: FetchError | None) -> None:
         """Read what the reader held back, deliver it, and only then say what went wrong."""
@@ -191,7 +266,7 @@ class Visit:
                 del counts[code]
             self._trip.report.count(counts, self.document)
         index = self.document.format is Format.INDEX
-        await self._host.finish(self._digest.digest() if index else None)
+        await self._host.finish(self.imprint.body().digest if index else None)
 
     def _is_no_sitemap(self, fault: FetchError | None) -> bool:
         if not self._tried or self.document.format is not None or self._outcome:

@@ -86,6 +86,10 @@ class BlockingWalk:
         self._check()
         return self._iterate_events()
 
+    def removed(self) -> Iterator[str]:
+        """Yield the URLs that no sitemap lists any more; see `Walk.removed`."""
+        return self._walk.removed()
+
     def _iterate(self) -> Iterator[UrlEntry]:
         more = True
         while more:

@@ -16,15 +16,22 @@ class Channel(Generic[T]):
     """A queue of batches that is full by what they weigh; one reads, many write.
 
     One batch always finds its way in when the channel is not full, however heavy it is.
+
+    Attributes:
+        sent: how many batches were put in.
+        taken: how many of them were taken out.
     """
 
     def __init__(self, capacity: int) -> None:
+        self.sent = 0
+        self.taken = 0
         self._capacity = capacity
         self._batches: deque[tuple[T, int]] = deque()
         self._weight = 0
         self._closed = False
         self._room = asyncio.Event()
         self._filled = asyncio.Event()
+        self._dry = asyncio.Event()
 
     async def put(self, batch: T, weight: int) -> None:
         """Add a batch; wait while the channel is full. What is put after `close` is dropped."""
@@ -34,6 +41,7 @@ class Channel(Generic[T]):
         if not self._closed:
             self._batches.append((batch, weight))
             self._weight += weight
+            self.sent += 1
             self._filled.set()
 
     async def get(self) -> T | None:
@@ -42,8 +50,11 @@ class Channel(Generic[T]):
             if self._closed:
                 return None
             self._filled.clear()
+            self._dry.set()
             await self._filled.wait()
+            self._dry.clear()
         batch, weight = self._batches.popleft()
+        self.taken += 1
         self._weight -= weight
         if self._weight < self._capacity:
             self._room.set()
@@ -53,9 +64,14 @@ class Channel(Generic[T]):
         """Return all batches that are there, without waiting."""
         batches = [batch for batch, _ in self._batches]
         self._batches.clear()
+        self.taken = self.sent
         self._weight = 0
         self._room.set()
         return batches
+
+    async def run_dry(self) -> None:
+        """Wait until the consumer asks for a batch and there is none."""
+        await self._dry.wait()
 
     def close(self) -> None:
         """Let no more batches in; those inside can still be read."""

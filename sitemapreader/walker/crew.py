@@ -20,16 +20,19 @@ if TYPE_CHECKING:
 
     from sitemapreader.discovery import Search
     from sitemapreader.models import SitemapEntry
+    from sitemapreader.report import Document
     from sitemapreader.visits.trip import Trip
     from sitemapreader.walker.plan import Plan
+    from sitemapreader.walker.recorder import Recorder, Track
 
 
 class Crew:
     """Everything that goes on in a walk, up to the channel that leads to the consumer."""
 
-    def __init__(self, trip: Trip, plan: Plan) -> None:
+    def __init__(self, trip: Trip, plan: Plan, recorder: Recorder | None = None) -> None:
         self._trip = trip
         self._plan = plan
+        self._recorder = recorder
         self._frontier = Frontier(trip.limits.documents)
         self._permissions = Permissions(trip, respect=plan.respect_robots)
         self._digests: set[bytes] = set()
@@ -50,6 +53,9 @@ class Crew:
     async def run(self) -> None:
         """Walk to the end. A bug, in here or in the caller's functions, comes out as it is."""
         fault: BaseException | None = None
+        if self._recorder is not None and self._recorder.is_resumed and self._plan.unique:
+            for locs in self._recorder.delivered():
+                self._sieve.remember(locs)
         try:
             async with asyncio.TaskGroup() as group:
                 for entry in self._plan.sitemaps:
@@ -107,22 +113,57 @@ class Crew:
                 job.decide(answers=False)
                 self._frontier.release()
 
+    def listed(self) -> set[str]:
+        """Return the keys of all sitemaps that the site has, read or not."""
+        return self._frontier.listed()
+
     async def _walk(self, job: Job) -> None:
+        track = self._recorder.track(job.entry) if self._recorder else None
+        if track is not None and (track.was_finished or track.is_current):
+            await self._recall(job, track)
+            return
         refusal = await self._refusal_of(job)
         if refusal is not None:
             self._frontier.drop(job, refusal)
             return
-        job.document = document_of(job.entry)
-        intake = Intake(
+        job.document = document = document_of(job.entry)
+        intake = self._intake(job, document, track)
+        if track is None:
+            await Visit(self._trip, document, intake).run()
+            return
+        visit = Visit(self._trip, document, intake, track.past())
+        track.follow(visit)
+        await visit.run()
+        track.finish(document)
+
+    async def _recall(self, job: Job, track: Track) -> None:
+        """Go on with what is known of a sitemap that need not be fetched."""
+        report, known = self._trip.report, track.known
+        job.document = document = document_of(job.entry)
+        intake = self._intake(job, document, track)
+        with report.following(document):
+            if known.final_url and (reason := await intake.refuse(known.final_url)):
+                report.end(document, Status.SKIPPED, reason)
+            else:
+                if known.format is not None:
+                    document.format = known.format
+                    await intake.recognise(known.format)
+                await intake.repeat()
+                report.end(document, *track.outcome())
+        if not track.was_finished:
+            track.finish(document)
+
+    def _intake(self, job: Job, document: Document, track: Track | None) -> Intake:
+        return Intake(
             job,
-            job.document,
+            document,
             trip=self._trip,
             plan=self._plan,
             frontier=self._frontier,
             sieve=self._sieve,
             digests=self._digests,
+            track=track,
         )
-        await Visit(self._trip, job.document, intake).run()
 
     async def _refusal_of(self, job: Job) -> IssueCode | None:
         entry, budget = job.entry, self._trip.budget

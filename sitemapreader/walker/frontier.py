@@ -10,6 +10,7 @@ import attrs
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.report import ALREADY_READ
 from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
@@ -49,6 +50,14 @@ class Job:
     )
     same_as: Job | None = None
     is_taken: bool = False
+
+    @property
+    def is_a_copy(self) -> bool:
+        """Tell whether it leads to what is read under another name."""
+        document = self.document
+        return self.same_as is not None or (
+            document is not None and document.reason == ALREADY_READ
+        )
 
     def decide(self, *, answers: bool) -> None:
         """Say whether it is a sitemap; the first word counts."""
@@ -167,6 +176,11 @@ class Frontier:
     def refused(self) -> Iterator[tuple[SitemapEntry, str]]:
         """Yield what was refused, and why; what was only counted is in `surplus`."""
         yield from self._refused.values()
+
+    def listed(self) -> set[str]:
+        """Return the keys of all that was named, but for what turned out to be another's copy."""
+        read = {url_key(job.entry.loc) for job in self._jobs.values() if not job.is_a_copy}
+        return read | self._refused.keys()
 
     def refuse_waiting(self, reason: str) -> None:
         """Refuse all that is in the queue."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import SitemapEntry, UrlEntry
     from sitemapreader.visits.trip import Trip
     from sitemapreader.walker.plan import Plan
+    from sitemapreader.walker.recorder import Track
     from sitemapreader.walker.sieve import Sieve
 
 
@@ -34,6 +35,7 @@ class Intake:
         frontier: Frontier,
         sieve: Sieve,
         digests: set[bytes],
+        track: Track | None = None,
     ) -> None:
         self._job = job
         self._document = document
@@ -42,6 +44,7 @@ class Intake:
         self._frontier = frontier
         self._sieve = sieve
         self._digests = digests
+        self._track = track
         self._scope = job.scope
         self._outside = 0
         self._children = 0
@@ -73,13 +76,25 @@ class Intake:
         return True
 
     async def take_entries(self, entries: list[UrlEntry]) -> None:
-        """Send the entries that pass the filters."""
+        """Send the entries that pass the filters, and those only that differ, if that is asked."""
+        track = self._track
+        if track is None:
+            await self._send(entries)
+            return
+        for portion in track.portions(entries):
+            differing, marks = track.compare(portion)
+            self._document.known += len(portion) - len(differing)
+            kept = await self._send(differing)
+            track.record(portion, marks, kept)
+
+    async def _send(self, entries: list[UrlEntry]) -> list[UrlEntry]:
         kept, outside = self._sieve.sift(entries, self._scope)
         self._outside += outside
         self._document.filtered += len(entries) - len(kept)
         if kept:
             self._trip.report.entries += len(kept)
             await self._trip.send(kept)
+        return kept
 
     async def take_sitemaps(self, entries: list[SitemapEntry]) -> None:
         """Send the children, and have them fetched.
@@ -87,6 +102,8 @@ class Intake:
         Those of an index inside an index have to wait until its bytes are known not to be another
         one's, for an index whose relative children list itself again has no end.
         """
+        if self._track is not None:
+            self._track.take_children(entries)
         await self._trip.send(tuple(entries))
         for entry in entries:
             self._children += 1
@@ -98,6 +115,23 @@ class Intake:
                 self._held.append(entry)
             else:
                 self._leave(entry, IssueCode.BUDGET_DOCUMENTS)
+
+    async def begin(self, offset: int) -> None:
+        """Take note of how many entries are not given again."""
+        if self._track is not None:
+            self._track.begin(offset)
+
+    async def repeat(self) -> None:
+        """Walk on to the children that an unchanged index has."""
+        if self._track is None:
+            return
+        self._track.recall(self._document)
+        children = self._track.children()
+        self._document.children = len(children)
+        if children:
+            await self.take_sitemaps(children)
+        is_index = self._document.format is Format.INDEX
+        await self.finish(self._track.known.digest if is_index else None)
 
     async def finish(self, digest: bytes | None) -> None:
         """Offer the children that were held back, and say what was left out."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
-from typing import Literal, TypeAlias
+from pathlib import Path  # noqa: TC003 (attrs resolves field types at run time)
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
@@ -14,6 +15,9 @@ from sitemapreader.discovery import Search  # noqa: TC001 (attrs resolves field 
 from sitemapreader.discovery.arguments import check_url, one_of
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.urls import Hosts
+
+if TYPE_CHECKING:
+    from sitemapreader.state import State
 
 Undated: TypeAlias = Literal["keep", "drop"]
 """What `since` does with entries that have no lastmod."""
@@ -68,6 +72,14 @@ def _given(value: str | SitemapEntry) -> SitemapEntry:
     return attrs.evolve(value, via=Via.GIVEN)
 
 
+def _state(value: str | Path | State | None) -> State | None:
+    if value is None:
+        return None
+    from sitemapreader.state import State  # noqa: PLC0415 (few walks have one; sqlite3 takes time)
+
+    return value if isinstance(value, State) else State(value)
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Plan:
     """How a site, or the sitemaps that were named, are walked: see `walk`.
@@ -89,6 +101,8 @@ class Plan:
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
     respect_robots: bool = True
+    state: State | None = attrs.field(default=None, converter=_state)
+    changes: bool = False
 
     def __attrs_post_init__(self) -> None:
         if self.search is None and not self.sitemaps:
@@ -98,3 +112,8 @@ class Plan:
             )
         if self.follow is not None and not callable(self.follow):
             raise TypeError("follow must be a function of a SitemapEntry that returns a bool")
+        if self.changes and self.state is None:
+            raise ValueError(
+                "changes are differences from a state: give its file too, as in "
+                "walk(..., state='site.db', changes=True)"
+            )

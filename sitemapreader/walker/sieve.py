@@ -40,6 +40,12 @@ class Sieve:
         self._keep_outside = keep_outside
         self._seen = SeenKeys() if unique else None
 
+    def remember(self, locs: list[str]) -> None:
+        """Take note of URLs that were given already."""
+        if self._seen is not None:
+            for loc in locs:
+                self._seen.add(url_key(loc))
+
     def sift(self, entries: list[UrlEntry], scope: tuple[str, ...]) -> tuple[list[UrlEntry], int]:
         """Return the entries that pass, and how many lie outside `scope`, passed or not.
 

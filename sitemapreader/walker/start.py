@@ -15,9 +15,11 @@ from sitemapreader.walker.stream import Walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
+    from pathlib import Path
 
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch import Fetcher
+    from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.plan import Follow, Patterns, Scope, Sitemaps, Undated
 
@@ -41,6 +43,8 @@ def walk(
     extra_paths: Iterable[str] = (),
     feeds: bool = False,
     respect_robots: bool = True,
+    state: str | Path | State | None = None,
+    changes: bool = False,
     fetcher: Fetcher | None = None,
     limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
@@ -74,6 +78,11 @@ def walk(
         extra_paths: as `discover` has it.
         feeds: as `discover` has it.
         respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay.
+        state: a file, or a `State`, that remembers the walk. The next one asks for each document
+            only if it has changed, and delivers nothing of one that has not; a walk that was killed
+            is gone on with, and delivers at most the last 500 entries once more.
+        changes: deliver only entries that are new or differ from those of the walk before, with
+            `change` set; `Walk.removed` lists those that are gone.
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. Do
             not wait for the same one inside the loop: the documents that are being read may have
             all the connections to a host, and wait for you.
@@ -81,8 +90,9 @@ def walk(
         options: how the network is used. With a fetcher of your own: its User-Agent, whose rules in
             robots.txt are kept, and how many documents are read at once.
 
-    Raises TypeError or ValueError for arguments that cannot be meant. What goes wrong with the
-    documents never raises: see `Walk.report`.
+    Raises TypeError or ValueError for arguments that cannot be meant, and StateError, when the walk
+    is entered or later, where the state's file cannot be used. What goes wrong with the documents
+    never raises: see `Walk.report`.
     """
     search = Search(  # checked even if there is no site to search
         site="https://localhost/" if site is None else site,
@@ -104,6 +114,8 @@ def walk(
         hosts=hosts,
         scope=scope,
         respect_robots=respect_robots,
+        state=state,
+        changes=changes,
     )
     return Walk(plan, fetcher=fetcher, limits=limits, options=options)
 

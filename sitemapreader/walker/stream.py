@@ -7,6 +7,7 @@ from types import AsyncGeneratorType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sitemapreader.fetch.politeness import PARTY
+from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
 from sitemapreader.report import Report
 from sitemapreader.visits.budget import Budget
@@ -16,13 +17,14 @@ from sitemapreader.walker.crew import Crew
 from sitemapreader.walker.rest import rest_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
     from types import TracebackType
 
     from sitemapreader.fetch import Fetcher
     from sitemapreader.models import Event, UrlEntry
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.walker.plan import Plan
+    from sitemapreader.walker.recorder import Recorder
 
 T = TypeVar("T")
 
@@ -57,12 +59,14 @@ class Walk:
         self._crew: Crew | None = None
         self._is_left = False
         self._fault_is_known = False
+        self._recorder: Recorder | None = None
         self._rest = rest_of(None)
         self._streams: dict[str, AsyncGenerator[Any, None]] = {}
 
     async def __aenter__(self) -> Self:
         if self._task is not None:
             raise ValueError("a walk is walked once: call walk(...) again for another one")
+        self._recorder = self._open_state()
         self._task = asyncio.create_task(self._run(), name="sitemapreader.walk")
         return self
 
@@ -74,7 +78,11 @@ class Walk:
     ) -> None:
         task = self._enter_check()
         self._is_left = True
-        await _end(task)
+        try:
+            await _end(task)
+        finally:
+            if self._recorder is not None:
+                self._recorder.close()
         for stream in self._streams.values():
             if not _is_running(stream):
                 await stream.aclose()
@@ -105,6 +113,8 @@ class Walk:
         A bug that ended the walk is raised here, after all that was read before it.
         """
         task = self._enter_check()
+        if self._recorder is not None and not self._is_left:
+            self._recorder.receive()
         batch = await self._channel.get()
         if batch is None:
             await asyncio.wait([task])
@@ -116,7 +126,25 @@ class Walk:
     async def next_batches(self) -> list[Batch]:
         """Return all that is there, as soon as there is something; nothing at the end."""
         batch = await self.next_batch()
-        return [] if batch is None else [batch, *self._channel.drain()]
+        if batch is None:
+            return []
+        # with a state one at a time, for to ask for more is to have done with what was given
+        return [batch] if self._recorder is not None else [batch, *self._channel.drain()]
+
+    def removed(self) -> Iterator[str]:
+        """Yield the URLs that no sitemap of the site lists any more.
+
+        Raises:
+            ValueError: that is not known: it takes `changes=True`, and a walk that was complete and
+                is at its end (`report.removed` is not `None`).
+        """
+        state, recorder = self._plan.state, self._recorder
+        if state is None or recorder is None or self.report.removed is None:
+            raise ValueError(
+                "what was removed is known only at the end of a complete walk with changes=True: "
+                "see report.removed and report.complete"
+            )
+        return state.removed(recorder.name)
 
     def _stream(self, name: str, start: Callable[[], AsyncGenerator[T, None]]) -> AsyncIterator[T]:
         """Return the one generator of its kind, so that a loop that was left can be taken up."""
@@ -187,10 +215,38 @@ class Walk:
                 )
                 trip.trust([search.site] if search else [])
                 trip.trust(entry.loc for entry in self._plan.sitemaps if entry.via is Via.GIVEN)
-                self._crew = Crew(trip, self._plan)
-                await self._crew.run()
+                await self._walk(trip)
         finally:
             self._channel.close()
+
+    async def _walk(self, trip: Trip) -> None:
+        recorder = self._recorder
+        self._crew = crew = Crew(trip, self._plan, recorder)
+        if recorder is None:
+            await crew.run()
+            return
+        await recorder.begin()
+        self.report.resumed = recorder.is_resumed
+        if recorder.renamed:
+            await trip.note(make_issue(IssueCode.STATE_REPLACED, value=recorder.renamed))
+        syncing = asyncio.create_task(recorder.keep_synced())
+        try:
+            await crew.run()
+            self.report.removed = await recorder.finish(
+                complete=self.report.complete, listed=crew.listed()
+            )
+        finally:
+            await _end(syncing)
+            if not syncing.cancelled():
+                syncing.result()  # a disk that failed
+
+    def _open_state(self) -> Recorder | None:
+        state = self._plan.state
+        if state is None:
+            return None
+        from sitemapreader.walker.recorder import Recorder  # noqa: PLC0415 (few walks have one)
+
+        return Recorder(state, self._plan, self._channel)
 
     async def _send(self, batch: Batch) -> None:
         await self._channel.put(batch, len(batch))

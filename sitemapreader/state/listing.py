@@ -1,0 +1,233 @@
+"""What all documents of a site list, as one set: what is new in it, what changed, what is gone.
+
+A document's list is written down in portions while it is handed over (`chunk`), and merged into the
+set (`listing`) when the walk ends, in the set's order: so a walk writes to the end of the file
+only, and the set is gone through once. All of it is done by the database, in bounded memory.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from sitemapreader.models import Change
+from sitemapreader.state.marks import KEY_BYTES, MARK_BYTES, PRINT_BYTES
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
+
+_LAST = f"x'{'ff' * PRINT_BYTES}'"
+_PORTION = 1_000
+"""Entries of a chunk; what is handed over at once has less."""
+
+
+def _spans(mark: str, of: str) -> str:
+    """Return the condition that a row's mark is one of the same URL as another mark."""
+    key = f"substr({of}, 1, {KEY_BYTES})"
+    return f"{mark} BETWEEN {key} AND CAST({key} || {_LAST} AS BLOB)"
+
+
+# The document's own record of a URL counts, for two sitemaps often say different things of one
+# page; that of another document only where it has none, as when a URL has moved.
+_COMPARE = f"""
+WITH RECURSIVE
+    n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :count),
+    m (i, mark) AS (SELECT i, substr(:marks, 1 + {MARK_BYTES} * i, {MARK_BYTES}) FROM n)
+SELECT i, EXISTS (SELECT 1 FROM listing WHERE site = :site AND {_spans("listing.mark", "m.mark")})
+FROM m
+WHERE NOT EXISTS (
+    SELECT 1 FROM listing WHERE site = :site AND mark = m.mark AND document = :document
+) AND NOT (
+    EXISTS (SELECT 1 FROM listing WHERE site = :site AND mark = m.mark)
+    AND NOT EXISTS (
+        SELECT 1 FROM listing
+        WHERE site = :site AND {_spans("listing.mark", "m.mark")} AND document = :document
+    )
+)
+"""
+
+
+def is_empty(db: sqlite3.Connection, site: int) -> bool:
+    """Tell whether nothing of a site is listed."""
+    return db.execute("SELECT 1 FROM listing WHERE site = ? LIMIT 1", (site,)).fetchone() is None
+
+
+def compare(db: sqlite3.Connection, site: int, document: int, marks: bytes) -> dict[int, Change]:
+    """Return which of some entries of a document are new or changed, by their position."""
+    values = {
+        "site": site,
+        "document": document,
+        "marks": marks,
+        "count": len(marks) // MARK_BYTES,
+    }
+    return {
+        position: Change.CHANGED if is_known else Change.NEW
+        for position, is_known in db.execute(_COMPARE, values)
+    }
+
+
+def forget_unlisted(db: sqlite3.Connection, site: int) -> None:
+    """Forget documents that are not in `alive`, except where their URLs are to be settled."""
+    condition = (
+        "document.site = ? AND url NOT IN (SELECT url FROM alive)"
+        " AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.document = document.id)"
+    )
+    _forget(db, f"SELECT id FROM document WHERE {condition}", (site,))
+
+
+def _forget(db: sqlite3.Connection, ids: str, values: tuple[object, ...]) -> None:
+    for table in ("child", "progress", "chunk"):
+        db.execute(f"DELETE FROM {table} WHERE document IN ({ids})", values)
+    db.execute(f"DELETE FROM document WHERE id IN ({ids})", values)
+
+
+def merge(db: sqlite3.Connection, site: int) -> None:
+    """Bring the set up to what the documents list; what none lists any more stays for now."""
+    db.execute(
+        "CREATE TEMP TABLE turn AS SELECT id AS document, listed_run AS run, EXISTS ("
+        " SELECT 1 FROM chunk WHERE chunk.document = document.id AND chunk.run <> listed_run)"
+        " AS replaces"
+        " FROM document WHERE site = ? AND listed_run IS NOT merged_run",
+        (site,),
+    )
+    _take_turns(db, site)
+
+
+def settle(db: sqlite3.Connection, site: int, *, complete: bool) -> int | None:
+    """Merge; after a complete walk, with `alive`, return how many URLs are gone, and list them."""
+    merge(db, site)
+    db.execute("DELETE FROM removed WHERE site = ?", (site,))
+    if not complete:
+        return None
+    db.execute(
+        "CREATE TEMP TABLE turn AS SELECT id AS document, -1 AS run, 1 AS replaces"
+        " FROM document WHERE site = ? AND url NOT IN (SELECT url FROM alive)",
+        (site,),
+    )
+    db.execute("CREATE TEMP TABLE vanished AS SELECT document FROM turn")
+    _take_turns(db, site)
+    _forget(db, "SELECT document FROM vanished", ())
+    db.execute("DROP TABLE temp.vanished")
+    _delete_listed(db, site, "gone WHERE site = :site")
+    removed = db.execute(
+        f"INSERT INTO removed SELECT site, loc FROM gone WHERE site = :site AND NOT EXISTS ("
+        f" SELECT 1 FROM listing WHERE site = :site AND {_spans('listing.mark', 'gone.mark')})"
+        f" GROUP BY substr(mark, 1, {KEY_BYTES}) ORDER BY loc",
+        {"site": site},
+    ).rowcount
+    db.execute("DELETE FROM gone WHERE site = ?", (site,))
+    return removed
+
+
+def _take_turns(db: sqlite3.Connection, site: int) -> None:
+    """Merge the chunks of the documents in `turn`, and see what these list no more."""
+    _insert_marks(
+        db,
+        f"listing SELECT {site}, mark, document",
+        "turn ON turn.document = chunk.document AND turn.run = chunk.run AND NOT turn.replaces",
+    )
+    if db.execute("SELECT 1 FROM turn WHERE replaces LIMIT 1").fetchone():
+        db.execute(
+            "CREATE TEMP TABLE fresh (mark BLOB, document INTEGER, PRIMARY KEY (mark, document))"
+            " WITHOUT ROWID"
+        )
+        _insert_marks(
+            db,
+            "fresh SELECT mark, document",
+            "turn ON turn.document = chunk.document AND turn.run = chunk.run AND turn.replaces",
+        )
+        _find_gone(db, site)
+        db.execute(
+            f"INSERT OR IGNORE INTO listing SELECT {site}, mark, document FROM fresh"
+            " ORDER BY mark, document"
+        )
+        db.execute("DROP TABLE temp.fresh")
+    db.execute(
+        "UPDATE document SET merged_run = listed_run WHERE id IN (SELECT document FROM turn)"
+    )
+    db.execute("DROP TABLE temp.turn")
+
+
+def _insert_marks(db: sqlite3.Connection, target: str, joined: str) -> None:
+    """Insert the marks of chunks into a table, in its order."""
+    db.execute(
+        f"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {_PORTION}),"
+        f" unpacked AS (SELECT substr(marks, 1 + {MARK_BYTES} * i, {MARK_BYTES}) AS mark,"
+        f" chunk.document AS document FROM chunk JOIN {joined} CROSS JOIN n"
+        " WHERE n.i < chunk.count)"
+        f" INSERT OR IGNORE INTO {target} FROM unpacked ORDER BY mark, document"
+    )
+
+
+def _find_gone(db: sqlite3.Connection, site: int) -> None:
+    """Move what the documents in `turn` listed, and do not any more, into `gone`."""
+    db.execute(
+        f"CREATE TEMP TABLE old AS WITH RECURSIVE"
+        f" n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {_PORTION}),"
+        f" unpacked AS (SELECT substr(marks, 1 + {MARK_BYTES} * i, {MARK_BYTES}) AS mark,"
+        f"  chunk.document AS document, chunk.id AS chunk, n.i AS i, NULL AS loc"
+        f"  FROM chunk JOIN turn ON turn.document = chunk.document AND turn.run <> chunk.run"
+        f"   AND turn.replaces CROSS JOIN n WHERE n.i < chunk.count"
+        f"  UNION ALL SELECT mark, document, 0, 0, loc FROM gone"
+        f"  WHERE site = {site} AND document IN (SELECT document FROM turn WHERE replaces))"
+        f" SELECT * FROM unpacked AS o WHERE NOT EXISTS ("
+        f"  SELECT 1 FROM fresh WHERE mark = o.mark AND document = o.document)"
+    )
+    db.execute(
+        "DELETE FROM gone WHERE site = ? AND document IN"
+        " (SELECT document FROM turn WHERE replaces)",
+        (site,),
+    )
+    still = (
+        f"old WHERE EXISTS (SELECT 1 FROM fresh WHERE {_spans('fresh.mark', 'old.mark')}"
+        " AND fresh.document = old.document)"
+    )
+    _delete_listed(db, site, still)  # the URL is there, its record is another one
+    db.execute(f"DELETE FROM {still}")
+    rows = db.execute("SELECT chunk, i, mark, document, loc FROM old ORDER BY chunk, i")
+    db.executemany(
+        "INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)",
+        ((site, mark, document, loc) for mark, document, loc in _with_locs(db, rows)),
+    )
+    db.execute(
+        "DELETE FROM chunk WHERE EXISTS (SELECT 1 FROM turn WHERE turn.document = chunk.document"
+        " AND turn.run <> chunk.run AND turn.replaces)"
+    )
+    db.execute("DROP TABLE temp.old")
+
+
+def _with_locs(
+    db: sqlite3.Connection, rows: Iterable[tuple[int, int, bytes, int, str | None]]
+) -> Iterator[tuple[bytes, int, str]]:
+    """Look up the URLs of marks, a chunk at a time."""
+    for chunk, group in groupby(rows, itemgetter(0)):
+        locs: list[str] = []
+        if chunk:
+            (data,) = db.execute("SELECT locs FROM chunk WHERE id = ?", (chunk,)).fetchone()
+            locs = unpack_locs(data)
+        for _, position, mark, document, loc in group:
+            yield mark, document, locs[position] if loc is None else loc
+
+
+def _delete_listed(db: sqlite3.Connection, site: int, rows: str) -> None:
+    """Delete from the set what some rows with a mark and a document name."""
+    db.execute(
+        f"DELETE FROM listing WHERE site = :site AND (mark, document) IN"
+        f" (SELECT mark, document FROM {rows})",
+        {"site": site},
+    )
+
+
+def pack_locs(locs: list[str]) -> bytes:
+    """Write URLs as a deflated JSON list, which has a place for lone surrogates as well."""
+    return zlib.compress(json.dumps(locs).encode(), 1)
+
+
+def unpack_locs(data: bytes) -> list[str]:
+    """Read what `pack_locs` wrote."""
+    locs: list[str] = json.loads(zlib.decompress(data))
+    return locs

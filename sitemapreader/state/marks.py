@@ -1,0 +1,57 @@
+"""An entry in 16 bytes: 10 that stand for its URL, 6 for all that its record says besides.
+
+Two URLs of ten million meet with a probability of one in 24 billion; a change goes unseen with one
+in 281 million million. The URL is taken as it is written: another spelling is another URL.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sitemapreader.models import UrlEntry
+
+KEY_BYTES = 10
+PRINT_BYTES = 6
+MARK_BYTES = KEY_BYTES + PRINT_BYTES
+
+
+def marks_of(entries: Iterable[UrlEntry]) -> bytes:
+    """Return the marks of entries, one behind the other."""
+    return b"".join(
+        [
+            blake2b(entry.loc.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+            + _print_of(entry)
+            for entry in entries
+        ]
+    )
+
+
+def _print_of(entry: UrlEntry) -> bytes:
+    if entry.images or entry.videos or entry.news or entry.alternates or entry.extras:
+        return _hash(
+            (
+                entry.lastmod_text,
+                entry.changefreq,
+                entry.priority,
+                entry.images,
+                entry.videos,
+                entry.news,
+                entry.alternates,
+                entry.extras,
+            )
+        )
+    return _plain_print(entry.lastmod_text, entry.changefreq, entry.priority)
+
+
+@lru_cache(maxsize=16_384)
+def _plain_print(lastmod_text: str | None, changefreq: str | None, priority: float | None) -> bytes:
+    return _hash((lastmod_text, changefreq, priority))
+
+
+def _hash(fields: tuple[object, ...]) -> bytes:
+    return blake2b(repr(fields).encode("utf-8", "surrogatepass"), digest_size=PRINT_BYTES).digest()

@@ -1,0 +1,219 @@
+"""The file of a state: whole or put aside, one writer, readable by its owner only."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from walking import Pages, Walked, urlset, walk_all
+
+from sitemapreader.errors import StateError
+from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.state import State, schema
+from sitemapreader.state.file import StateFile
+from sitemapreader.walker import walk, walk_sync
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAP = "https://example.org/map.xml"
+PAGES: Pages = {MAP: urlset(*(f"https://example.org/{number}" for number in range(1_000)))}
+
+
+async def come(db: Path) -> Walked:
+    return await walk_all(PAGES, None, sitemaps=[MAP], state=db, changes=True)
+
+
+def modes_in(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "site.db"
+
+
+async def test_only_its_owner_may_read_it(db: Path) -> None:
+    """The file, and all beside it, has mode 0600, whatever the umask."""
+    before = os.umask(0)
+    try:
+        async with walk(sitemaps=[MAP], state=db, fetcher=MemoryFetcher(PAGES)) as entries:
+            async for _ in entries:
+                modes = {
+                    path.name: stat.S_IMODE(path.stat().st_mode) for path in db.parent.iterdir()
+                }
+    finally:
+        os.umask(before)
+    assert {"site.db", "site.db-wal", "site.db-lock"} <= modes.keys()
+    assert set(modes.values()) == {0o600}
+
+
+async def test_a_second_writer_is_refused(db: Path) -> None:
+    """Two walks at once on one file: the second one is refused, and the first one not disturbed."""
+    fetcher = MemoryFetcher(PAGES)
+    async with walk(sitemaps=[MAP], state=db, fetcher=fetcher) as entries:
+        with pytest.raises(StateError, match="another walk is writing it"):
+            async with walk(sitemaps=[MAP], state=db, fetcher=fetcher):
+                pass
+        with (
+            pytest.raises(StateError, match="another walk"),
+            walk_sync(sitemaps=[MAP], state=db, fetcher=fetcher),
+        ):
+            pass
+        assert len([entry async for entry in entries]) == 1_000
+        assert [site.documents for site in State(db).sites()] == [1]  # looking is allowed
+    async with walk(sitemaps=[MAP], state=db, fetcher=fetcher) as entries:
+        assert [entry async for entry in entries] == []
+
+
+def test_the_lock_ends_with_the_process(db: Path) -> None:
+    """A process that is killed leaves no lock behind."""
+    code = (
+        "import sys, time, pathlib\n"
+        "from sitemapreader.state.file import StateFile\n"
+        "file = StateFile(pathlib.Path(sys.argv[1]))\n"
+        "print('open', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    command = [sys.executable, "-c", code, str(db)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"open\n"
+        with pytest.raises(StateError, match="another walk"):
+            StateFile(db)
+        process.kill()
+    StateFile(db).close()
+
+
+def foreign_database(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE document (id INTEGER)")
+
+
+def damage_pages(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[4096:] = bytes(len(data) - 4096)
+    path.write_bytes(data)
+
+
+def damage_tables(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE run")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(b"<urlset/>" * 999),
+        lambda path: path.write_bytes(path.read_bytes()[:5_000]),
+        lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(5_000)),
+        foreign_database,
+        damage_pages,
+        damage_tables,
+    ],
+    ids=["foreign", "cut", "empty header", "foreign database", "damaged pages", "no table"],
+)
+async def test_an_unusable_file_is_put_aside(db: Path, damage: object) -> None:
+    """A damaged or foreign file is renamed, which an Issue says, and all is read anew."""
+    assert callable(damage)
+    for number in (1, 2):
+        await come(db)
+        damage(db)
+        kept = content(db)
+        walked = await come(db)
+        aside = db.with_name(f"site.db.corrupt-{number}")
+        assert len(walked.locs) == 1_000
+        assert walked.codes == ["state-replaced"]
+        assert walked.report.issues[0].value == str(aside)
+        assert content(aside) == kept
+        assert walked.report.complete
+    assert (await come(db)).codes == []
+
+
+async def test_a_newer_file_is_left_alone(db: Path) -> None:
+    """A file that a later version wrote is neither used nor renamed."""
+    await come(db)
+    with closing(sqlite3.connect(db)) as connection:
+        connection.execute(f"PRAGMA user_version = {len(schema.STEPS) + 1}")
+    kept = content(db)
+    with pytest.raises(StateError, match="a newer sitemapreader wrote it"):
+        await come(db)
+    with pytest.raises(StateError, match="newer"):
+        State(db).sites()
+    assert content(db) == kept
+
+
+async def test_an_older_file_is_brought_up_to_date(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step that is added is taken once, and what was remembered stays."""
+    await come(db)
+    step = "ALTER TABLE site ADD COLUMN note TEXT NOT NULL DEFAULT 'added';"
+    monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, step))
+    for _ in range(2):
+        assert (await come(db)).locs == []
+        with closing(sqlite3.connect(db)) as connection:
+            assert connection.execute("SELECT note FROM site").fetchall() == [("added",)]
+            assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.STEPS),)
+
+
+async def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    """No folder, a folder in its place: StateError says which file, and what is the matter."""
+    for path in (tmp_path / "missing" / "site.db", tmp_path):
+        with pytest.raises(StateError, match=str(path)):
+            await come(path)
+    with pytest.raises(StateError, match="no such file"):
+        State(tmp_path / "missing.db").sites()
+    text = tmp_path / "text.db"
+    text.write_text("no state", encoding="ascii")
+    with pytest.raises(StateError, match="no state file"):
+        State(text).sites()
+    assert text.read_text(encoding="ascii") == "no state"
+
+
+async def test_a_full_disk(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full in the middle of a walk ends it with StateError; what was said stays."""
+    await come(db)
+    opened = StateFile.__init__
+
+    def open_small(self: StateFile, path: Path) -> None:
+        opened(self, path)
+        (pages,) = self.connection.execute("PRAGMA page_count").fetchone()
+        self.connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    monkeypatch.setattr(StateFile, "__init__", open_small)
+    pages: Pages = {MAP: urlset(*(f"https://example.org/x/{number}" for number in range(9_000)))}
+    with pytest.raises(StateError, match="full"):
+        await walk_all(pages, None, sitemaps=[MAP], state=db, changes=True)
+    monkeypatch.undo()
+    again = await walk_all(pages, None, sitemaps=[MAP], state=db, changes=True)
+    assert len(again.locs) == 9_000 or again.report.resumed
+    assert again.report.complete
+
+
+async def test_nothing_is_pickled(db: Path) -> None:
+    """What is in the file is text, numbers, hashes and deflated JSON: reading it runs nothing."""
+    await come(db)
+    with closing(sqlite3.connect(db)) as connection:
+        blobs = [
+            value
+            for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type='table'")
+            for row in connection.execute(f"SELECT * FROM {table}")  # noqa: S608 (names of our own)
+            for value in row
+            if isinstance(value, bytes)
+        ]
+    assert len(blobs) > 1_000
+    for blob in blobs:
+        assert not blob.startswith(pickle.dumps(None)[:2])

@@ -1,0 +1,273 @@
+"""A walk that was stopped goes on: nothing is lost, and at most one batch comes twice."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import random
+import time
+from contextlib import closing
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from package import ROOT
+from walking import Pages, index, urlset
+
+from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.options import FetchOptions
+from sitemapreader.state import State
+from sitemapreader.state.file import connect_reader
+from sitemapreader.walker import walk, walk_sync
+from sitemapreader.walker.recorder import RECEIPT_ENTRIES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+    from types import ModuleType
+
+    from sitemapreader.report import Report
+
+TOP = "https://example.org/top.xml"
+MAPS = [f"https://example.org/{number}.xml" for number in range(3)]
+PER_MAP = 2_300
+ONE_AT_A_TIME = FetchOptions(concurrency=1)
+
+
+def locs_of(number: int, count: int = PER_MAP) -> list[str]:
+    return [f"https://example.org/{number}/{entry}" for entry in range(count)]
+
+
+def site() -> Pages:
+    """Make three sitemaps below an index."""
+    pages: Pages = {TOP: index(*MAPS)}
+    return pages | {url: urlset(*locs_of(n)) for n, url in enumerate(MAPS)}
+
+
+ALL = [loc for number in range(3) for loc in locs_of(number)]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "site.db"
+
+
+@attrs.frozen
+class Part:
+    """What one of several runs of a walk gave."""
+
+    locs: list[str]
+    requested: list[str]
+    report: Report
+    is_over: bool
+
+
+async def run(pages: Pages, db: Path, stop_after: int | None = None, **arguments: Any) -> Part:
+    """Walk, and leave when so many batches have come; what was in hand then has no receipt."""
+    fetcher = MemoryFetcher(pages)
+    locs: list[str] = []
+    is_over = False
+    options = {"options": ONE_AT_A_TIME, "sitemaps": [TOP], **arguments}
+    async with walk(state=db, fetcher=fetcher, **options) as entries:
+        batches = 0
+        async for batch in entries.batches():
+            locs += [entry.loc for entry in batch]
+            batches += 1
+            if batches == stop_after:
+                break
+        else:
+            is_over = True
+    requested = [url for url in fetcher.requested if url.endswith(".xml")]
+    return Part(locs, requested, entries.report, is_over)
+
+
+@pytest.mark.parametrize("changes", [False, True])
+@pytest.mark.parametrize("stop_after", [1, 2, 5, 6, 11, 14])
+async def test_it_goes_on_where_it_stopped(db: Path, stop_after: int, changes: bool) -> None:
+    """The union of both parts is everything; what comes twice is the batch in hand, and no more."""
+    first = await run(site(), db, stop_after, changes=changes)
+    second = await run(site(), db, changes=changes)
+    assert second.report.resumed
+    assert second.report.complete
+    assert set(first.locs) | set(second.locs) == set(ALL)
+    assert len(first.locs) + len(second.locs) - len(ALL) <= RECEIPT_ENTRIES
+    third = await run(site(), db, changes=changes)
+    assert (third.locs, third.report.resumed) == ([], False)
+
+
+async def test_finished_documents_are_not_fetched_again(db: Path) -> None:
+    """What was read to its end before the stop is not asked for again in the same walk."""
+    await run(site(), db, 7)  # five are the first map's; two more of the second one's are there
+    second = await run(site(), db)
+    assert second.requested == MAPS[1:]
+    outcomes = {each.url: (str(each.status), each.reason) for each in second.report.documents}
+    assert outcomes[TOP] == outcomes[MAPS[0]] == ("complete", "finished-before")
+    assert outcomes[MAPS[1]] == ("complete", "")
+    assert {each.url: each.entries for each in second.report.documents}[MAPS[0]] == PER_MAP
+
+
+async def test_many_stops(db: Path) -> None:
+    """A walk that is stopped again and again comes to its end, and loses nothing on the way."""
+    rng = random.Random(6)
+    came: list[str] = []
+    stops = 0
+    while stops < 99:
+        part = await run(site(), db, rng.randint(2, 4), options=FetchOptions(concurrency=3))
+        came += part.locs
+        if part.is_over:
+            break
+        stops += 1
+    assert 2 < stops < 99
+    assert set(came) == set(ALL)
+    assert len(came) - len(ALL) <= RECEIPT_ENTRIES * stops
+
+
+async def test_a_body_that_changed_meanwhile_is_read_from_its_start(db: Path) -> None:
+    """The entries that were handed over are passed over only if the bytes are the same."""
+    first = await run(site(), db, 2)
+    grown = site() | {MAPS[0]: urlset("https://example.org/new", *locs_of(0))}
+    second = await run(grown, db)
+    assert len(first.locs) == 2 * RECEIPT_ENTRIES
+    assert second.locs[: PER_MAP + 1] == ["https://example.org/new", *locs_of(0)]
+
+
+async def test_a_body_that_only_grew(db: Path) -> None:
+    """A list that has got more at its end is gone on with, if what was read of it is the same."""
+    lines = [f"https://example.org/{number:06}" for number in range(40_000)]
+    text = ["\n".join(lines[:count]).encode() for count in (20_000, 40_000)]
+    url = "https://example.org/list.txt"
+    first = await run({url: text[0]}, db, 2, sitemaps=[url])
+    second = await run({url: text[1]}, db, sitemaps=[url])
+    assert set(first.locs) | set(second.locs) == set(lines)
+    assert len(second.locs) <= 40_000 - RECEIPT_ENTRIES
+
+
+@pytest.mark.parametrize("stop_after", [1, 4, 8])
+async def test_unique_holds_across_a_stop(db: Path, stop_after: int) -> None:
+    """A URL that was handed over before the stop does not come again from another sitemap."""
+    pages = site() | {MAPS[2]: urlset(*locs_of(0), *locs_of(1), *locs_of(2))}
+    first = await run(pages, db, stop_after, unique=True)
+    second = await run(pages, db, unique=True)
+    assert set(first.locs) | set(second.locs) == set(ALL)
+    assert len(first.locs) + len(second.locs) - len(ALL) <= RECEIPT_ENTRIES
+
+
+async def test_other_options_begin_anew(db: Path) -> None:
+    """A walk with other options is another one, and so is one of another site."""
+    await run(site(), db, 7)
+    other = await run(site(), db, prune=False)
+    assert not other.report.resumed
+    assert other.requested == [TOP, *MAPS]
+    assert len(other.locs) == len(ALL) - PER_MAP  # the first map was handed over, and is unchanged
+    await run(site(), db, 7, sitemaps=MAPS)
+    assert not (await run(site(), db)).report.resumed
+
+
+async def test_an_old_walk_is_not_gone_on_with(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read more than a day ago is asked for again."""
+    await run(site(), db, 7)
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + 25 * 3600)
+    later = await run(site(), db)
+    assert not later.report.resumed
+    assert later.requested == [TOP, *MAPS]
+
+
+async def test_an_entry_that_was_not_taken_comes_again(db: Path) -> None:
+    """Who iterates entry by entry gives the receipt with the last entry of a batch."""
+    fetcher = MemoryFetcher(site())
+    taken = []
+    async with walk(sitemaps=[TOP], state=db, fetcher=fetcher, options=ONE_AT_A_TIME) as entries:
+        async for entry in entries:
+            taken.append(entry.loc)
+            if len(taken) == RECEIPT_ENTRIES + 1:
+                break
+    rest = (await run(site(), db)).locs
+    assert taken == ALL[: RECEIPT_ENTRIES + 1]
+    assert rest == ALL[RECEIPT_ENTRIES:]
+
+
+def test_a_blocking_walk_gives_its_receipts_one_by_one(db: Path) -> None:
+    """Without `await`, too, at most one batch comes twice."""
+    parts: list[list[list[str]]] = []
+    for stop_after in (3, None):
+        came: list[list[str]] = []
+        fetcher = MemoryFetcher(site())
+        with walk_sync(sitemaps=[TOP], state=db, fetcher=fetcher, options=ONE_AT_A_TIME) as entries:
+            for number, batch in enumerate(entries.batches(), 1):
+                came.append([entry.loc for entry in batch])
+                if number == stop_after:
+                    break
+        parts.append(came)
+    first, second = parts
+    assert max(map(len, first + second)) <= RECEIPT_ENTRIES
+    assert [*chain(*first[:2]), *chain(*second)] == ALL
+    assert set(first[2]) <= set(chain(*second))
+
+
+async def test_cancelling(db: Path) -> None:
+    """A walk that is cancelled at any await leaves a state from which another one goes on."""
+    came: set[str] = set()
+
+    async def go() -> None:
+        async with walk(sitemaps=[TOP], state=db, fetcher=MemoryFetcher(site())) as entries:
+            async for batch in entries.batches():
+                came.update(entry.loc for entry in batch)
+
+    for steps in range(1, 400, 7):
+        task = asyncio.create_task(go())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+    await go()
+    assert came == set(ALL)
+    (known,) = State(db).sites()
+    assert known.complete
+
+
+@attrs.define
+class _Waiting(StoredResponse):
+    """A body whose end never comes."""
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self.body
+        await asyncio.sleep(3600)
+
+
+async def test_what_was_handed_over_is_written_before_the_next_batch_is(db: Path) -> None:
+    """The receipt is in the file when the consumer has the next batch, not some time later."""
+    pages: Pages = {TOP: _Waiting(TOP, urlset(*locs_of(0)).removesuffix(b"</urlset>"))}
+    async with walk(sitemaps=[TOP], state=db, fetcher=MemoryFetcher(pages)) as entries:
+        batches = entries.batches()
+        for received in range(3):
+            await anext(batches)
+            with closing(connect_reader(db)) as connection:
+                rows = connection.execute("SELECT entries FROM progress").fetchall()
+            assert rows == ([(RECEIPT_ENTRIES * received,)] if received else [])
+
+
+def load_script(name: str) -> ModuleType:
+    """Import a script of the repository."""
+    spec = importlib.util.spec_from_file_location("script", ROOT / name)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("mode", ["all", "changes"])
+def test_kill_minus_nine(mode: str, tmp_path: Path) -> None:
+    """Killed at random moments, a walk gives each URL at least once; see benchmarks/kills.py."""
+    kills = load_script("benchmarks/kills.py")
+    kills.make_site(tmp_path, 60_000, 6)
+    rng, killed = random.Random(9), 0
+    calm = kills.live(tmp_path, mode, rng, 0)
+    assert (calm.urls, calm.repeated) == (60_000, 0)
+    while killed < 3:
+        life = kills.live(tmp_path, mode, rng, calm.seconds)
+        assert life.urls == 60_000
+        assert life.repeated <= kills.BATCH * life.kills
+        killed += life.kills

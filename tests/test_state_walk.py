@@ -1,0 +1,292 @@
+"""A walk that comes back: what it asks, what it leaves out, and when it does not believe."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from walking import SITE, Pages, Walked, fault, index, moved, urlset, walk_all
+
+from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.issues import IssueCode
+from sitemapreader.state import State
+from sitemapreader.walker import walk, walk_sync
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from contextlib import _AsyncGeneratorContextManager
+    from pathlib import Path
+
+TOP = "https://example.org/top.xml"
+ONE = "https://example.org/one.xml"
+TWO = "https://example.org/two.xml"
+PAGE = "https://example.org/page/{}"
+LONG_AGO = "2020-02-02"
+
+
+class Asked(MemoryFetcher):
+    """Pages in memory; keeps the validators of each request."""
+
+    def __init__(self, pages: Pages) -> None:
+        super().__init__(pages)
+        self.validators: dict[str, dict[str, str]] = {}
+
+    def open(
+        self, url: str, *, headers: Mapping[str, str] | None = None
+    ) -> _AsyncGeneratorContextManager[StoredResponse]:
+        self.validators[url] = dict(headers or {})
+        return super().open(url, headers=headers)
+
+
+def tagged(url: str, body: bytes, etag: str = '"1"') -> StoredResponse:
+    """Return a page with a validator."""
+    return StoredResponse(url, body, headers={"etag": etag})
+
+
+def page(*numbers: int) -> bytes:
+    return urlset(*(PAGE.format(number) for number in numbers))
+
+
+async def come(pages: Pages, state: Path | State, *maps: str, **arguments: Any) -> Walked:
+    """Walk over the maps, or the top, with a state."""
+    return await walk_all(pages, None, sitemaps=maps or [TOP], state=state, **arguments)
+
+
+def fetched(walked: Walked) -> list[str]:
+    """List the sitemaps that were requested."""
+    return [url for url in walked.requested if url.endswith(".xml")]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "site.db"
+
+
+async def test_validators_are_sent_back(db: Path) -> None:
+    """The next walk names the version that it has; the answer is 304, and nothing comes out."""
+    headers = {"etag": 'W/"7"', "last-modified": "Sun, 02 Feb 2020 10:00:00 GMT"}
+    fetcher = Asked({TOP: StoredResponse(TOP, page(1), headers=headers)})
+    for turn in range(3):
+        async with walk(sitemaps=[TOP], state=db, fetcher=fetcher) as entries:
+            assert [entry.loc async for entry in entries] == ([] if turn else [PAGE.format(1)])
+        (document,) = entries.report.documents
+        if turn:
+            assert fetcher.validators[TOP] == {
+                "If-None-Match": 'W/"7"',
+                "If-Modified-Since": headers["last-modified"],
+            }
+            assert (document.status, document.http_status) == ("unchanged", 304)
+            assert (document.bytes_raw, document.entries) == (0, 0)
+        assert entries.report.complete
+    assert fetcher.validators.keys() == {TOP}
+
+
+async def test_the_same_body_is_unchanged(db: Path) -> None:
+    """A server without validators sends it all again; of the same bytes nothing is delivered."""
+    pages: Pages = {TOP: page(*range(5_000))}
+    assert len((await come(pages, db)).locs) == 5_000
+    again = await come(pages, db)
+    assert again.locs == []
+    assert again.outcome(TOP) == ("unchanged", "same-body")
+    assert again.document(TOP).bytes_raw == len(page(*range(5_000)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (page(1, 2, 3), page(1, 2, 4)),
+        (page(1, 2, 3), page(1, 2, 3, 4)),
+        (page(1, 2, 3), page(1, 2)),
+        (page(1, 2, 3), page(1, 2, 3) + b" "),
+        (b"https://example.org/1\n", b"https://example.org/1\nhttps://example.org/2\n"),
+    ],
+    ids=["other", "longer", "shorter", "blank", "appended"],
+)
+@pytest.mark.parametrize("declared", [False, True])
+async def test_another_body_is_read_whole(
+    db: Path, before: bytes, after: bytes, declared: bool
+) -> None:
+    """Whatever differs, with the length declared or not, all of the new body comes out."""
+    for body in (before, after):
+        length = {"content-length": str(len(body))} if declared else {}
+        pages: Pages = {TOP: StoredResponse(TOP, body, headers=length, chunk_bytes=7)}
+        walked = await come(pages, db)
+        plain = await walk_all(pages, None, sitemaps=[TOP])
+        assert walked.locs == plain.locs != []
+        assert walked.outcome(TOP) == ("complete", "")
+
+
+async def test_a_child_whose_lastmod_stands_is_not_fetched(db: Path) -> None:
+    """What the index says has not moved is left; what it says has, or nothing of, is asked for."""
+    pages: Pages = {
+        TOP: index((ONE, LONG_AGO), TWO),
+        ONE: page(1),
+        TWO: page(2),
+    }
+    await come(pages, db)
+    again = await come(pages, db)
+    assert fetched(again) == [TOP, TWO]
+    assert again.outcome(ONE) == ("unchanged", "same-lastmod")
+    assert again.report.complete
+    assert fetched(await come(pages, db, prune=False)) == [TOP, ONE, TWO]
+    pages |= {TOP: index((ONE, "2020-02-03"), TWO), ONE: page(1, 3)}
+    moved_on = await come(pages, db)
+    assert fetched(moved_on) == [TOP, ONE, TWO]
+    assert moved_on.locs == [PAGE.format(1), PAGE.format(3)]
+
+
+async def test_a_child_that_was_not_read_completely_is_fetched(db: Path) -> None:
+    """A failure, or a loss inside, is not remembered as a reading, whatever the index says."""
+    pages: Pages = {
+        TOP: index((ONE, LONG_AGO), (TWO, LONG_AGO)),
+        ONE: fault(IssueCode.TIMEOUT, ONE),
+        TWO: tagged(TWO, page(2)[:-9]),
+    }
+    await come(pages, db)
+    pages[ONE] = page(1)
+    again = await come(pages, db)
+    assert fetched(again) == [TOP, ONE, TWO]
+    assert sorted(again.locs) == [PAGE.format(1), PAGE.format(2)]
+
+
+async def test_an_index_is_not_believed_for_ever(db: Path) -> None:
+    """After `revalidate_after` the server is asked, and an index that lies is found out."""
+    pages: Pages = {TOP: index((ONE, LONG_AGO)), ONE: tagged(ONE, page(1))}
+    await come(pages, db)
+    pages[ONE] = tagged(ONE, page(1, 2), '"2"')
+    assert (await come(pages, State(db, revalidate_after=timedelta(days=1)))).locs == []
+    found_out = await come(pages, State(db, revalidate_after=timedelta(0)))
+    assert found_out.locs == [PAGE.format(1), PAGE.format(2)]
+
+
+async def test_a_lastmod_of_today_is_not_believed(db: Path) -> None:
+    """A date that is not over yet can stand for another version: such a child is asked for."""
+    for lastmod in ("2999", "2999-01-01", "2999-01-01T00:00:00Z"):
+        pages: Pages = {TOP: index((ONE, lastmod)), ONE: tagged(ONE, page(1))}
+        await come(pages, db)
+        assert fetched(await come(pages, db)) == [TOP, ONE]
+
+
+async def test_the_children_of_an_unchanged_index_are_walked(db: Path) -> None:
+    """An index that answers 304 still has its children, and theirs, and these may have changed."""
+    deep = "https://example.org/deep.xml"
+    pages: Pages = {
+        TOP: tagged(TOP, index(ONE, deep)),
+        deep: index((TWO, LONG_AGO)),
+        ONE: tagged(ONE, page(1)),
+        TWO: tagged(TWO, page(2)),
+    }
+    await come(pages, db)
+    pages[ONE] = tagged(ONE, page(1, 3), '"2"')
+    again = await come(pages, db)
+    assert again.outcome(TOP) == ("unchanged", "")
+    assert again.document(TOP).children == 2
+    assert again.outcome(deep) == ("unchanged", "same-body")
+    assert again.outcome(TWO) == ("unchanged", "same-lastmod")
+    assert again.locs == [PAGE.format(1), PAGE.format(3)]
+    assert [type(event).__name__ for event in again.events].count("SitemapEntry") == 3
+
+
+async def test_a_guessed_sitemap_that_is_unchanged_ends_the_search(db: Path) -> None:
+    """304 at a well-known path is as good as its content: no other path is tried."""
+    url = "https://example.org/sitemap.xml"
+    pages: Pages = {url: tagged(url, page(1))}
+    first = await walk_all(pages, SITE, state=db)
+    again = await walk_all(pages, SITE, state=db)
+    assert first.requested == again.requested
+    assert again.outcome(url) == ("unchanged", "")
+    assert again.codes == []
+
+
+async def test_redirects(db: Path) -> None:
+    """What a redirect led to is asked with its validators; another target is read anew."""
+    new = "https://example.org/new.xml"
+    pages: Pages = {TOP: StoredResponse(new, page(1), headers={"etag": '"1"'})}
+    await come(pages, db)
+    assert (await come(pages, db)).outcome(TOP) == ("unchanged", "")
+    pages[TOP] = StoredResponse(ONE, page(2), headers={"etag": '"1"'})
+    again = await come(pages, db)
+    assert again.locs == [PAGE.format(2)]
+    assert again.requested == [TOP, TOP]
+
+
+async def test_two_redirects_to_one_document(db: Path) -> None:
+    """A document with two addresses is walked once, also where neither has to be fetched."""
+    new = "https://example.org/new.xml"
+    body = index((TWO, LONG_AGO))
+    pages: Pages = {
+        TOP: index((ONE, LONG_AGO), (new, LONG_AGO)),
+        ONE: moved(new, body),
+        new: body,
+        TWO: page(1),
+    }
+    first = await come(pages, db)
+    assert first.locs == [PAGE.format(1)]
+    again = await come(pages, db)
+    assert fetched(again) == [TOP]
+    outcomes = {each.url: str(each.status) for each in again.report.documents}
+    assert {url: outcomes.get(url) for url in (TOP, ONE, new, TWO)} == {
+        TOP: "unchanged",
+        ONE: "unchanged",
+        new: None,  # merged with the one that leads to it
+        TWO: "unchanged",
+    }
+
+
+async def test_two_sites_in_one_file(db: Path) -> None:
+    """Each site has its own memory of a document, even of the same one."""
+    pages: Pages = {ONE: tagged(ONE, page(1)), TWO: page(2)}
+    assert (await come(pages, db, ONE)).locs == [PAGE.format(1)]
+    assert len((await come(pages, db, ONE, TWO)).locs) == 2
+    assert (await come(pages, db, ONE)).locs == []
+    assert [site.documents for site in State(db).sites()] == [1, 2]
+    assert [document.url for document in State(db).documents()] == [ONE, ONE, TWO]
+
+
+async def test_a_document_that_is_gone_is_forgotten(db: Path) -> None:
+    """What no index lists any more leaves the state after a complete walk, and only then."""
+    pages: Pages = {TOP: index(ONE, TWO), ONE: page(1), TWO: page(2)}
+    await come(pages, db)
+    pages |= {TOP: index(ONE, TWO + "x")}
+    await come(pages, db)
+    assert TWO in {document.url for document in State(db).documents()}
+    pages |= {TOP: index(ONE)}
+    await come(pages, db)
+    assert {document.url for document in State(db).documents()} == {TOP, ONE}
+
+
+async def test_what_is_not_wanted_is_kept(db: Path) -> None:
+    """A child that `since` or `follow` leaves out is not gone, and its reading is remembered."""
+    pages: Pages = {TOP: index((ONE, LONG_AGO), (TWO, "2021-01-01")), ONE: page(1), TWO: page(2)}
+    await come(pages, db)
+    await come(pages, db, follow=lambda entry: entry.loc != ONE)
+    assert fetched(await come(pages, db)) == [TOP]
+
+
+def test_without_await(db: Path) -> None:
+    """A blocking walk remembers as well."""
+    fetcher = MemoryFetcher({TOP: tagged(TOP, page(*range(3_000)))})
+    for expected in (3_000, 0):
+        with walk_sync(sitemaps=[TOP], state=str(db), fetcher=fetcher) as entries:
+            assert sum(1 for _ in entries) == expected
+
+
+class _Breaking(StoredResponse):
+    """A body that is cut off."""
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self.body
+        raise fault(IssueCode.BODY_CUT, self.url)
+
+
+async def test_a_body_that_breaks_off_while_it_is_compared(db: Path) -> None:
+    """What was held back to be compared is read before the fault is said."""
+    pages: Pages = {TOP: page(1, 2, 3)}
+    await come(pages, db)
+    pages = {TOP: _Breaking(TOP, page(1, 2, 3))}
+    again = await come(pages, db)
+    assert len(again.locs) == 3
+    assert again.outcome(TOP) == ("partial", "body-cut")
+    pages = {TOP: _Breaking(TOP, page(1, 2, 3)[:-30])}
+    assert len((await come(pages, db)).locs) == 2
