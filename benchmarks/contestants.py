@@ -55,7 +55,6 @@ WALKERS = {
     "crawlee": Contestant("crawlee_sitemap:walk", "crawlee"),
     "usp": Contestant("ultimate:walk", "ultimate-sitemap-parser"),
     "advertools": Contestant("advertools_sitemap:walk", "advertools"),
-    "trafilatura": Contestant("trafilatura_sitemap:walk", "trafilatura"),
     "sitemapper": Contestant("sitemapper:walk", "sitemapper"),
     "bytes in memory: SitemapReader": Contestant("memory:read_all", "sitemapreader"),
     "bytes in memory: batches": Contestant("memory:walk_batches", "sitemapreader"),

@@ -17,11 +17,13 @@ BENCHMARKS = package.ROOT / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
 import contestants  # noqa: E402 (it is found only now)
+import odd  # noqa: E402 (the same)
 import read  # noqa: E402 (the same)
 import targets  # noqa: E402 (the same)
 import walk  # noqa: E402 (the same)
 from corpora import Corpus  # noqa: E402 (the same)
 from measuring import Reader  # noqa: E402 (the same)
+from odd_cases import Case  # noqa: E402 (the same)
 from site_server import serve  # noqa: E402 (the same)
 
 
@@ -133,3 +135,25 @@ def test_latency_notes_the_gaps_of_the_loop(tmp_path: Path) -> None:
     for row in rows:
         assert row["turns"] > 0
         assert row["median ms"] <= row["worst"]
+
+
+def test_odd_documents_are_read_as_they_are_meant(tmp_path: Path) -> None:
+    """Over HTTP, ours reads all of them right but the two whose DOCTYPE it refuses."""
+    printed, figures = run(tmp_path, "odd.py", "--only", "sitemapreader", "usp")
+    ours = [row for row in figures["results"] if row["library"] == "sitemapreader"]
+    refused = [row for row in ours if row["found"] < row["meant"] or row["invented"]]
+    assert {row["about"] for row in refused} == {"DOCTYPE with a subset"}
+    assert len(refused) == 2
+    assert len(ours) >= 54
+    assert "usp" in printed
+
+
+def test_what_is_invented_and_what_is_lost_is_told_apart() -> None:
+    """A case is right only if all came out that is meant, and nothing else."""
+    case = Case("", "", ("/a", "/é"))
+    origin = "http://x"
+    found = ["http://x/a", "http://x/%C3%A9", "http://x/a"]
+    assert str(odd.judge(case, origin, found, "")) == "right"
+    assert str(odd.judge(case, origin, found[:1], "")) == "1/2"
+    assert str(odd.judge(case, origin, [*found[:1], "http://x/half"], "Oops: no")) == "1/2 +1 !"
+    assert odd.judge(case, origin, [*found, "http://x/more"], "").is_right is False

@@ -1,10 +1,9 @@
-// npm's sitemapper. `--version`; or `walk URL`; or `collect`, with URLs on standard input.
-// Prints JSON, as the processes of the other libraries do.
+// npm's sitemapper: `--version`, `walk URL` or `collect URL`; prints JSON.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import Sitemapper from "sitemapper";
 
-const PATIENCE = 20_000; // milliseconds for one document of `collect`
+const PATIENCE = 20_000; // milliseconds for the document of `collect`
 const [command, url] = process.argv.slice(2);
 
 function peakMb() {
@@ -28,18 +27,9 @@ async function walk() {
 }
 
 async function collect() {
-  for (const sitemap of readFileSync(0, "utf8").split("\n").filter(Boolean)) {
-    let urls = [];
-    let error = "";
-    try {
-      const result = await new Sitemapper({ timeout: PATIENCE, retries: 0 }).fetch(sitemap);
-      urls = result.sites;
-      error = (result.errors ?? []).map((e) => `${e.type}: ${e.message}`).join("; ");
-    } catch (problem) {
-      error = String(problem);
-    }
-    console.log(JSON.stringify([sitemap, urls, error]));
-  }
+  const { sites, errors } = await new Sitemapper({ timeout: PATIENCE, retries: 0 }).fetch(url);
+  const error = (errors ?? []).map((e) => `${e.type}: ${e.message}`).join("; ");
+  console.log(JSON.stringify({ urls: sites, error }));
 }
 
 if (command === "--version") {

@@ -1,24 +1,27 @@
-"""trafilatura: its `SitemapObject`, from memory and with its own downloads.
+"""trafilatura: its `SitemapObject`.
 
-`sitemap_search` takes no address that does not end in `.xml`, `.gz` or `sitemap`; the loop here is
-its own, without that and without its pauses.
+Its downloads connect to no address that is not public, and it takes no URL whose host has no public
+suffix. So the documents are fetched for it and decoded by its own function, and are said to lie on
+a host that has one. The loop is that of its `sitemap_search`, without the pauses.
 """
 
 from __future__ import annotations
 
 import gzip
-import socket
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 from trafilatura.sitemaps import SitemapObject
+from trafilatura.utils import decode_file
 
 from adapters import collect_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from adapters import Collected, Document, Found
+    from adapters import Collected, Document
 
 URL = "https://www.example.com/sitemap.xml"
 
@@ -35,38 +38,32 @@ def read(document: Document) -> int:
     return len(sitemap.urls) + len(sitemap.sitemap_urls)
 
 
-def walk(url: str, found: Found) -> None:
-    """Read an index and its children."""
-    found(len(_search(url).urls))
-
-
 def collect(urls: Sequence[str]) -> Iterator[Collected]:
     """List what each sitemap holds."""
-    return collect_each(urls, lambda url, found: found.extend(_search(url).urls))
+    return collect_each(urls, lambda url, found: found.extend(_search(url)))
 
 
-def _search(url: str) -> Any:
+def _search(url: str) -> list[str]:
     sitemap = _start(url)
-    _lead_home(urlsplit(url).hostname or "")
     while sitemap.sitemap_urls:
         sitemap.current_url = sitemap.sitemap_urls.pop()
-        sitemap.fetch()
+        sitemap.content = _fetch(sitemap.current_url)
+        sitemap.seen.add(sitemap.current_url)
         sitemap.process()
         sitemap.sitemap_urls = [u for u in sitemap.sitemap_urls if u not in sitemap.seen]
-    return sitemap
+    return [str(url) for url in sitemap.urls]
+
+
+def _fetch(url: str) -> str:
+    """Fetch from this machine what is said to be elsewhere; decode it as its downloads are."""
+    port = urlsplit(url).port
+    try:
+        with urlopen(f"http://127.0.0.1:{port}{urlsplit(url).path}") as response:
+            return str(decode_file(response.read()))
+    except HTTPError:
+        return ""
 
 
 def _start(url: str) -> Any:
     parts = urlsplit(url)
     return SitemapObject(f"{parts.scheme}://{parts.netloc}", "example.com", [url], external=True)
-
-
-def _lead_home(host: str) -> None:
-    """Have a name stand for this machine: it drops all URLs whose host has no public suffix."""
-    resolve = socket.getaddrinfo
-
-    def answer(name: Any, *rest: Any, **more: Any) -> Any:
-        return resolve("127.0.0.1" if name == host else name, *rest, **more)
-
-    # the arguments are passed on as they come
-    socket.getaddrinfo = answer  # type: ignore[assignment]
