@@ -34,7 +34,7 @@ _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _OPEN_CDATA = re.compile(r"<!\[CDATA\[([^<\]]*)(?:\]\]>)?")
 _MARKS = re.compile(r"<!\[CDATA\[|\]\]>")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_TAG_WITH_VALUES = re.compile(r"""</?[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*>""")
+_TAG_WITH_VALUES = re.compile(r"""</?[A-Za-z](?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>""")
 _ANGLES = re.compile(r"<[^<>]*>|[<>]")
 _QUOTE = re.compile("[\"']")
 _QUOTED = re.compile(r"""=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -42,6 +42,8 @@ _UNQUOTED = re.compile(r"""=\s*([^\s"'>]+)""")
 _REFERENCE = re.compile(r"&(?:#([0-9]+)|#[xX]([0-9A-Fa-f]+)|([A-Za-z][A-Za-z0-9]*));")
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _BLANKS = " \t\r\n"
+_SPACES = dict.fromkeys(map(ord, "\t\r\n"), " ")
+"""What blanks in the value of an attribute are read as (XML 1.0, section 3.3.3)."""
 
 
 def urls_in(data: bytes, url: str) -> set[str]:
@@ -71,9 +73,9 @@ def _texts(text: str) -> set[str]:
             pieces += _ANGLES.split(markup)
             pieces += markup.split("\n")
             pieces += _QUOTE.split(markup)
-            pieces += ["".join(groups) for groups in _QUOTED.findall(markup)]
+            pieces += ["".join(groups).translate(_SPACES) for groups in _QUOTED.findall(markup)]
             pieces += _UNQUOTED.findall(markup)
-    texts = {_unescape(piece) for piece in pieces}
+    texts = {_unescape(piece) if "&" in piece else piece for piece in set(pieces)}
     return {text.strip(_BLANKS) for text in texts} | {text.strip() for text in texts}
 
 

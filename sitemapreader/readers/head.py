@@ -55,6 +55,8 @@ _MARKUP = re.compile(rb"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[A-Za-z_])")
 _ATTRIBUTE = re.compile(
     r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
 )
+_NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
+"""XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
 _PREFIX = re.compile(r"xmlns(?::([A-Za-z_][\w.-]*+))?")
 
 
@@ -229,7 +231,8 @@ def read_attributes(text: str, mended: set[IssueCode], limit: int) -> dict[str, 
         name, double, single, bare = match.groups("")
         if bare or name in attributes:
             mended.add(IssueCode.MISMATCHED_TAG)
-        attributes.setdefault(name, unescape(double or single or bare, mended))
+        value = double or single or bare
+        attributes.setdefault(name, unescape(value.translate(_NORMAL_BLANKS), mended))
     return attributes
 
 

@@ -1,7 +1,8 @@
 """The vocabulary in numbers, for the fast reader: what an element's name becomes in its tokens.
 
-A number below `fields` is a field, and the slot that its text goes to; the others are records,
-extensions and the rest. Derived from the tables of `vocabulary`, so that there is one place a fact.
+Numbers from `LOC` on are fields, and `number - LOC` is the slot that a field's text goes to; the
+others are records, extensions and the rest. Derived from the tables of `vocabulary`, so that there
+is one place a fact.
 """
 
 from __future__ import annotations
@@ -11,28 +12,19 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.models import Format
-from sitemapreader.readers.names import ATOM, DC, OWN, XHTML, namespace_key
+from sitemapreader.readers.names import ATOM, DC, OWN, VIDEO, XHTML, namespace_key
 from sitemapreader.readers.vocabulary import EXTENSIONS, PROTOCOL_FIELDS, Extension
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LOC, LASTMOD, CHANGEFREQ, PRIORITY = range(len(PROTOCOL_FIELDS))
+FIRST = 1 << 20
+"""More than a batch can have tokens; why, `tokens` says."""
+LOC, LASTMOD, CHANGEFREQ, PRIORITY = range(FIRST, FIRST + len(PROTOCOL_FIELDS))
 
-UNKNOWN, IGNORED, RECORD, LINK, TAG = range(1000, 1005)
+UNKNOWN, IGNORED, RECORD, LINK, TAG = range(FIRST + 1000, FIRST + 1005)
 """Not plain; of no interest; the end of a record; a link with attributes; one of a video's tags."""
-_FIRST_EXTENSION = 1010
-
-_FEED_LEAVES = {
-    Format.RSS: (
-        "title", "description", "author", "category", "comments", "enclosure", "guid", "source",
-    ),
-    Format.ATOM: (
-        "title", "summary", "content", "id", "author", "contributor", "name", "uri", "email",
-        "category", "rights", "created", "generator",
-    ),
-}  # fmt: skip
-"""Elements of a feed's own that are passed over; any other might hold a link of its own."""
+_FIRST_EXTENSION = FIRST + 1010
 
 # the date fields of a feed's record, best first: slots 1, 2, ... (slot 0 is the link)
 _FEED_DATES: dict[Format, tuple[tuple[tuple[str, str], ...], ...]] = {
@@ -71,12 +63,11 @@ class Lexicon:
         """Return the number of an element, named as expat names it."""
         uri, _, local = name.rpartition("}")
         key = namespace_key(uri, root_uri, format_)
-        others = UNKNOWN if key == OWN else self.others
-        return self.numbers.get((key, local.lower()), others)
+        return self.numbers.get((key, local.lower()), self.others)
 
 
 def _protocol(record: str) -> Lexicon:
-    numbers = {(OWN, tag): slot for slot, tag in enumerate(PROTOCOL_FIELDS)}
+    numbers = {(OWN, tag): number for number, tag in enumerate(PROTOCOL_FIELDS, LOC)}
     numbers |= {(OWN, record): RECORD, (XHTML, "link"): LINK}
     parts = {}
     slot = len(PROTOCOL_FIELDS)
@@ -84,20 +75,18 @@ def _protocol(record: str) -> Lexicon:
         texts = [field for field in extension.fields if field.is_text]
         parsers = tuple((i, f.parse) for i, f in enumerate(texts) if not f.is_verbatim)
         parts[number] = Part(extension, slot, slot + len(texts), parsers)
-        numbers |= {(extension.key, field.tag): slot + i for i, field in enumerate(texts)}
+        numbers |= {(extension.key, field.tag): LOC + slot + i for i, field in enumerate(texts)}
         numbers |= dict.fromkeys(((extension.key, tag) for tag in extension.containers), IGNORED)
         numbers[extension.key, extension.tag] = number
         slot += len(texts)
-    numbers["video", "tag"] = TAG
+    numbers[VIDEO, "tag"] = TAG
     return Lexicon(slot, numbers, parts, UNKNOWN)
 
 
 def _feed(format_: Format, record: str) -> Lexicon:
-    numbers = dict.fromkeys(((OWN, tag) for tag in _FEED_LEAVES[format_]), IGNORED)
-    numbers[OWN, record] = RECORD
-    numbers[OWN, "link"] = LINK if format_ is Format.ATOM else LOC
+    numbers = {(OWN, record): RECORD, (OWN, "link"): LINK if format_ is Format.ATOM else LOC}
     dates = _FEED_DATES[format_]
-    numbers |= {name: slot for slot, names in enumerate(dates, 1) for name in names}
+    numbers |= {name: number for number, names in enumerate(dates, LOC + 1) for name in names}
     return Lexicon(1 + len(dates), numbers, {}, IGNORED)
 
 

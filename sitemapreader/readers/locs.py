@@ -9,12 +9,21 @@ from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _LOST = "\ufffd"
+_NO_HOST = re.compile(r"https?://(?:[/?#]|\Z)", re.IGNORECASE)
+_ORIGIN = re.compile(r"\nhttps?://[^\n/?#]+")
+_ODD = (" ", "{", "<", ">", "\t", "\r", "\x7f", _LOST)
+"""Of the ASCII characters that XML allows, those that do not stand in plain URLs.
+
+`shapes` counts on there being no `>`.
+"""
 
 
 def fault_of(loc: str) -> IssueCode | None:
     """Say why a loc that is there is not the URL that its author meant, if it is not."""
     if _TEMPLATE.search(loc):
         return IssueCode.TEMPLATE
+    if _NO_HOST.match(loc):
+        return IssueCode.MALFORMED
     if _LOST in loc:  # bytes that were no characters: nobody can say which they should be
         return IssueCode.MALFORMED
     return None
@@ -35,17 +44,15 @@ def are_plain(locs: list[str]) -> bool:
 
     A few passes in C over all of them joined, in place of a Python call for each.
     """
-    joined = " " + " ".join(locs)
+    joined = "\n" + "\n".join(locs)
     count = len(locs)
+    if not joined.isascii() and not "".join(locs).isprintable():
+        return False
+    first = _ORIGIN.match(joined)
     return (
-        joined.isprintable()
-        and joined.count(" ") == count
-        and joined.count(" https://") + joined.count(" http://") == count
-        and not any(char in joined for char in ("{", "<", _LOST))
+        first is not None
+        and not any(char in joined for char in _ODD)
+        and joined.count("\n") == count
+        and (joined.count(first[0]) == count or len(_ORIGIN.findall(joined)) == count)
         and max(map(len, locs)) < PROTOCOL_MAX_LOC_CHARS
     )
-
-
-def have_one_scheme(locs: list[str]) -> bool:
-    """Tell whether no loc holds a second URL, as text that ran into it would be."""
-    return " ".join(locs).count("://") == len(locs)

@@ -391,12 +391,16 @@ def choose_link(links: list[dict[str, str]]) -> dict[str, str] | None:
 
 
 def is_alternate(link: dict[str, str]) -> bool:
-    """Tell whether a link's `rel` says "alternate", as it does where there is none.
+    """Tell whether a link's `rel` says "alternate", as it does where there is none."""
+    return is_alternate_relation(link.get("rel", "alternate"))
+
+
+def is_alternate_relation(relation: str) -> bool:
+    """Tell whether a `rel` says "alternate".
 
     RFC 4287, section 4.2.7.2: a relation may be written as an IRI.
     """
-    relations = link.get("rel", "alternate").lower().removeprefix(_RELATIONS)
-    return "alternate" in relations.split()
+    return "alternate" in relation.lower().removeprefix(_RELATIONS).split()
 
 
 _RELATIONS = "http://www.iana.org/assignments/relation/"

@@ -1,20 +1,18 @@
-"""A batch as a flat list of tokens, or the word that it is not plain enough for that.
+"""A batch as a flat list of tokens, made without running any Python while expat parses.
 
-Text is `str`; an end tag is the `int` that the lexicon gives its name; the attributes of a link are
-a `dict`. expat looks names up in a dict, `intern`, and hands over what it finds there: with numbers
-in it, its callbacks can be the C function `list.append`, and no Python runs while it parses.
+expat looks names up in a dict, `intern`, and hands over what it finds there: with numbers in it,
+its callbacks can be C functions. Text comes as `str`; an end tag as the `int` that the lexicon
+gives its name. Start tags, where they are wanted, come as the `dict` of their attributes: their
+callback is `list.insert`, which puts them last because the numbers are larger than the list.
 """
 
 from __future__ import annotations
 
-import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.models import Format
 from sitemapreader.readers.exact import UnreadableError, arm_parser, parse_batch, prolog
-from sitemapreader.readers.lexicon import LEXICONS, LINK, RECORD
-from sitemapreader.readers.names import VIDEO, XHTML, namespace_key
+from sitemapreader.readers.lexicon import LEXICONS, LOC, RECORD
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits
@@ -25,9 +23,10 @@ Token = Any
 
 _MAX_NAME_CHARS = 1_000
 """Of names with their namespace: they are kept as long as the document is read."""
-_ATTRIBUTE = re.compile(rb"=\s*[\"']")
-_OPENING = re.compile(rb"\s*(<[A-Za-z_][\w:.-]*>\s*<([A-Za-z_][\w:.-]*)>)")
-"""A record's start tag, its first field's start tag, and nothing but blanks around."""
+
+
+class Doubt(Exception):  # noqa: N818 (no error: it is how a batch that is not plain is handed on)
+    """The batch is not plain; the exact reader has to read it."""
 
 
 class _AttributeName(str):
@@ -41,10 +40,6 @@ _ATTRIBUTE_NAMES = {
 }
 
 
-class Doubt(Exception):  # noqa: N818 (no error: it is how a batch that is not plain is handed on)
-    """The batch is not plain; the exact reader has to read it."""
-
-
 class Tokenizer:
     """Makes tokens of the batches of one document."""
 
@@ -53,51 +48,39 @@ class Tokenizer:
         self._head = head
         self._limits = limits
         self._names: dict[str, Any] = dict(_ATTRIBUTE_NAMES)
+        self._bound = -1
+        self._prolog = b""
 
-    def tokenize(self, batch: bytes) -> tuple[list[Token], int, bool]:
-        """Return tokens, how many records they are, and whether nothing can stand before a loc.
+    def tokenize(self, batch: bytes, *, starts: bool) -> list[Token]:
+        """Return the tokens of a batch, with those of its start tags or without; raise Doubt.
 
-        Raises Doubt.
+        Without them, text that stands before a start tag runs into that behind it.
         """
-        keys = {
-            namespace_key(uri, self._head.uri, self._head.format)
-            for uri in self._head.namespaces.values()
-        }
-        if VIDEO in keys and _ATTRIBUTE.search(batch):  # whose attributes are values
-            raise Doubt
-        has_links = XHTML in keys or self._head.format is Format.ATOM
-        tokens = self._parse(batch, has_links=has_links)
-        if len(batch) > self._limits.field_chars:
-            self._check_sizes(tokens)
-        if len(tokens) > self._limits.record_elements:  # one record may have them all
-            raise Doubt
-        count = tokens.count(RECORD)
-        if tokens[-1] != RECORD:
-            raise Doubt
-        return tokens, count, self._check_frame(batch, count)
-
-    def _parse(self, batch: bytes, *, has_links: bool) -> list[Token]:
+        if len(self._head.namespaces) != self._bound:  # which only ever become more
+            self._bound = len(self._head.namespaces)
+            self._prolog = prolog(self._head)
         tokens: list[Token] = []
-        parser = arm_parser()
+        parser: Any = arm_parser()  # whose types know nothing of numbers for names
         parser.intern.update(self._names)
         parser.CharacterDataHandler = tokens.append
         parser.EndElementHandler = tokens.append
         parser.ProcessingInstructionHandler = _doubt
-        if has_links:
-            append = tokens.append
-
-            def start(name: Any, attributes: dict[str, str]) -> None:
-                if name == LINK:
-                    append(attributes)
-
-            parser.StartElementHandler = start
+        if starts:
+            parser.StartElementHandler = tokens.insert
         try:
-            parse_batch(parser, prolog(self._head), batch)
+            parse_batch(parser, self._prolog, batch)
         except UnreadableError:
             raise Doubt from None
+        except TypeError:  # a name that is no number, which `insert` does not take
+            if len(parser.intern) == len(self._names):
+                raise Doubt from None
         if len(parser.intern) > len(self._names):
             self._learn(parser.intern)
-            return self._parse(batch, has_links=has_links)
+            return self.tokenize(batch, starts=starts)
+        if len(batch) > self._limits.field_chars:
+            self._check_sizes(tokens)
+        if len(tokens) > self._limits.record_elements:  # one record may have them all
+            raise Doubt
         return tokens
 
     def _learn(self, names: dict[str, Any]) -> None:
@@ -114,26 +97,22 @@ class Tokenizer:
         if max(map(len, chain(texts, values)), default=0) > self._limits.field_chars:
             raise Doubt
 
-    def _check_frame(self, batch: bytes, count: int) -> bool:
-        """Check that records follow each other with nothing but the same blanks between them.
-
-        Text or fields that stand outside of the records would otherwise run into the next one.
-        Returns whether each record begins with its loc, so that nothing can have run into that.
-        """
-        opening = _OPENING.match(batch)
-        if opening is None:
-            raise Doubt
-        name = opening[1][1:].partition(b">")[0]
-        end_tag = b"</" + name + b">"
-        end = batch.find(end_tag) + len(end_tag)
-        blanks = len(batch) - end - len(batch[end:].lstrip()) if count > 1 else 0
-        frame = end_tag + batch[end : end + blanks] + opening[1]
-        if batch.count(frame) != count - 1 or batch.count(end_tag) != count:
-            raise Doubt
-        if batch.count(b"<" + name) != count:  # one more begins than ends
-            raise Doubt
-        return opening[2].rpartition(b":")[2].lower() == b"loc"
-
 
 def _doubt(*_: object) -> None:
     raise Doubt
+
+
+def _can_tokenize() -> bool:
+    """Try out what this rests on, and only CPython promises, if anyone."""
+    parser: Any = arm_parser()
+    tokens: list[Token] = []
+    parser.intern.update({"a": LOC, "b": RECORD, "href": _ATTRIBUTE_NAMES["href"]})
+    parser.CharacterDataHandler = tokens.append
+    parser.EndElementHandler = tokens.append
+    parser.StartElementHandler = tokens.insert
+    parser.Parse(b"<b>1<a href='2'>3</a>4</b>", True)
+    return tokens == [{}, "1", {"href": "2"}, "3", LOC, "4", RECORD]
+
+
+CAN_TOKENIZE = _can_tokenize()
+"""Whether this interpreter's expat does as is needed here; where it does not, nothing is plain."""
