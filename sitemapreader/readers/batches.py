@@ -17,7 +17,7 @@ from sitemapreader.readers.fast import FastReader
 from sitemapreader.readers.head import RECORD_OF
 from sitemapreader.readers.records import RecordReader
 from sitemapreader.readers.repair import MAX_TAG_CHARS, Repair
-from sitemapreader.readers.scan import COMMENT_END, Scanner, record_end
+from sitemapreader.readers.scan import COMMENT_END, HIDING, Scanner, record_begin, record_end
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -54,6 +54,7 @@ class BatchReader:
         self._fast = FastReader(head, ledger.sitemap, limits)
         self._scanner = Scanner(head.records)
         self._pending = b""
+        self._has_begun = False
         self._names: set[int] = set()
         self._skips: list[re.Pattern[bytes]] = []
         """What ends the oversized record or comment that is being passed over, one by one."""
@@ -65,6 +66,8 @@ class BatchReader:
             return
         if not self._scanner.end_tag:
             yield from self._scan()
+        if self._scanner.end_tag and not self._has_begun:
+            yield from self._read_lead()
         entries = self._read_fast()
         if entries is not None:
             yield entries
@@ -104,6 +107,14 @@ class BatchReader:
         return taken
 
     # -- a batch, in the three ways
+
+    def _read_lead(self) -> Iterator[list[Event]]:
+        """Read what stands before the first record, such as a feed's title: it is not plain."""
+        self._has_begun = True
+        first = record_begin(self.head.records).search(self._pending)
+        lead = self._pending[: first.start()].rstrip() if first else b""
+        if lead and not HIDING.search(lead):
+            yield from self._read_slowly(self._take(len(lead)))
 
     def _read_fast(self) -> list[Event] | None:
         """Read up to the last end tag of a record, if that is well-formed and plain.

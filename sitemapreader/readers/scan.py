@@ -20,6 +20,9 @@ COMMENT_END = b"-->"
 CLOSINGS = {b"<!--": COMMENT_END, b"<?": b"?>", b"<![CDATA[": b"]]>"}
 """Markup that holds no elements: how it begins, how it ends."""
 
+HIDING = re.compile(rb"<[!?]")
+"""How everything begins that may hide a record's tag."""
+
 
 class Scanner:
     """Remembers what it has passed of the bytes that it is shown, which only ever grow.
@@ -85,6 +88,11 @@ class Scanner:
         self.position = end + len(self.closing)
         self.closing = b""
         return True
+
+
+def record_begin(records: frozenset[str]) -> re.Pattern[bytes]:
+    """Make the pattern of a record's start tag, up to where its name ends."""
+    return re.compile(rb"<" + _name(records) + rb"(?=[\s/>])")
 
 
 def record_end(records: frozenset[str]) -> re.Pattern[bytes]:
