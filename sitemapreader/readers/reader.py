@@ -50,6 +50,9 @@ class SitemapReader:
         self.ledger = Ledger(url)
         self.finished = False
         """A limit or a refusal has ended the reading: what is fed from here on is ignored."""
+        self.may_block = False
+        """The next step of `close_steps` may wait for a child process, seconds long: there a feed
+        beyond repair is given to feedparser."""
         self._limits = limits or Limits()
         self._charset = charset
         self._notes: list[IssueCode] = []
@@ -59,14 +62,6 @@ class SitemapReader:
         self._reader: XmlReader | TextReader | None = None
         self._keeper = FeedKeeper(self.ledger)
         self._closed = False
-
-    @property
-    def may_block(self) -> bool:
-        """Whether the last step of `close_steps` may wait for a child process, seconds long.
-
-        That is where a feed beyond repair is given to feedparser.
-        """
-        return self.format in (None, Format.RSS, Format.ATOM) and not self.ledger.delivered
 
     @property
     def format(self) -> Format | None:
@@ -170,9 +165,13 @@ class SitemapReader:
             self.ledger.note_once(events, cut, value=detail or None)
         events += self._take_notes()
         self.finished = True
-        if self._keeper.is_beyond_repair:
-            self._keeper.salvage(events)
         yield events
+        if self._keeper.is_beyond_repair:
+            self.may_block = True
+            yield []
+            events = []
+            self._keeper.salvage(events)
+            yield events
 
     def _take_notes(self) -> list[Event]:
         events: list[Event] = []

@@ -203,7 +203,7 @@ class SitemapReaderSpider(Spider):
         while not reader.ledger.delivered and (events := next(steps, None)) is not None:
             first += events
         rest: Iterable[list[Event]] = reader.close_steps(cut=not _CUT.isdisjoint(response.flags))
-        if reader.may_block:  # it may be a feed beyond repair, which waits for a child process
+        if not first:  # it may be a feed beyond repair, which waits for a child process
             rest = await run_in_thread(list, rest)
         pause = monotonic() + _INTERVAL_SECONDS
         try:

@@ -23,7 +23,7 @@ from sitemapreader.visits.bodies import (
 from sitemapreader.visits.past import Hold, Imprint
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 
     from sitemapreader.fetch import Response
     from sitemapreader.models import Event
@@ -250,10 +250,8 @@ class Visit:
         self._trip.report.end(document, status, reason)
 
     async def _take_rest(self, reader: SitemapReader, fault: FetchError | None) -> None:
-        steps: Iterable[list[Event]] = reader.close_steps(cut=fault is not None)
-        if reader.may_block:  # a feed beyond repair waits for a child process
-            steps = await asyncio.to_thread(list, steps)
-        for events in steps:
+        steps = reader.close_steps(cut=fault is not None)
+        while (events := await _next_step(reader, steps)) is not None:
             if not await self._take(
                 event
                 for event in events
@@ -287,3 +285,10 @@ class Visit:
         if document.format is None and status is Status.COMPLETE:
             return Status.FAILED, str(IssueCode.EMPTY)
         return status, reason
+
+
+async def _next_step(reader: SitemapReader, steps: Iterator[list[Event]]) -> list[Event] | None:
+    """Take a step, in another thread if it may wait; `None` if there is no more."""
+    if reader.may_block:
+        return await asyncio.to_thread(next, steps, None)
+    return next(steps, None)
