@@ -5,7 +5,6 @@ Every wait for the network is one for the budget too.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
@@ -23,13 +22,12 @@ if TYPE_CHECKING:
     from sitemapreader.models import Event
     from sitemapreader.readers import SitemapReader
     from sitemapreader.visits.budget import Budget
+    from sitemapreader.visits.pace import Pace
     from sitemapreader.visits.trip import Trip
 
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
 _BATCH_EVENTS = 1_000
 """Events that are handed on at once: enough to make the handing on cheap, and 300 KB."""
-_INTERVAL_SECONDS = 0.005
-"""Longest time that reading holds up the event loop; one step of it takes half a millisecond."""
 
 
 @asynccontextmanager
@@ -59,27 +57,28 @@ async def read_events(
     chunks: AsyncGenerator[bytes, None],
     reader: SitemapReader,
     see: Callable[[bytes], object],
+    pace: Pace,
 ) -> AsyncGenerator[list[Event], None]:
     """Feed the body to a reader and yield its events; others get their turn in between.
 
-    `see` is shown the body as it came.
+    `see` is shown the body as it came. The first events come at once, the others in larger numbers.
     """
-    clock = asyncio.get_running_loop().time
-    pause = clock() + _INTERVAL_SECONDS
-    async for chunk in chunks:
-        see(chunk)
-        batch: list[Event] = []
-        for events in reader.feed_steps(chunk):
-            batch += events
-            if len(batch) >= _BATCH_EVENTS:
-                yield batch
-                batch = []
-            if clock() > pause:
-                await asyncio.sleep(0)
-                pause = clock() + _INTERVAL_SECONDS
-        yield batch
-        if reader.finished:
-            return
+    enough = 1
+    with pace.reading() as turn:
+        async for chunk in chunks:
+            see(chunk)
+            batch: list[Event] = []
+            for events in reader.feed_steps(chunk):
+                batch += events
+                if len(batch) >= enough:
+                    yield batch
+                    batch = []
+                    enough = _BATCH_EVENTS
+                if turn.is_over:
+                    await turn.pass_on()
+            yield batch
+            if reader.finished:
+                return
 
 
 @attrs.frozen

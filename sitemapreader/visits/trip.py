@@ -10,6 +10,7 @@ import attrs
 from sitemapreader.fetch import PoliteFetcher
 from sitemapreader.issues import Issue
 from sitemapreader.models import SitemapEntry, UrlEntry
+from sitemapreader.visits.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -33,6 +34,7 @@ class Trip:
     budget: Budget
     report: Report
     send: Callable[[Batch], Awaitable[None]]
+    pace: Pace = attrs.field(factory=Pace)
 
     async def note(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report, and tell the consumer unless it is one of too many."""

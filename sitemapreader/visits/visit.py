@@ -157,7 +157,7 @@ class Visit:
         self._reader = reader = SitemapReader(
             response.url, limits=self._trip.limits, charset=charset_of(response.headers)
         )
-        stream = read_events(chunks, reader, self._see)
+        stream = read_events(chunks, reader, self._see, self._trip.pace)
         async with aclosing(stream):
             async for events in stream:
                 self.document.bytes_raw = reader.ledger.raw_bytes
