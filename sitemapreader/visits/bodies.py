@@ -73,7 +73,7 @@ async def read_events(
                 if len(batch) >= enough:
                     yield batch
                     batch = []
-                    enough = _BATCH_EVENTS
+                    enough = min(8 * enough, _BATCH_EVENTS)
                 if turn.is_over:
                     await turn.pass_on()
             yield batch
