@@ -54,6 +54,7 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.BUDGET_DOCUMENTS,
         IssueCode.BUDGET_BYTES,
         IssueCode.BUDGET_SECONDS,
+        IssueCode.STATE_REPLACED,
     }
 )
 

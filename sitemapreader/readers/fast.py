@@ -18,10 +18,10 @@ from sitemapreader.readers.lexicon import (
     LASTMOD,
     LINK,
     LOC,
+    OTHERS,
     PRIORITY,
     RECORD,
     TAG,
-    UNKNOWN,
     Part,
 )
 from sitemapreader.readers.locs import are_plain
@@ -155,6 +155,7 @@ class FastReader:
     # One loop on purpose: a call for each token would cost more than all that is done with it.
     def _read_mixed(self, tokens: list[Token]) -> list[Entry]:  # noqa: C901, PLR0912, PLR0915
         parts, last_field = self._parts, LOC + self._fields
+        max_attributes = self._limits.attributes
         slots: list[Any] = [None] * self._fields
         loose = 0  # fields of extensions that no end tag of an extension has claimed yet
         depth = -1  # of what is open, records being at 0: the first start tag is none of the input
@@ -175,9 +176,11 @@ class FastReader:
                 is_leaf = True
                 attributes = token
                 text = None
+                if len(token) > max_attributes:
+                    raise Doubt
                 continue
             depth -= 1
-            if kind is not int or token == UNKNOWN:
+            if kind is not int or token >= OTHERS:
                 raise Doubt
             if token < last_field:
                 if not is_leaf or (depth != 1 if token <= PRIORITY else attributes):
@@ -250,8 +253,6 @@ class FastReader:
         relations = {link.get("rel", "alternate") for link in links}
         hrefs = [link.get("href") for link in links]
         if not all(hrefs) or not all(map(is_alternate_relation, relations)):
-            raise Doubt
-        if max(map(len, links)) > self._limits.attributes:
             raise Doubt
         return [
             _new(Alternate, (href, link.get("hreflang"), link.get("media")))

@@ -6,6 +6,7 @@ throw away inflated bytes when a checksum, a length or what follows is wrong.
 
 from __future__ import annotations
 
+import codecs
 import struct
 import zlib
 from typing import TYPE_CHECKING
@@ -17,10 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ZLIB_MAGICS = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
 MAX_LAYERS = 2
 """gzip by the web server of a .gz file: the most that has a reason."""
 MAX_HEADER_BYTES = 65_536
+# How what raw deflate data hides must begin, for it has no magic number of its own
+_PLAIN_STARTS = (b"<", b"http", b"HTTP", b" ", b"\t", b"\r", b"\n", *_MARKS)
+_PROOF_BYTES = 512
+"""What is looked at to tell raw deflate data: more than the tables before its first character."""
 _PIECE = 65_536
 """Most bytes that one step takes in or gives out: bounds memory and time whatever the ratio."""
 _FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16
@@ -66,9 +72,12 @@ class Inflation:
         """
         if not self._told:
             self._first += data
-            if len(self._first) < len(GZIP_MAGIC):
+            if not self._can_tell():
                 return
             data = self._tell()
+        yield from self._inflate(data)
+
+    def _inflate(self, data: bytes) -> Iterator[bytes]:
         if self._layer is None or self._inner is None:
             yield data
             return
@@ -91,10 +100,15 @@ class Inflation:
     def close(self) -> Iterator[bytes]:
         """Yield what was held back; raise InflateError if the data ended too early."""
         if not self._told:
-            yield self._tell()
+            yield from self._inflate(self._tell())
         if self._layer is not None and self._inner is not None:
             self._layer.close()
             yield from self._inner.close()
+
+    def _can_tell(self) -> bool:
+        first = self._first
+        is_known = first.startswith((GZIP_MAGIC, *ZLIB_MAGICS, *_PLAIN_STARTS))
+        return len(first) >= (len(GZIP_MAGIC) if is_known else _PROOF_BYTES)
 
     def _tell(self) -> bytes:
         first, self._first, self._told = self._first, b"", True
@@ -102,6 +116,8 @@ class Inflation:
             self._layer = Gunzip(self._max_members, self._notes)
         elif first.startswith(ZLIB_MAGICS):
             self._layer = Unzlib(self._max_members, self._notes)
+        elif _is_raw_deflate(first):
+            self._layer = RawInflate(self._max_members, self._notes)
         else:
             return first
         if self._depth >= MAX_LAYERS:
@@ -230,6 +246,7 @@ class Gunzip:
 class Unzlib(Gunzip):
     """One layer of zlib (RFC 1950), which HTTP calls deflate."""
 
+    header_bytes = 2
     trailer_bytes = 4
 
     def _open_member(self) -> bool:
@@ -238,7 +255,7 @@ class Unzlib(Gunzip):
             self._notes.append(IssueCode.GZIP_TRAILING_BYTES)
             return False
         self._members = 1
-        self._buffer = self._buffer[2:]
+        self._buffer = self._buffer[self.header_bytes :]
         self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
         self._sum = self._checksum(b"", None)
         return True
@@ -248,6 +265,27 @@ class Unzlib(Gunzip):
 
     def _trailer(self) -> bytes:
         return struct.pack(">I", self._sum)
+
+
+class RawInflate(Unzlib):
+    """One layer of bare deflate data (RFC 1951), which is what some servers take deflate for."""
+
+    header_bytes = 0
+    trailer_bytes = 0
+
+    def _trailer(self) -> bytes:
+        return b""
+
+
+def _is_raw_deflate(first: bytes) -> bool:
+    """Tell whether the first bytes of a document inflate to how a sitemap begins."""
+    if first.startswith(_PLAIN_STARTS):
+        return False
+    try:
+        plain = zlib.decompressobj(-zlib.MAX_WBITS).decompress(first[:_PROOF_BYTES], _PROOF_BYTES)
+    except zlib.error:
+        return False
+    return plain.startswith(_PLAIN_STARTS)
 
 
 def _rest(stream: zlib._Decompress) -> bytes:

@@ -22,9 +22,12 @@ FIRST = 1 << 20
 """More than a batch can have tokens; why, `tokens` says."""
 LOC, LASTMOD, CHANGEFREQ, PRIORITY = range(FIRST, FIRST + len(PROTOCOL_FIELDS))
 
-UNKNOWN, IGNORED, RECORD, LINK, TAG = range(FIRST + 1000, FIRST + 1005)
-"""Not plain; of no interest; the end of a record; a link with attributes; one of a video's tags."""
+IGNORED, RECORD, LINK, TAG = range(FIRST + 1000, FIRST + 1004)
+"""Of no interest; the end of a record; a link with attributes; one of a video's tags."""
 _FIRST_EXTENSION = FIRST + 1010
+OTHERS = FIRST + 2000
+"""From here on: each of the other names has a number of its own, so that attributes can be told
+apart."""
 
 # the date fields of a feed's record, best first: slots 1, 2, ... (slot 0 is the link)
 _FEED_DATES: dict[Format, tuple[tuple[tuple[str, str], ...], ...]] = {
@@ -51,19 +54,17 @@ class Lexicon:
         fields: how many slots a record has.
         numbers: (namespace key, tag) -> number.
         parts: number -> extension.
-        others: number of an element that is not in `numbers`.
     """
 
     fields: int
     numbers: dict[tuple[str, str], int]
     parts: dict[int, Part]
-    others: int
 
-    def number(self, name: str, root_uri: str, format_: Format) -> int:
-        """Return the number of an element, named as expat names it."""
+    def number(self, name: str, root_uri: str, format_: Format) -> int | None:
+        """Return the number of an element, named as expat names it, if it has one."""
         uri, _, local = name.rpartition("}")
         key = namespace_key(uri, root_uri, format_)
-        return self.numbers.get((key, local.lower()), self.others)
+        return self.numbers.get((key, local.lower()))
 
 
 def _protocol(record: str) -> Lexicon:
@@ -80,14 +81,14 @@ def _protocol(record: str) -> Lexicon:
         numbers[extension.key, extension.tag] = number
         slot += len(texts)
     numbers[VIDEO, "tag"] = TAG
-    return Lexicon(slot, numbers, parts, UNKNOWN)
+    return Lexicon(slot, numbers, parts)
 
 
 def _feed(format_: Format, record: str) -> Lexicon:
     numbers = {(OWN, record): RECORD, (OWN, "link"): LINK if format_ is Format.ATOM else LOC}
     dates = _FEED_DATES[format_]
     numbers |= {name: number for number, names in enumerate(dates, LOC + 1) for name in names}
-    return Lexicon(1 + len(dates), numbers, {}, IGNORED)
+    return Lexicon(1 + len(dates), numbers, {})
 
 
 LEXICONS = {

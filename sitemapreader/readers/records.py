@@ -202,6 +202,9 @@ def read_sitemap(reader: RecordReader, record: Element) -> Iterator[None]:
             lastmod, lastmod_text = reader.read_date(reader.last(fields, "lastmod"), url)
             sitemap = reader.ledger.sitemap
             reader.deliver(SitemapEntry(url, lastmod, Via.INDEX, sitemap, lastmod_text))
+            for field in fields:
+                if field.key != OWN or field.tag not in _PLAIN:  # a sitemap has no such fields
+                    reader.note(IssueCode.EXTENSION, field, url=url, value=f"<{field.name}>")
 
 
 def _split_by_loc(

@@ -179,7 +179,8 @@ class Repair:
         elif tag in self._head.records or self._head.closed:
             self.is_odd = True
         if tag in ROOTS:
-            self.is_odd = self.is_odd or match["name"] != self._head.root
+            is_cut = match["attributes"] is None and not match["closed"]
+            self.is_odd = self.is_odd or is_cut or match["name"] != self._head.root
             self._head.closed = True
 
     # -- what is no element

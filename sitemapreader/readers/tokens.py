@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.readers.exact import UnreadableError, arm_parser, parse_batch, prolog
-from sitemapreader.readers.lexicon import LEXICONS, LOC, RECORD
+from sitemapreader.readers.lexicon import LEXICONS, LOC, OTHERS, RECORD
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits
@@ -56,6 +56,17 @@ class Tokenizer:
 
         Without them, text that stands before a start tag runs into that behind it.
         """
+        while (tokens := self._parse(batch, starts=starts)) is None:
+            if starts:  # which ends at the first new name: learn all of them at once
+                self._parse(batch, starts=False)
+        if len(batch) > self._limits.field_chars:
+            self._check_sizes(tokens)
+        if len(tokens) > self._limits.record_elements:  # one record may have them all
+            raise Doubt
+        return tokens
+
+    def _parse(self, batch: bytes, *, starts: bool) -> list[Token] | None:
+        """Return the tokens of a batch, or `None` if it had names that were no numbers yet."""
         if len(self._head.namespaces) != self._bound:  # which only ever become more
             self._bound = len(self._head.namespaces)
             self._prolog = prolog(self._head)
@@ -74,14 +85,10 @@ class Tokenizer:
         except TypeError:  # a name that is no number, which `insert` does not take
             if len(parser.intern) == len(self._names):
                 raise Doubt from None
-        if len(parser.intern) > len(self._names):
-            self._learn(parser.intern)
-            return self.tokenize(batch, starts=starts)
-        if len(batch) > self._limits.field_chars:
-            self._check_sizes(tokens)
-        if len(tokens) > self._limits.record_elements:  # one record may have them all
-            raise Doubt
-        return tokens
+        if len(parser.intern) == len(self._names):
+            return tokens
+        self._learn(parser.intern)
+        return None
 
     def _learn(self, names: dict[str, Any]) -> None:
         """Number the names that this batch has and no batch before it had."""
@@ -89,7 +96,8 @@ class Tokenizer:
         if len(names) > self._limits.names or max(map(len, new)) > _MAX_NAME_CHARS:
             raise Doubt
         for name in new:
-            self._names[name] = self.lexicon.number(name, self._head.uri, self._head.format)
+            number = self.lexicon.number(name, self._head.uri, self._head.format)
+            self._names[name] = number or OTHERS + len(self._names)
 
     def _check_sizes(self, tokens: list[Token]) -> None:
         texts = (token for token in tokens if isinstance(token, str))
