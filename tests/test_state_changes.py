@@ -12,6 +12,7 @@ from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Change, Extra, Image, UrlEntry
 from sitemapreader.state import State
+from sitemapreader.state.listing import pack_locs, unpack_locs
 from sitemapreader.state.marks import MARK_BYTES, marks_of
 from sitemapreader.walker import walk, walk_sync
 
@@ -239,6 +240,22 @@ def test_every_field_counts(change: dict[str, Any]) -> None:
     assert marks_of([other]) == marks_of([UrlEntry(HOME, sitemap=ONE, **change)])
     assert marks_of([UrlEntry(HOME + "a")])[:10] != marks_of([UrlEntry(HOME)])[:10]
     assert marks_of([UrlEntry("http://x/\ud800")])  # never raises
+
+
+@pytest.mark.parametrize(
+    "locs",
+    [
+        ["https://example.org/a"],
+        ["https://example.org/a", "https://example.org/a"],
+        ["https://example.org/a", "https://example.org/", "http://é/\n"],
+        ["https://example.org/\0", "https://example.org/b"],
+        ["a\0", "", "\ud800"],
+    ],
+    ids=range(5),
+)
+def test_packed_urls_come_back(locs: list[str]) -> None:
+    """Whatever is in a URL, it can be written down and read again."""
+    assert unpack_locs(pack_locs(locs)) == locs
 
 
 def test_marks_outlive_the_process() -> None:

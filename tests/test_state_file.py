@@ -204,7 +204,7 @@ async def test_a_full_disk(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_nothing_is_pickled(db: Path) -> None:
-    """What is in the file is text, numbers, hashes and deflated JSON: reading it runs nothing."""
+    """What is in the file is text, numbers and hashes: reading it runs nothing."""
     await come(db)
     with closing(sqlite3.connect(db)) as connection:
         blobs = [

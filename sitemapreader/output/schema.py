@@ -61,6 +61,7 @@ COLUMNS = (
     Column("news", "Google's news extension"),
     Column("alternates", "`xhtml:link`: the page for other languages and media"),
     Column("extras", "elements that no table of ours knows"),
+    Column("change", "`new` or `changed` since the walk before, where changes were asked for"),
 )
 """All columns, in the order in which they are written."""
 

@@ -169,8 +169,10 @@ class Book:
                 )
                 listing.forget_unlisted(self._db, self._site)
             removed = None
-            if self._lists:
+            if self._lists and not self.is_new:
                 removed = listing.settle(self._db, self._site, complete=complete)
+            elif self._lists and complete:
+                removed = 0  # what is listed is merged by the next walk, before it compares
             self._db.execute("DROP TABLE IF EXISTS temp.alive")
             self._db.execute("DELETE FROM delivered WHERE run = ?", (self.run,))
             self._db.execute(

@@ -20,15 +20,20 @@ PRINT_BYTES = 6
 MARK_BYTES = KEY_BYTES + PRINT_BYTES
 
 
+_KEY = blake2b(digest_size=KEY_BYTES)
+"""Copied for each URL, for that takes half as long as to make one."""
+
+
 def marks_of(entries: Iterable[UrlEntry]) -> bytes:
     """Return the marks of entries, one behind the other."""
-    return b"".join(
-        [
-            blake2b(entry.loc.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
-            + _print_of(entry)
-            for entry in entries
-        ]
-    )
+    copy = _KEY.copy
+    parts = []
+    for entry in entries:
+        key = copy()
+        key.update(entry.loc.encode("utf-8", "surrogatepass"))
+        parts.append(key.digest())
+        parts.append(_print_of(entry))
+    return b"".join(parts)
 
 
 def _print_of(entry: UrlEntry) -> bytes:

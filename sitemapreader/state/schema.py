@@ -73,7 +73,7 @@ CREATE TABLE chunk (
     run INTEGER NOT NULL,
     count INTEGER NOT NULL,
     marks BLOB NOT NULL,        -- 16 bytes an entry: see marks.py
-    locs BLOB NOT NULL          -- a JSON list, deflated
+    locs BLOB NOT NULL          -- see `pack_locs`
 );
 CREATE INDEX chunk_document ON chunk (document, run);
 

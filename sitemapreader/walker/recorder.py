@@ -342,6 +342,8 @@ def _options_of(plan: Plan) -> bytes:
     search, follow = plan.search, plan.follow
     parts: list[Any] = [
         plan.since,
+        plan.include,
+        plan.exclude,
         plan.undated,
         plan.prune,
         plan.unique,
