@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemapreader import FolderFetcher, Image, News, UrlEntry, Video, walk_sync
+from sitemapreader import Change, FolderFetcher, Image, News, UrlEntry, Video, walk_sync
 from sitemapreader.output import FORMATS, jsonl, open_output, tables
 from sitemapreader.output.clean import clean_texts, clean_urls, disarm
 from sitemapreader.output.schema import COLUMNS, choose_columns
@@ -34,6 +34,7 @@ FULL = UrlEntry(
     News(title="n", publication_date=datetime(2026, 3, 1, tzinfo=UTC)),
     sitemap="https://a.example/sitemap.xml",
     lastmod_text="2026-03-13T17:30+05:45",
+    change=Change.NEW,
 )
 BARE = UrlEntry("https://a.example/bare")
 FORMULA = UrlEntry("=HYPERLINK(1)", lastmod_text="@SUM(1)", sitemap="+1")
@@ -71,6 +72,7 @@ def test_json_lines_hold_everything(tmp_path: Path) -> None:
     assert list(row) == [name for name in NAMES if name not in {"alternates", "extras"}]
     assert row["lastmod"] == "2026-03-13T17:30:00+05:45"
     assert row["priority"] == 0.0
+    assert row["change"] == "new"
     assert row["images"][0]["title"] == 'a "title",\n2'
     assert row["videos"] == [
         {"title": "v", "duration": 3, "family_friendly": False, "tags": ["x", "y"]}

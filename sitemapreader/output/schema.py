@@ -47,7 +47,7 @@ class Column:
         return _TYPES[self.name]
 
 
-_TYPES = get_type_hints(UrlEntry)
+_TYPES = get_type_hints(UrlEntry) | {"change": str | None}  # its two words are text
 
 COLUMNS = (
     Column("loc", "the URL, absolute, as its author wrote it", always=True, is_url=True),
