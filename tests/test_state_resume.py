@@ -64,17 +64,15 @@ class Part:
 
 
 async def run(pages: Pages, db: Path, stop_after: int | None = None, **arguments: Any) -> Part:
-    """Walk, and leave when so many batches have come; what was in hand then has no receipt."""
+    """Walk, and leave when so many times 500 entries have come; the last batch has no receipt."""
     fetcher = MemoryFetcher(pages)
     locs: list[str] = []
     is_over = False
     options = {"options": ONE_AT_A_TIME, "sitemaps": [TOP], **arguments}
     async with walk(state=db, fetcher=fetcher, **options) as entries:
-        batches = 0
         async for batch in entries.batches():
             locs += [entry.loc for entry in batch]
-            batches += 1
-            if batches == stop_after:
+            if stop_after and len(locs) >= stop_after * RECEIPT_ENTRIES:
                 break
         else:
             is_over = True
@@ -83,7 +81,7 @@ async def run(pages: Pages, db: Path, stop_after: int | None = None, **arguments
 
 
 @pytest.mark.parametrize("changes", [False, True])
-@pytest.mark.parametrize("stop_after", [1, 2, 5, 6, 11, 14])
+@pytest.mark.parametrize("stop_after", [1, 2, 5, 6, 11, 13])
 async def test_it_goes_on_where_it_stopped(db: Path, stop_after: int, changes: bool) -> None:
     """The union of both parts is everything; what comes twice is the batch in hand, and no more."""
     first = await run(site(), db, stop_after, changes=changes)
@@ -98,7 +96,7 @@ async def test_it_goes_on_where_it_stopped(db: Path, stop_after: int, changes: b
 
 async def test_finished_documents_are_not_fetched_again(db: Path) -> None:
     """What was read to its end before the stop is not asked for again in the same walk."""
-    await run(site(), db, 7)  # five are the first map's; two more of the second one's are there
+    await run(site(), db, 7)
     second = await run(site(), db)
     assert second.requested == MAPS[1:]
     outcomes = {each.url: (str(each.status), each.reason) for each in second.report.documents}
@@ -128,7 +126,7 @@ async def test_a_body_that_changed_meanwhile_is_read_from_its_start(db: Path) ->
     first = await run(site(), db, 2)
     grown = site() | {MAPS[0]: urlset("https://example.org/new", *locs_of(0))}
     second = await run(grown, db)
-    assert len(first.locs) == 2 * RECEIPT_ENTRIES
+    assert set(first.locs) < set(locs_of(0))
     assert second.locs[: PER_MAP + 1] == ["https://example.org/new", *locs_of(0)]
 
 
@@ -241,11 +239,13 @@ async def test_what_was_handed_over_is_written_before_the_next_batch_is(db: Path
     pages: Pages = {TOP: _Waiting(TOP, urlset(*locs_of(0)).removesuffix(b"</urlset>"))}
     async with walk(sitemaps=[TOP], state=db, fetcher=MemoryFetcher(pages)) as entries:
         batches = entries.batches()
-        for received in range(3):
-            await anext(batches)
+        received = 0
+        for _ in range(3):
+            batch = await anext(batches)
             with closing(connect_reader(db)) as connection:
                 rows = connection.execute("SELECT entries FROM progress").fetchall()
-            assert rows == ([(RECEIPT_ENTRIES * received,)] if received else [])
+            assert rows == ([(received,)] if received else [])
+            received += len(batch)
 
 
 def load_script(name: str) -> ModuleType:
