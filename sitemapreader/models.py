@@ -135,6 +135,8 @@ class Change(StrEnum):
 
     NEW = "new"
     CHANGED = "changed"
+    REMOVED = "removed"
+    """Listed no more; no walk gives such an entry, but the command line writes them so."""
 
 
 @attrs.define(weakref_slot=False)

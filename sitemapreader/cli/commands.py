@@ -67,7 +67,13 @@ COMMANDS = {
         Command(
             "urls",
             "print every URL that sites publish in their sitemaps",
-            (options.add_sources, options.add_selection, options.add_output, *WALKING),
+            (
+                options.add_sources,
+                options.add_selection,
+                options.add_memory,
+                options.add_output,
+                *WALKING,
+            ),
         ),
         Command(
             "discover",
@@ -95,6 +101,7 @@ COMMANDS = {
                 options.add_messages,
             ),
         ),
+        Command("state", "show what a state file holds", (options.add_state_file,)),
         Command("completion", "print the completion of a shell", (options.add_shell,)),
         Command("man", "print the manual page", ()),
     )

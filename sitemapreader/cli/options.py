@@ -146,6 +146,39 @@ def add_output(parser: Parser) -> None:
     _add_file(add)
 
 
+def add_memory(parser: Parser) -> None:
+    """Add what is remembered from one run to the next."""
+    add = parser.add_argument_group("what is remembered").add_argument
+    add(
+        "--state",
+        metavar="FILE",
+        help="remember in FILE what was read: the next run prints what is in sitemaps that have "
+        "changed since, and goes on where this one was killed",
+    )
+    add(
+        "--changes",
+        action="store_true",
+        help="with --state: only URLs that are new, or whose record has changed",
+    )
+    add(
+        "--removed",
+        action="store_true",
+        help="with --changes: at the end those that are listed no more; needs a format that has "
+        "the field `change`, such as jsonl",
+    )
+
+
+def add_state_file(parser: Parser) -> None:
+    """Add a state file."""
+    add = parser.add_argument_group("what to show").add_argument
+    add("file", metavar="FILE", help="what --state was given")
+    add(
+        "--removed",
+        action="store_true",
+        help="only the URLs that the last run with --changes found to be gone, one a line",
+    )
+
+
 def add_list_output(parser: Parser) -> None:
     """Add where sitemaps go, and how."""
     add = parser.add_argument_group("output").add_argument

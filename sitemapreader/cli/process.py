@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.outlet import Lines
+from sitemapreader.errors import StateError
 from sitemapreader.output.sink import abandon_standard_output
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ def run_process(
     except BrokenPipeError:
         abandon_standard_output()
         return CLOSED_PIPE
+    except StateError as error:
+        console.say(str(error))
+        return NO_URL
     except OSError as error:
         abandon_standard_output()
         console.say(f"cannot write to {outlet.name}: {error.strerror or error}")

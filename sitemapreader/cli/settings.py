@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
 _SEARCH = ("probe", "feeds")
-_WALK = ("since", "include", "exclude", "hosts", *_SEARCH)
+_WALK = ("since", "include", "exclude", "hosts", "state", *_SEARCH)
 _LIMITS = ("depth",)
 _FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -48,7 +48,7 @@ class Settings:
         robots = {"respect_robots": not getattr(arguments, "no_robots", False)}
         try:
             return cls(
-                walk=_given(arguments, _WALK) | robots,
+                walk=_given(arguments, _WALK) | robots | _memory(arguments),
                 search=_given(arguments, _SEARCH) | robots,
                 options=_make_options(arguments),
                 limits=Limits(**_given(arguments, _LIMITS)),
@@ -74,6 +74,30 @@ def find_unused_proxy(arguments: argparse.Namespace) -> str:
 def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     values = ((name, getattr(arguments, name, None)) for name in names)
     return {name: value for name, value in values if value is not None}
+
+
+def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what a walk with a state is asked for besides; raise UsageError for what cannot be."""
+    state, changes, removed = (
+        getattr(arguments, name, None) for name in ("state", "changes", "removed")
+    )
+    if changes and not state:
+        raise UsageError("--changes compares with a state: add --state FILE")
+    if removed and not changes:
+        raise UsageError("--removed is known only with --changes: add it, and --state FILE")
+    if removed and arguments.format == "urls" and not arguments.fields:
+        raise UsageError(
+            "--removed needs a format that has the field `change`, such as --format jsonl; "
+            "`sitemapreader state FILE --removed` prints them alone"
+        )
+    if not state:
+        return {}
+    if arguments.output is not None:
+        raise UsageError(
+            "--state and -o: the file of a run that is stopped is thrown away, and what was in it "
+            "does not come again; write >> FILE"
+        )
+    return {"changes": bool(changes), "unique": arguments.unique}
 
 
 def _make_options(arguments: argparse.Namespace) -> FetchOptions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode, Severity
-from sitemapreader.models import UrlEntry, Via
+from sitemapreader.models import Change, UrlEntry, Via
 from sitemapreader.readers import SitemapReader
 from sitemapreader.report import Document, Report, Role, Status
 from sitemapreader.urls import SCHEMES, has_web_scheme, host_of, parse_url
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions
     from sitemapreader.walker import Walk
 
+_REMOVED_AT_ONCE = 500
 _READ = (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED)
 
 
@@ -118,6 +120,7 @@ class WalkSource:
     label: str
     host: str
     _walks: tuple[Callable[[], Walk], ...]
+    _gives_removed: bool = False
 
     async def open(self, result: Result) -> AsyncGenerator[list[UrlEntry], None]:
         """Yield its entries. What follows the first walk is for a URL that turns out a page."""
@@ -130,6 +133,10 @@ class WalkSource:
             if number == len(self._walks) or not _is_page(entries.report):
                 result.walk = None
                 result.add(entries.report)
+                if self._gives_removed and entries.report.removed:
+                    removed = entries.removed()
+                    while locs := list(islice(removed, _REMOVED_AT_ONCE)):
+                        yield [UrlEntry(loc, change=Change.REMOVED) for loc in locs]
                 return
 
 
@@ -144,7 +151,8 @@ def make_source(text: str, arguments: argparse.Namespace, settings: Settings) ->
     if is_folder:
         fetcher = FolderFetcher(text, arguments.base_url)
         common = settings.walk | {"options": settings.options, "limits": settings.limits}
-        return WalkSource(text, "", (lambda: walk(fetcher.base_url, fetcher=fetcher, **common),))
+        walks = (lambda: walk(fetcher.base_url, fetcher=fetcher, **common),)
+        return WalkSource(text, "", walks, _wants_removed(arguments))
     return make_web_source(text, arguments, settings)
 
 
@@ -167,12 +175,17 @@ def make_web_source(text: str, arguments: argparse.Namespace, settings: Settings
     walks: list[Callable[[], Walk]] = []
     if parts.path == "/robots.txt":
         site = f"{parts.scheme}://{parts.netloc}/"
-        return WalkSource(url, host_of(url), (lambda: walk(site, **common),))
+        walks = [lambda: walk(site, **common)]
+        return WalkSource(url, host_of(url), tuple(walks), _wants_removed(arguments))
     if not arguments.site and (arguments.sitemap or parts.path.strip("/") or parts.query):
         walks.append(lambda: walk(sitemaps=[url], **common))
     if not arguments.sitemap:
         walks.append(lambda: walk(url, **common))
-    return WalkSource(url, host_of(url), tuple(walks))
+    return WalkSource(url, host_of(url), tuple(walks), _wants_removed(arguments))
+
+
+def _wants_removed(arguments: argparse.Namespace) -> bool:
+    return bool(getattr(arguments, "removed", False))
 
 
 def read_url(text: str, settings: Settings) -> tuple[str, FetchOptions]:

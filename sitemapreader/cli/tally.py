@@ -10,7 +10,7 @@ import attrs
 from sitemapreader.cli.process import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Via
-from sitemapreader.report import Document, Role, Status
+from sitemapreader.report import FINISHED_BEFORE, Document, Role, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ class Tally:
         self.done += 1
         self._failed += not result.answered
         self._answered |= result.answered
-        self._found |= result.entries > 0
+        self._found |= result.entries > 0 or any(map(_is_known, result.documents))
         self._complete &= result.complete
         self.statuses += result.statuses
         for document in result.documents:
@@ -117,6 +117,15 @@ class Tally:
         yield line + (f"; documents: {said}" if said else "")
         for (how, reason), lost in sorted(self._lost.items()):
             yield f"{how}: {lost.number} {reason}: {lost}"
+
+
+def _is_known(document: Document) -> bool:
+    """Tell whether it has URLs that a state knows, and that were not printed for that."""
+    return (
+        document.known > 0
+        or document.reason == FINISHED_BEFORE
+        or (document.status is Status.UNCHANGED)
+    )
 
 
 def _how_lost(document: Document) -> str:

@@ -30,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the URLs; return the exit code."""
     check_sources(arguments)
     settings = Settings.of(arguments)
+    if arguments.state:
+        arguments.parallel = 1  # a state has one writer
     make = partial(make_source, arguments=arguments, settings=settings)
     make_listed = partial(make_web_source, arguments=arguments, settings=settings)
     return dump(arguments, make, make_listed)

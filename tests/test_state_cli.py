@@ -1,0 +1,107 @@
+"""The state on the command line: what a cron job sees from one night to the next."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from walking import index, urlset
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Ran(NamedTuple):
+    code: int
+    lines: list[str]
+    said: str
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "robots.txt").write_text("Sitemap: https://example.org/sitemap.xml\n")
+    (folder / "sitemap.xml").write_bytes(index("https://example.org/a.xml"))
+    publish(folder, "1", "2")
+    return folder
+
+
+def publish(folder: Path, *names: str) -> None:
+    (folder / "a.xml").write_bytes(urlset(*(f"https://example.org/{name}" for name in names)))
+
+
+def run(folder: Path, *words: str) -> Ran:
+    done = subprocess.run(
+        [sys.executable, "-m", "sitemapreader", *words],
+        cwd=folder.parent,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout.splitlines(), done.stderr)
+
+
+def test_the_second_night_prints_nothing_and_is_no_failure(site: Path) -> None:
+    """An unchanged site prints no URL, and exits with 0: all was read."""
+    assert run(site, "site", "--state", "site.db").lines == [
+        "https://example.org/1",
+        "https://example.org/2",
+    ]
+    again = run(site, "site", "--state", "site.db")
+    assert (again.code, again.lines) == (0, [])
+    assert "2 unchanged" in again.said
+
+
+def test_changes_and_removed(site: Path) -> None:
+    """What is new, and at the end what is gone, each with its word."""
+    words = ["site", "--state", "site.db", "--changes", "--removed", "--format", "jsonl"]
+    assert len(run(site, *words).lines) == 2
+    publish(site, "2", "3")
+    ran = run(site, *words)
+    rows = [json.loads(line) for line in ran.lines]
+    assert [(row["loc"][-1], row["change"]) for row in rows] == [("3", "new"), ("1", "removed")]
+    assert ran.code == 0
+    assert run(site, "state", "site.db", "--removed").lines == ["https://example.org/1"]
+    assert (run(site, *words).code, run(site, *words).lines) == (0, [])
+
+
+def test_what_a_state_holds(site: Path) -> None:
+    """`state` names the site, how its last walk went, and each document."""
+    run(site, "site", "--state", "site.db", "--changes")
+    ran = run(site, "state", "site.db")
+    assert ran.code == 0
+    assert ran.lines[0] == "https://example.org/"
+    assert "complete, 0 URLs removed" in ran.lines[1]
+    assert "2 URLs to compare with" in ran.lines[2]
+    assert any("https://example.org/a.xml: 2 URLs, complete" in line for line in ran.lines)
+    missing = run(site, "state", "missing.db")
+    assert (missing.code, missing.lines) == (1, [])
+    assert "no such file" in missing.said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--changes"], "add --state FILE"),
+        (["--state", "s.db", "--removed"], "only with --changes"),
+        (["--state", "s.db", "--changes", "--removed"], "--format jsonl"),
+        (["--state", "s.db", "-o", "urls"], ">> FILE"),
+    ],
+)
+def test_what_cannot_be_meant(site: Path, words: list[str], said: str) -> None:
+    """Options that contradict each other are wrong usage, and the message says what to write."""
+    ran = run(site, "site", *words)
+    assert ran.code == 2
+    assert said in ran.said
+
+
+def test_a_state_that_cannot_be_written(site: Path) -> None:
+    """A place that is none ends with 1 and one line, without a traceback."""
+    ran = run(site, "site", "--state", "missing/site.db")
+    assert ran.code == 1
+    assert "state file missing/site.db" in ran.said
+    assert "Traceback" not in ran.said
