@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import html
-import re
 import subprocess
 import sys
 import zlib
@@ -20,7 +18,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import attrs
-from corpora import make_urlset
+from corpora import PROTOCOL, make_urlset
+from defusedxml.ElementTree import fromstring
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -69,8 +68,8 @@ class Body:
 def make_body(kind: int) -> Body:
     """Make one of the bodies; its URLs are found without any reader of ours."""
     data = make_urlset(URLS, kind).data
-    locs = re.findall(r"<loc>([^<]*)</loc>", data.decode())
-    return Body(gzip.compress(data, 6, mtime=0), [html.unescape(loc) for loc in locs])
+    locs = [element.text or "" for element in fromstring(data).iter(f"{{{PROTOCOL}}}loc")]
+    return Body(gzip.compress(data, 6, mtime=0), locs)
 
 
 @attrs.frozen
