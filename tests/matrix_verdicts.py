@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OVERRUN = 1.0
 """Seconds over its patience that a walk may take."""
-_AT_ONCE = 48
+_AT_ONCE = (48, 12, 3)
 
 
 @attrs.frozen
@@ -89,8 +89,22 @@ async def judge(cell: Cell, server: MatrixServer) -> Verdict:
 
 
 async def judge_all(cells: list[Cell]) -> list[Verdict]:
-    """Judge cells, some at once; the verdicts are in their order."""
-    gate = asyncio.Semaphore(_AT_ONCE)
+    """Judge cells, many at once; the verdicts are in their order.
+
+    Patience is half a second there, which a busy machine may use up by itself: cells with a problem
+    are judged again, fewer at once each time, and only a problem that stays is one.
+    """
+    verdicts: dict[int, Verdict] = {}
+    doubtful = list(range(len(cells)))
+    for at_once in _AT_ONCE:
+        judged = await _judge_some([cells[number] for number in doubtful], at_once)
+        verdicts.update(zip(doubtful, judged, strict=True))
+        doubtful = [number for number in doubtful if verdicts[number].problems]
+    return [verdicts[number] for number in range(len(cells))]
+
+
+async def _judge_some(cells: list[Cell], at_once: int) -> list[Verdict]:
+    gate = asyncio.Semaphore(at_once)
     async with MatrixServer() as server:
 
         async def judge_one(cell: Cell) -> Verdict:
