@@ -6,7 +6,7 @@ Every wait for the network is one for the budget too.
 from __future__ import annotations
 
 import re
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import attrs
@@ -116,11 +116,13 @@ async def fetch_whole(trip: Trip, url: str, max_bytes: int) -> Whole:
                     if not _fill(data, inflation, chunk, max_bytes):
                         break
                 else:
-                    data += b"".join(inflation.close())
+                    _take_rest(data, inflation)
         except InflateError as error:
             fault = FetchError(error.code, response.url, error.detail)
         except FetchError as error:
             fault = error
+            with suppress(InflateError):  # the fault says it all
+                _take_rest(data, inflation)
         return Whole(
             url=response.url,
             status=response.status,
@@ -144,6 +146,12 @@ def _fill(data: bytearray, inflation: Inflation, chunk: bytes, max_bytes: int) -
         if len(data) > max_bytes:
             return False
     return True
+
+
+def _take_rest(data: bytearray, inflation: Inflation) -> None:
+    """Put behind `data` what was held back until it could be told."""
+    for piece in inflation.close():
+        data += piece
 
 
 def is_absent(error: FetchError) -> bool:
