@@ -146,20 +146,36 @@ _PLAIN_COLUMN = re.compile(
     r"(?:[12]\d{3}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d))?\n)*",
     re.ASCII,
 )
+_PLAIN_RFC822_COLUMN = re.compile(
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d "
+    r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [12]\d{3} "
+    r"\d\d:\d\d:\d\d (?:GMT|[+-](?:0\d|1[0-3])[0-5]\d)\n)*",
+    re.ASCII,
+)
+_MONTH_DIGITS = {name.title(): f"{number:02}" for name, number in _MONTHS.items()}
 _from_iso = datetime.fromisoformat
 
 
 def parse_column(texts: list[str]) -> list[datetime] | None:
     """Read a column of trimmed dates at once, or return `None` if one needs a closer look."""
-    if not _PLAIN_COLUMN.fullmatch("\n".join(texts) + "\n"):
-        return None
+    column = "\n".join(texts) + "\n"
     try:
-        return [
-            moment if moment.tzinfo else _from_iso(text + "T00Z")
-            for text, moment in zip(texts, map(_from_iso, texts), strict=True)
-        ]
+        if _PLAIN_COLUMN.fullmatch(column):
+            return [
+                moment if moment.tzinfo else _from_iso(text + "T00Z")
+                for text, moment in zip(texts, map(_from_iso, texts), strict=True)
+            ]
+        if _PLAIN_RFC822_COLUMN.fullmatch(column):
+            return [_from_iso(_iso_of_rfc822(text)) for text in texts]
     except ValueError:
         return None
+    return None
+
+
+def _iso_of_rfc822(text: str) -> str:
+    """Put the parts of `Tue, 10 Mar 2026 09:00:00 GMT`, each in its place, in ISO's order."""
+    zone = text[26:].replace("GMT", "Z")
+    return f"{text[12:16]}-{_MONTH_DIGITS[text[8:11]]}-{text[5:7]}T{text[17:25]}{zone}"
 
 
 # -- since

@@ -6,10 +6,12 @@ import socket
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
+import stamina
 from faults import DOCUMENT, FaultServer
 from serving import serve
 
@@ -17,7 +19,7 @@ from sitemapreader.cli.branches import describe
 from sitemapreader.discovery import discover
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.retries import can_pass, fetch_again, parse_retry_after, pause_after
+from sitemapreader.fetch.retries import fetch_again, parse_retry_after, wait_before_retry
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.report import Document
@@ -90,12 +92,12 @@ def test_retry_after(text: str, seconds: float | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "passes"),
+    ("error", "verdict"),
     [
         (FetchError(IssueCode.CONNECT, ""), True),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=429), True),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=500), True),
-        (FetchError(IssueCode.HTTP_STATUS, "", http_status=503, retry_after_seconds=7.0), True),
+        (FetchError(IssueCode.HTTP_STATUS, "", http_status=503, retry_after_seconds=7.0), 7.0),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=599), True),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=404), False),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=999), False),
@@ -105,30 +107,48 @@ def test_retry_after(text: str, seconds: float | None) -> None:
         (FetchError(IssueCode.TLS, ""), False),
         (FetchError(IssueCode.DNS, ""), False),
         (FetchError(IssueCode.BLOCKED_ADDRESS, ""), False),
+        (ValueError("a bug"), False),
     ],
     ids=str,
 )
-def test_where_another_try_can_help(error: FetchError, passes: bool) -> None:
+def test_where_another_try_can_help(error: Exception, verdict: bool | float) -> None:
     """A dropped line and the server's own trouble pass; what it says of the request does not."""
-    assert can_pass(error) is passes
+    assert wait_before_retry(error) == verdict
 
 
 def test_a_resolver_out_of_reach_passes() -> None:
     """EAI_AGAIN is no word about the name."""
     error = FetchError(IssueCode.DNS, "")
     error.__cause__ = OSError(socket.EAI_AGAIN, "try again")
-    assert can_pass(error)
+    assert wait_before_retry(error) is True
 
 
-@pytest.mark.parametrize(
-    ("number", "least", "most"), [(1, 1, 2), (2, 2, 3), (3, 4, 5), (8, 60, 60), (10**6, 60, 60)]
-)
-def test_pauses_double(number: int, least: float, most: float) -> None:
-    """With a second more or less by chance, and up to the longest Retry-After."""
-    options = FetchOptions(retry_wait_seconds=1, retry_after_seconds=60)
-    pauses = {pause_after(number, options) for _ in range(50)}
-    assert least <= min(pauses) <= max(pauses) <= most
-    assert len(pauses) > 1 or least == most
+async def test_pauses_double() -> None:
+    """With as much again by chance, and up to the longest Retry-After."""
+    options = FetchOptions(tries=4, retry_wait_seconds=0.02, retry_after_seconds=0.05)
+    times = []
+
+    async def fetch() -> None:
+        times.append(time.monotonic())
+        raise FetchError(IssueCode.CONNECT, "")
+
+    with pytest.raises(FetchError) as caught:
+        await fetch_again(fetch, options)
+    assert caught.value.tries == len(times) == 4
+    pauses = [after - before for before, after in pairwise(times)]
+    assert all(pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.05), strict=True))
+
+
+async def test_retries_of_others_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """A program that uses stamina itself still hears of its own retries."""
+
+    async def fail() -> None:
+        raise KeyError
+
+    retrying = stamina.AsyncRetryingCaller(attempts=2, wait_initial=0.01)
+    with pytest.raises(KeyError):
+        await retrying(KeyError, fail)
+    assert [record.name for record in caplog.records if record.name != "asyncio"] == ["stamina"]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ _QUOTED = re.compile(r"""=\s*(?:"([^"]*)"|'([^']*)')""")
 _UNQUOTED = re.compile(r"""=\s*([^\s"'>]+)""")
 _REFERENCE = re.compile(r"&(?:#([0-9]+)|#[xX]([0-9A-Fa-f]+)|([A-Za-z][A-Za-z0-9]*));")
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_BASE = re.compile(rb"""base\s*=\s*["']?([^"'<>]*)""", re.IGNORECASE)
 _BLANKS = " \t\r\n"
 _SPACES = dict.fromkeys(map(ord, "\t\r\n"), " ")
 """What blanks in the value of an attribute are read as (XML 1.0, section 3.3.3)."""
@@ -54,7 +55,15 @@ def urls_in(data: bytes, url: str) -> set[str]:
         clean = _UNWRITABLE.sub("", normal)
         seen.update(_lines(normal), _texts(text), _texts(normal), _texts(clean))
     seen |= {_UNWRITABLE.sub("", text) for text in seen}
-    return seen | {resolved for text in seen if (resolved := _join(url, text))}
+    bases = {url} | {_join(url, base) for base in _bases(data)}
+    bases |= {_join(outer, base) for outer in bases for base in _bases(data)}
+    return seen | {resolved for text in seen for base in bases if (resolved := _join(base, text))}
+
+
+def _bases(data: bytes) -> set[str]:
+    """Collect the values of `xml:base`, of which one may stand inside of another."""
+    plain = b"".join(inflations(data)[-1:]).replace(b"\0", b"")
+    return {_unescape(base.decode("utf-8", "replace")) for base in _BASE.findall(plain)}
 
 
 def _lines(text: str) -> set[str]:
@@ -108,6 +117,8 @@ def inflations(data: bytes) -> list[bytes]:
     Gives the first member alone, the first two, and so on, for one may count as junk.
     """
     found = [data]
+    if raw := _run(data, 0, -15)[0]:  # bare deflate data begins with no magic number
+        found = [data, raw]
     while found[-1].startswith(_MAGICS):
         members = list(itertools.accumulate(_inflate_members(found[-1])))
         if not members[-1]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
+import logging
 import re
 import socket
-from itertools import count
 from typing import TYPE_CHECKING, TypeVar
+
+import stamina
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.headers import parse_date
@@ -29,51 +29,62 @@ _MAX_DIGITS = 10
 """Three hundred years; more digits mean "never" and are not worth reading."""
 
 
+def _is_not_ours(record: logging.LogRecord) -> bool:
+    return not str(getattr(record, "stamina.callable", "")).startswith(f"{__name__}.")
+
+
+# stamina logs each retry; of ours, the document's outcome tells
+logging.getLogger("stamina").addFilter(_is_not_ours)
+
+
 async def fetch_again(fetch: Callable[[], Awaitable[T]], options: FetchOptions) -> tuple[T, int]:
     """Call `fetch`, again where that can help; return what it gives, and how often it was called.
 
-    Nothing is logged, and no setting of the process has a say: how often it was tried goes with
-    what comes of it.
+    Where the server has not named the seconds between two tries, they double, with some more by
+    chance, so that those who failed together do not come back together.
 
     Raises:
         FetchError: the last one; its `tries` say how often it was called.
     """
-    for number in count(1):
+    tries = 0
+    wait = options.retry_wait_seconds
+
+    @stamina.retry(
+        on=wait_before_retry,
+        attempts=options.tries,
+        timeout=None,
+        wait_initial=wait,
+        wait_max=max(wait, options.retry_after_seconds),
+        wait_jitter=wait,
+    )
+    async def fetch_once() -> T:
+        nonlocal tries
+        tries += 1
         try:
-            return await fetch(), number
+            return await fetch()
         except FetchError as error:
-            error.tries = number
-            if number >= options.tries or not can_pass(error):
-                raise
-            wait = error.retry_after_seconds
-        await asyncio.sleep(pause_after(number, options) if wait is None else wait)
-    raise AssertionError("`count` has no end")
+            error.tries = tries
+            raise
+
+    return await fetch_once(), tries
 
 
-def can_pass(error: FetchError) -> bool:
-    """Tell whether another try can help.
+def wait_before_retry(error: Exception) -> bool | float:
+    """Tell whether another try can help; seconds where the server has named them.
 
     Faults of the line and of the server's side pass; what the server says of the request does not.
     A time-out is not tried again: it has cost its time, and a server in need has no use for more.
     """
+    if not isinstance(error, FetchError):
+        return False
     if error.code is IssueCode.HTTP_STATUS:
+        if error.retry_after_seconds is not None:
+            return error.retry_after_seconds
         status = error.http_status or 0
         return status in ASK_LATER or 500 <= status < 600
     if error.code is IssueCode.DNS:
         return getattr(error.__cause__, "errno", None) == socket.EAI_AGAIN
     return error.code is IssueCode.CONNECT
-
-
-def pause_after(number: int, options: FetchOptions) -> float:
-    """Return the seconds after so many tries, where the server has not named them.
-
-    They double, with as much again by chance, so that those who failed together do not come back
-    together; they are never longer than a Retry-After may be.
-    """
-    first = options.retry_wait_seconds
-    longest = max(first, options.retry_after_seconds)
-    factor = 2.0 ** min(number - 1, 32) + random.random()  # noqa: S311 (chance, not secrecy)
-    return min(longest, first * factor)
 
 
 def parse_retry_after(text: str, now: datetime) -> float | None:

@@ -122,6 +122,8 @@ class BatchReader:
         Where it is, the end tag stands in no comment; where it is not, more has to be known.
         """
         end_tag = self._scanner.end_tag
+        if self._scanner.records != self.head.records:  # a root of another format inside the root
+            return None
         start = self._pending.rfind(end_tag) if end_tag else -1
         end = start + len(end_tag)
         if start < 0 or end > _LARGE_BATCH:

@@ -7,9 +7,9 @@ the real root, stand records of the input and nothing else. No state outlives it
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import TYPE_CHECKING
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
 
 from defusedxml.ElementTree import DefusedXMLParser
 
@@ -35,7 +35,9 @@ class UnreadableError(Exception):
 
 def arm_parser() -> XMLParserType:
     """Make an expat parser that refuses every DTD, entity and external reference."""
-    parser: XMLParserType = DefusedXMLParser(encoding="utf-8", forbid_dtd=True).parser
+    armed = DefusedXMLParser(encoding="utf-8", forbid_dtd=True)
+    parser: XMLParserType = armed.parser
+    vars(armed).clear()  # the two would keep each other alive until the collector comes
     parser.StartElementHandler = None
     parser.EndElementHandler = None
     parser.CommentHandler = None
@@ -50,7 +52,7 @@ def arm_parser() -> XMLParserType:
 def prolog(head: Head) -> bytes:
     """Write the start tag that a batch stands behind."""
     bound = "".join(
-        f" xmlns{':' if prefix else ''}{prefix}={quoteattr(uri)}"
+        f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri)}'"
         for prefix, uri in head.namespaces.items()
         if _PREFIX.fullmatch(prefix) and prefix not in _RESERVED
     )
@@ -121,6 +123,9 @@ def read_exact(builder: ElementBuilder, head: Head, batch: bytes, line: int) -> 
     parser.CharacterDataHandler = builder.text
     parser.ProcessingInstructionHandler = instruction
     parser.StartNamespaceDeclHandler = bind
-    yield from parse_steps(parser, prolog(head), batch, _STEP_BYTES)
+    try:
+        yield from parse_steps(parser, prolog(head), batch, _STEP_BYTES)
+    finally:
+        parser.StartElementHandler = None  # it knows the parser, which knows it
     if builder.open:
         raise UnreadableError("a record is not closed")

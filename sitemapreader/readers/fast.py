@@ -107,10 +107,10 @@ class FastReader:
             field, texts = tokens[place], tokens[place - 1 :: width]
             if type(field) is not int or not LOC <= field <= PRIORITY or field in columns:
                 return None
-            if tokens[place::width] != [field] * count:
+            if tokens[place::width].count(field) != count:
                 return None
             columns[field] = texts
-        if LOC not in columns or tokens[width - 1 :: width] != [RECORD] * count:
+        if LOC not in columns or tokens[width - 1 :: width].count(RECORD) != count:
             return None
         if width % 2 == 0 and set(map(type, tokens[width - 2 :: width])) != {str}:
             return None  # something else than blanks before the record's end tag

@@ -23,7 +23,8 @@ ZLIB_MAGICS = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
 MAX_LAYERS = 2
 """gzip by the web server of a .gz file: the most that has a reason."""
 MAX_HEADER_BYTES = 65_536
-# How what raw deflate data hides must begin, for it has no magic number of its own
+# How what raw deflate data hides must begin, for it has no magic number of its own; nobody puts it
+# into another layer
 _PLAIN_STARTS = (b"<", b"http", b"HTTP", b" ", b"\t", b"\r", b"\n", *_MARKS)
 _PROOF_BYTES = 512
 """What is looked at to tell raw deflate data: more than the tables before its first character."""
@@ -108,7 +109,7 @@ class Inflation:
     def _can_tell(self) -> bool:
         first = self._first
         is_known = first.startswith((GZIP_MAGIC, *ZLIB_MAGICS, *_PLAIN_STARTS))
-        return len(first) >= (len(GZIP_MAGIC) if is_known else _PROOF_BYTES)
+        return len(first) >= (len(GZIP_MAGIC) if is_known or self._depth else _PROOF_BYTES)
 
     def _tell(self) -> bytes:
         first, self._first, self._told = self._first, b"", True
@@ -116,7 +117,7 @@ class Inflation:
             self._layer = Gunzip(self._max_members, self._notes)
         elif first.startswith(ZLIB_MAGICS):
             self._layer = Unzlib(self._max_members, self._notes)
-        elif _is_raw_deflate(first):
+        elif not self._depth and _is_raw_deflate(first):
             self._layer = RawInflate(self._max_members, self._notes)
         else:
             return first

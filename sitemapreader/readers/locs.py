@@ -11,11 +11,8 @@ _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _LOST = "\ufffd"
 _NO_HOST = re.compile(r"https?://(?:[/?#]|\Z)", re.IGNORECASE)
 _ORIGIN = re.compile(r"\nhttps?://[^\n/?#]+")
-_ODD = (" ", "{", "<", ">", "\t", "\r", "\x7f", _LOST)
-"""Of the ASCII characters that XML allows, those that do not stand in plain URLs.
-
-`shapes` counts on there being no `>`.
-"""
+_ODD = (" ", "{", "<", "\t", "\r", "\x7f", _LOST)
+"""Of the ASCII characters that XML allows, those that do not stand in plain URLs."""
 
 
 def fault_of(loc: str) -> IssueCode | None:

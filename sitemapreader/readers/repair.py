@@ -83,13 +83,11 @@ class Repair:
             literal = match["loose"] is not None and not match["closed"] and not _is_known(match)
             yield from self._add_text(position, match.end() if literal else match.start())
             position = match.end()
-            if literal:
-                self._builder.mended.add(IssueCode.BARE_LESS_THAN)
-            elif match.lastgroup in _CLOSINGS:
+            if match.lastgroup in _CLOSINGS:
                 position = yield from self._pass_over(match.lastgroup, position)
-            elif match["end"]:
+            elif match["end"] and not literal:
                 self._close(match)
-            else:
+            elif not literal:
                 self._open(match)
             if position > pause:
                 pause = position + _STEP_CHARS
@@ -193,6 +191,8 @@ class Repair:
                 if len(part) < len(text):
                     yield
             self._note_bad_bytes(text)
+            if "<" in text:
+                self._builder.mended.add(IssueCode.BARE_LESS_THAN)
         elif self._head.closed and not self.trailing:
             self.trailing = text.strip()
 

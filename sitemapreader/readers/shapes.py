@@ -13,7 +13,6 @@ _OPENING = re.compile(rb"\s*+(<([A-Za-z_][\w:.-]*+)>\s*+<[A-Za-z_][\w:.-]*+>)")
 """A record's start tag, its first field's start tag, and nothing but blanks around."""
 _TAGS = re.compile(rb"<[A-Za-z_/][^<>\"'=]*+>(?:\s*+<[A-Za-z_/][^<>\"'=]*+>)*+")
 """Tags without attributes that follow each other."""
-_GAP = re.compile(rb">\s*+<")
 _CDATA = re.compile(rb"<!\[CDATA\[[^<\]]*+\]\]>")
 """A section in which no tag can stand."""
 
@@ -21,8 +20,7 @@ _CDATA = re.compile(rb"<!\[CDATA\[[^<\]]*+\]\]>")
 def count_alike(batch: bytes) -> int:
     """Return how many records a well-formed batch holds, if all have the first one's shape; or 0.
 
-    To be sure, the end tags must then be those of the first record, over and over, and no text
-    between the tags of a field be empty.
+    To be sure, the end tags must then be those of the first record, over and over.
     """
     opening = _OPENING.match(batch)
     if opening is None or _may_hide_tags(batch):
@@ -38,21 +36,20 @@ def count_alike(batch: bytes) -> int:
         or b"<" in _TAGS.sub(b"", _CDATA.sub(b"", record))
     ):
         return 0
-    first, *inner, last = pieces
+    inner, last = pieces[1:-1], pieces[-1]
     count = batch.count(last) + 1 if second else 1
     closing = last[: last.find(end_tag) + len(end_tag)]
     if not batch.endswith(closing):
         return 0
-    # There is one gap between two fields, and so one chance of each to be what it should be
-    for gap in {gap for tags in inner for gap in _GAP.findall(tags)}:
-        inside = sum(tags.count(gap) for tags in inner)
-        around = first.count(gap) + last.count(gap) * (count - 1) + closing.count(gap)
-        sections = batch.count(b"]]" + gap)
-        if batch.count(gap) - sections != inside * count + around:
-            return 0
-    return count
+    return count if all(batch.count(tags) == count for tags in inner) else 0
 
 
 def _may_hide_tags(batch: bytes) -> bool:
     """Tell whether there are comments, or CDATA sections in which tags could stand."""
-    return b"<!" in batch and len(_CDATA.findall(batch)) != batch.count(b"<!")
+    start = batch.find(b"<!") if b"!" in batch else -1  # one character is found ten times as fast
+    while start >= 0:
+        section = _CDATA.match(batch, start)
+        if section is None:
+            return True
+        start = batch.find(b"<!", section.end())
+    return False

@@ -11,13 +11,12 @@ from unittest import mock
 import attrs
 import strategies
 import witness
-from cases import URL, Case
+from cases import URL, Case, inflate
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
 from sitemapreader.readers import SitemapReader, batches, fast, feeds, reader
-from sitemapreader.readers.inflate import InflateError, Inflation
 from sitemapreader.readers.ledger import MAX_ISSUES_PER_CODE
 from sitemapreader.readers.robots import parse_robots
 from sitemapreader.readers.vocabulary import FIELDS
@@ -139,7 +138,12 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
 
 
 def nests(data: bytes) -> bool:
-    """Tell whether an element begins inside of a field, or a record inside of another, naively."""
+    """Tell whether an element begins inside of a field, or a record inside of another, naively.
+
+    Or whether the end of a record stands in a CDATA section, which may be one that is not closed.
+    """
+    if any(RECORD_END.search(section) for section in SECTION.findall(data)):
+        return True
     open_tags: list[str] = []
     for end, name, attributes in TAG.findall(SECTION.sub(b"", data.replace(b"\0", b""))):
         tag = name.decode("latin-1").lower()
@@ -156,7 +160,8 @@ def nests(data: bytes) -> bool:
 
 
 def _without(reading: Reading) -> tuple[object, ...]:
-    events = [e for e in reading.events if getattr(e, "code", None) not in READ_DIFFERENTLY]
+    misplaced = READ_DIFFERENTLY | {IssueCode.NESTED_ROOT}  # noted with what is read at once
+    events = [e for e in reading.events if getattr(e, "code", None) not in misplaced]
     counts = {code: n for code, n in reading.counts.items() if code not in READ_DIFFERENTLY}
     return (*events, counts, reading.records, reading.delivered, reading.format)
 
@@ -177,15 +182,18 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
     """What stands before the damage is read as if there were none.
 
     Precisely: let P be what the bytes before the first damaged one inflate to. If P holds the
-    root's start tag or, of a text, the first line, and if no tag, comment, CDATA section or PI is
-    open at its end, then the entries of P, read as a document that was cut, are the first entries
-    of the damaged document, and of the one that is not. And if P is ASCII markup without comments
-    and the like, in which nothing had to be mended, they are as many as records end in it.
+    root's start tag or, of a text, the first line, if no tag, comment, CDATA section or PI is open
+    at its end, and no record stands inside of another, then the entries of P, read as a document
+    that was cut, are the first entries of the damaged document, and of the one that is not. And if
+    P is ASCII markup without comments and the like, in which nothing had to be mended, they are as
+    many as records end in it.
     """
     before = inflate(case.data[: strategies.same_bytes(case.original, case.data)])
     small = attrs.evolve(case, data=before)
     part = read(small, cut=True)
     if part.format is None or part.format != reading.format or not _is_decided(before, part.format):
+        return
+    if nests(inflate(case.data)) or nests(inflate(case.original)):
         return
     count = len(part.entries)
     if part.entries != reading.entries[:count]:
@@ -197,18 +205,6 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
         ends = len(RECORD_END.findall(before))
         if before.isascii() and not SECTION_BEGIN.search(before) and count < ends:
             yield f"{ends} records end before {len(before)}, {count} were read"
-
-
-def inflate(data: bytes) -> bytes:
-    """Return what the bytes inflate to for certain, whatever follows."""
-    inflation = Inflation(1024, [])
-    inflated = bytearray()
-    try:
-        for piece in inflation.feed(data):
-            inflated += piece
-    except InflateError:
-        pass
-    return bytes(inflated)
 
 
 def _is_decided(before: bytes, format_: Format) -> bool:
