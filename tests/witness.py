@@ -55,9 +55,9 @@ def urls_in(data: bytes, url: str) -> set[str]:
         clean = _UNWRITABLE.sub("", normal)
         seen.update(_lines(normal), _texts(text), _texts(normal), _texts(clean))
     seen |= {_UNWRITABLE.sub("", text) for text in seen}
-    bases = {url} | {_join(url, base) for base in _bases(data)}
-    bases |= {_join(outer, base) for outer in bases for base in _bases(data)}
-    return seen | {resolved for text in seen for base in bases if (resolved := _join(base, text))}
+    bases = {url} | {join(url, base) for base in _bases(data)}
+    bases |= {join(outer, base) for outer in bases for base in _bases(data)}
+    return seen | {resolved for text in seen for base in bases if (resolved := join(base, text))}
 
 
 def _bases(data: bytes) -> set[str]:
@@ -84,6 +84,7 @@ def _texts(text: str) -> set[str]:
             pieces += _QUOTE.split(markup)
             pieces += ["".join(groups).translate(_SPACES) for groups in _QUOTED.findall(markup)]
             pieces += _UNQUOTED.findall(markup)
+            pieces += _UNQUOTED.findall(markup.replace("<", " "))
     texts = {_unescape(piece) if "&" in piece else piece for piece in set(pieces)}
     return {text.strip(_BLANKS) for text in texts} | {text.strip() for text in texts}
 
@@ -104,7 +105,8 @@ def _character(reference: re.Match[str]) -> str:
     return chr(number) if number < 0x110000 else reference[0]
 
 
-def _join(url: str, text: str) -> str:
+def join(url: str, text: str) -> str:
+    """Resolve a text against a URL; "" if that cannot be."""
     try:
         return urljoin(url, text)
     except ValueError:

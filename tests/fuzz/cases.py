@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 URL = "https://www.example.org/folder/sitemap.xml"
 BLOCK_BYTES = 32_768
-MAX_LONG_BYTES = 131_072
+MAX_LONG_BYTES = 81_920
+LIMITS = Limits(inflated_bytes=98_304)
+"""The usual ones: damaged gzip data may inflate to anything, and time is bounded by its size."""
+MAX_BLOCKS = 1_000
 MAX_SEED_BYTES = 65_536
 
 ROBOTS = (
@@ -72,13 +75,13 @@ class Case:
 
     data: bytes
     original: bytes
-    limits: Limits = attrs.field(factory=Limits)
+    limits: Limits = LIMITS
     block_bytes: int = BLOCK_BYTES
 
     @property
     def has_limits(self) -> bool:
         """Whether limits are set that are smaller than the usual ones."""
-        return self.limits != Limits()
+        return self.limits is not LIMITS
 
 
 def load_seeds(folder: Path | None) -> tuple[bytes, ...]:
@@ -117,9 +120,10 @@ class CaseMaker:
         for _ in range(random.choice((0, 0, 0, 1, 2, 3))):
             original = strategies.mutate(random, original)
         data = strategies.mutate(random, original)
-        limits = self._choose_limits() if random.random() < 0.1 else Limits()
+        limits = self._choose_limits() if random.random() < 0.1 else LIMITS
         small = random.choice((16, 64, 256, 1024))
-        return Case(data, original, limits, small if random.random() < 0.2 else BLOCK_BYTES)
+        is_cut_small = random.random() < 0.2 and len(inflate(data)) < MAX_BLOCKS * small
+        return Case(data, original, limits, small if is_cut_small else BLOCK_BYTES)
 
     def make_robots(self) -> bytes:
         """Damage a robots.txt."""
@@ -151,7 +155,7 @@ class CaseMaker:
             for name, top in SMALL_LIMITS.items()
         }
         chosen = self._random.sample(sorted(ranges), self._random.randint(1, 3))
-        return Limits(**{name: ranges[name]() for name in chosen})
+        return attrs.evolve(LIMITS, **{name: ranges[name]() for name in chosen})
 
 
 SMALL_LIMITS = {
