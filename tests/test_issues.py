@@ -11,16 +11,27 @@ import pytest
 from sitemapreader.issues import MAX_EXCERPT, IssueCode, Severity, excerpt, make_issue
 
 README = package.ROOT / "README.md"
+DETAILS = package.ROOT / "sitemapreader" / "ISSUES.md"
 START, END = "<!-- issues -->", "<!-- /issues -->"
 
 
 def readme_table() -> str:
-    """Write the table of the README from the table of the code."""
-    rows = ["| code | severity | what happened | what to do |", "|---|---|---|---|"]
+    """Write the table of the README from the table of the code: the codes of each severity."""
+    rows = ["| severity | codes |", "|---|---|"]
+    for severity in sorted(Severity, reverse=True):
+        codes = ", ".join(f"`{code}`" for code in IssueCode if code.severity is severity)
+        rows.append(f"| {severity.name.lower()} | {codes} |")
+    return "\n".join(rows)
+
+
+def details() -> str:
+    """Write the table of all that the code's table says."""
+    rows = ["# Issues", "", "Written from the table in `issues.py`.", ""]
+    rows += ["| code | severity | what happened | what to do |", "|---|---|---|---|"]
     for code in IssueCode:
         cells = (f"`{code}`", code.severity.name.lower(), code.meaning, code.advice)
         rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
-    return "\n".join(rows)
+    return "\n".join(rows) + "\n"
 
 
 def test_the_readme_has_the_table(regenerate: bool) -> None:
@@ -33,6 +44,13 @@ def test_the_readme_has_the_table(regenerate: bool) -> None:
     if regenerate:
         README.write_text(wanted, encoding="utf-8", newline="\n")
     assert README.read_text(encoding="utf-8") == wanted
+
+
+def test_every_code_is_explained(regenerate: bool) -> None:
+    """What happened and what to do stand in a page of the package, as the code has them."""
+    if regenerate:
+        DETAILS.write_text(details(), encoding="utf-8", newline="\n")
+    assert DETAILS.read_text(encoding="utf-8") == details()
 
 
 def test_codes_are_unique_and_plain() -> None:
