@@ -14,8 +14,9 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.readers.elements import ElementBuilder
 from sitemapreader.readers.exact import UnreadableError, read_exact
 from sitemapreader.readers.fast import FastReader
+from sitemapreader.readers.findings import Findings
 from sitemapreader.readers.head import RECORD_OF
-from sitemapreader.readers.records import RecordReader
+from sitemapreader.readers.records import read_record
 from sitemapreader.readers.repair import MAX_TAG_CHARS, Repair
 from sitemapreader.readers.scan import COMMENT_END, HIDING, Scanner, record_begin, record_end
 
@@ -200,23 +201,23 @@ class BatchReader:
         yield events
 
     def _read_records(self, builder: ElementBuilder) -> Iterator[list[Event]]:
-        reader = RecordReader([], self._ledger, self.head.base)
+        findings = Findings([], self._ledger, self.head.base)
         if builder.nested_root:
-            self._ledger.note_once(reader.events, IssueCode.NESTED_ROOT)
+            self._ledger.note_once(findings.events, IssueCode.NESTED_ROOT)
         work = 0
         records, builder.records = builder.records, []
         for record in records:
             if record.tag != RECORD_OF.get(self.head.format, record.tag):
                 value = f"<{record.name}>"
-                self._ledger.note_once(reader.events, IssueCode.NESTED_ROOT, value=value)
-            for _ in reader.read_steps(record):
+                self._ledger.note_once(findings.events, IssueCode.NESTED_ROOT, value=value)
+            for _ in read_record(findings, record):
                 work += 1
                 if work % _STEP == 0:
-                    yield reader.take_events()
+                    yield findings.take_events()
         if len(self._names) > self._limits.names and not self.finished:
-            self._ledger.note(reader.events, IssueCode.TOO_MANY_NAMES)
+            self._ledger.note(findings.events, IssueCode.TOO_MANY_NAMES)
             self.finished = True
-        yield reader.take_events()
+        yield findings.take_events()
 
     def _new_builder(self) -> ElementBuilder:
         return ElementBuilder(self.head, self._limits, self._names)

@@ -24,8 +24,8 @@ from sitemapreader.readers.lexicon import (
     TAG,
     Part,
 )
+from sitemapreader.readers.links import choose_link, is_alternate_relation
 from sitemapreader.readers.locs import are_plain
-from sitemapreader.readers.records import choose_link, is_alternate_relation
 from sitemapreader.readers.shapes import count_alike
 from sitemapreader.readers.tokens import CAN_TOKENIZE, Doubt, Tokenizer
 from sitemapreader.readers.vocabulary import parse_changefreq, parse_priority

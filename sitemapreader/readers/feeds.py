@@ -13,9 +13,10 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format
 from sitemapreader.readers.elements import Element
 from sitemapreader.readers.entities import unescape
+from sitemapreader.readers.findings import Findings
 from sitemapreader.readers.jail import CPU_SECONDS, MAX_BYTES
 from sitemapreader.readers.names import OWN
-from sitemapreader.readers.records import RecordReader
+from sitemapreader.readers.records import read_record
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -73,10 +74,11 @@ class FeedKeeper:
             self._ledger.note(events, IssueCode.FEED_UNREADABLE)
             return
         self._ledger.note(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
-        reader = RecordReader(events, self._ledger)
+        findings = Findings(events, self._ledger)
         for link, date in found:
             if link in text or link in unescaped:
-                reader.read(_make_item(link, date))
+                for _ in read_record(findings, _make_item(link, date)):
+                    pass
             else:  # it has mended the link in its own way
                 self._ledger.drop(events, IssueCode.MALFORMED, value=link)
 
