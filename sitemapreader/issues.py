@@ -6,6 +6,7 @@ in the report; there is no log beside it.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from enum import IntEnum, StrEnum
 from typing import Self
@@ -141,6 +142,9 @@ class IssueCode(StrEnum):
     # fmt: on
 
 
+_USERINFO = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]{0,20}://)[^/?#]*@")
+
+
 @attrs.define(weakref_slot=False)
 class Issue:
     """One thing that was mended, dropped or not reached.
@@ -175,13 +179,17 @@ def make_issue(
     url: str | None = None,
     value: str | None = None,
 ) -> Issue:
-    """Make an Issue with its table's message; foreign text is cut and escaped on the way in."""
+    """Make an Issue with its table's message.
+
+    Foreign text is cut and escaped on the way in; a URL leaves its password behind, for Issues are
+    printed and stored.
+    """
     return Issue(
         code=code,
         message=f"{code.meaning}: {code.advice}",
-        sitemap=sitemap,
+        sitemap=_USERINFO.sub(r"\1", sitemap),
         line=line,
-        url=None if url is None else excerpt(url, 2048),
+        url=None if url is None else excerpt(_USERINFO.sub(r"\1", url), 2048),
         value=None if value is None else excerpt(value),
     )
 

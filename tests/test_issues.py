@@ -135,3 +135,9 @@ def test_foreign_text_is_cut() -> None:
     issue = make_issue(IssueCode.LONG_LOC, url="u" * 5000, value="v" * 5000)
     assert issue.url == "u" * 2048 + "…"
     assert issue.value == "v" * MAX_EXCERPT + "…"
+
+
+def test_a_password_is_left_behind() -> None:
+    """Issues are printed and stored; whom the URL belonged to is of no interest there."""
+    issue = make_issue(IssueCode.NO_SITEMAP, "https://me:p@ss@example.org/", url="http://me@a/b@c")
+    assert (issue.sitemap, issue.url) == ("https://example.org/", "http://a/b@c")

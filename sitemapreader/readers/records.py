@@ -53,9 +53,7 @@ def read_sitemap(findings: Findings, record: Element) -> Iterator[None]:
             sitemap = findings.ledger.sitemap
             findings.deliver(SitemapEntry(url, lastmod, Via.INDEX, sitemap, lastmod_text))
             for field in fields:
-                if (
-                    field.key != OWN or field.tag not in PROTOCOL_FIELDS
-                ):  # a sitemap has no such fields
+                if field.key != OWN or field.tag not in PROTOCOL_FIELDS:
                     findings.note(IssueCode.EXTENSION, field, url=url, value=f"<{field.name}>")
 
 

@@ -83,9 +83,9 @@ def walk(
             is gone on with, and delivers at most the last 500 entries once more.
         changes: deliver only entries that are new or differ from those of the walk before, with
             `change` set; `Walk.removed` lists those that are gone.
-        fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. Do
-            not wait for the same one inside the loop: the documents that are being read may have
-            all the connections to a host, and wait for you.
+        fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
+            may fetch with the same one inside the loop: documents that wait for you lend you their
+            turns at a host.
         limits: how much is read.
         options: how the network is used. With a fetcher of your own: its User-Agent, whose rules in
             robots.txt are kept, and how many documents are read at once.
