@@ -9,8 +9,9 @@ callback is `list.insert`, which puts them last because the numbers are larger t
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.readers.exact import UnreadableError, arm_parser, parse_batch, prolog
 from sitemapreader.readers.lexicon import LEXICONS, LOC, OTHERS, RECORD
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from sitemapreader.options import Limits
     from sitemapreader.readers.head import Head
 
+T = TypeVar("T")
+Entry: TypeAlias = UrlEntry | SitemapEntry
 Token = Any
 """str, int or dict; as a union it would cost a check at every step."""
 
@@ -27,6 +30,13 @@ _MAX_NAME_CHARS = 1_000
 
 class Doubt(Exception):  # noqa: N818 (no error: it is how a batch that is not plain is handed on)
     """The batch is not plain; the exact reader has to read it."""
+
+
+def sure(value: T | None) -> T:
+    """Return a value that is there; raise Doubt if it is not."""
+    if value is None:
+        raise Doubt
+    return value
 
 
 class _AttributeName(str):
