@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from ipaddress import ip_address
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urljoin
+from urllib.parse import urlsplit, urlunsplit
 
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
@@ -48,10 +48,35 @@ def resolve(base: str, reference: str) -> str | None:
     if _SCHEME.match(reference) and not has_web_scheme(reference):
         return None
     try:
-        url = urljoin(base, reference)
+        at, to = urlsplit(base), urlsplit(reference)
     except ValueError:  # brackets that are no IPv6 address
         return None
+    if has_web_scheme(reference):
+        return reference
+    path, query = _remove_dots(to.path), to.query
+    if not to.scheme and not to.netloc:
+        if not to.path:
+            path, query = at.path, to.query or at.query
+        elif not to.path.startswith("/"):
+            folder = at.path[: at.path.rfind("/") + 1] or ("/" if at.netloc else "")
+            path = _remove_dots(folder + to.path)
+    url = urlunsplit((to.scheme or at.scheme, to.netloc or at.netloc, path, query, to.fragment))
     return url if has_web_scheme(url) else None
+
+
+def _remove_dots(path: str) -> str:
+    """Remove dot segments (RFC 3986, section 5.2.4); empty segments stay, unlike in urljoin."""
+    kept: list[str] = []
+    segments = path.split("/")
+    for segment in segments:
+        if segment == "..":
+            if len(kept) > 1:
+                kept.pop()
+        elif segment != ".":
+            kept.append(segment)
+    if segments[-1] in {".", ".."}:
+        kept.append("")
+    return "/".join(kept)
 
 
 def parse_url(url: str) -> URL | None:

@@ -50,11 +50,66 @@ DOCUMENT = "https://www.example.org/maps/sitemap.xml"
         ("x:8080", None),
         ("./x:8080", "https://www.example.org/maps/x:8080"),
         ("1:2", "https://www.example.org/maps/1:2"),
+        ("a//b", "https://www.example.org/maps/a//b"),
+        ("//cdn.example.org/a//b/../c", "https://cdn.example.org/a//c"),
+        ("+https://www.example.org/", "https://www.example.org/maps/+https://www.example.org/"),
     ],
 )
 def test_references_are_resolved(reference: str, expected: str | None) -> None:
     """A reference is resolved as RFC 3986 says, or refused if it leads off the web."""
     assert resolve(DOCUMENT, reference) == expected
+
+
+# RFC 3986, sections 5.4.1 and 5.4.2, but for the one with a scheme of its own
+RFC_BASE = "http://a/b/c/d;p?q"
+RFC_EXAMPLES = """
+g http://a/b/c/g
+./g http://a/b/c/g
+g/ http://a/b/c/g/
+/g http://a/g
+//g http://g
+?y http://a/b/c/d;p?y
+g?y http://a/b/c/g?y
+#s http://a/b/c/d;p?q#s
+g#s http://a/b/c/g#s
+g?y#s http://a/b/c/g?y#s
+;x http://a/b/c/;x
+g;x http://a/b/c/g;x
+g;x?y#s http://a/b/c/g;x?y#s
+. http://a/b/c/
+./ http://a/b/c/
+.. http://a/b/
+../ http://a/b/
+../g http://a/b/g
+../.. http://a/
+../../ http://a/
+../../g http://a/g
+../../../g http://a/g
+../../../../g http://a/g
+/./g http://a/g
+/../g http://a/g
+g. http://a/b/c/g.
+.g http://a/b/c/.g
+g.. http://a/b/c/g..
+..g http://a/b/c/..g
+./../g http://a/b/g
+./g/. http://a/b/c/g/
+g/./h http://a/b/c/g/h
+g/../h http://a/b/c/h
+g;x=1/./y http://a/b/c/g;x=1/y
+g;x=1/../y http://a/b/c/y
+g?y/./x http://a/b/c/g?y/./x
+g?y/../x http://a/b/c/g?y/../x
+g#s/./x http://a/b/c/g#s/./x
+g#s/../x http://a/b/c/g#s/../x
+"""
+
+
+@pytest.mark.parametrize("example", RFC_EXAMPLES.split("\n")[1:-1])
+def test_the_examples_of_the_rfc(example: str) -> None:
+    """References are resolved as in the examples of RFC 3986."""
+    reference, expected = example.split()
+    assert resolve(RFC_BASE, reference) == expected
 
 
 def test_nothing_is_resolved_without_a_base() -> None:

@@ -57,6 +57,8 @@ def urls_in(data: bytes, url: str) -> set[str]:
     seen |= {_UNWRITABLE.sub("", text) for text in seen}
     bases = {url} | {join(url, base) for base in _bases(data)}
     bases |= {join(outer, base) for outer in bases for base in _bases(data)}
+    folders = {base[: base.rfind("/") + 1] for base in bases}  # urljoin drops empty segments
+    seen |= {folder + text for text in seen for folder in folders if "//" in text}
     return seen | {resolved for text in seen for base in bases if (resolved := join(base, text))}
 
 

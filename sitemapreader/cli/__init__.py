@@ -26,6 +26,8 @@ def main(argv: list[str] | None = None) -> int:
     command, rest = choose_command(sys.argv[1:] if argv is None else argv)
     parser = command.make_parser()
     arguments = parser.parse(rest)
+    if sys.stdout is None and getattr(arguments, "output", None) in (None, "-"):
+        parser.error("standard output is closed: open it, or write to a file with -o")
     try:
         return command.load()(arguments)
     except UsageError as error:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader.cli.usage import MAX_SAID
-from sitemapreader.issues import Issue, Severity, excerpt
+from sitemapreader.issues import Issue, IssueCode, Severity, excerpt
 
 if TYPE_CHECKING:
     import argparse
@@ -24,11 +25,12 @@ class Console:
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        quiet = quiet or sys.stderr is None  # closed by whoever started the program
         self.wants_progress = not quiet and sys.stderr.isatty()
         self.clear: Callable[[], None] | None = None
         self._is_quiet = quiet
         self._least = Severity.INFO if verbose else Severity.WARNING
-        self._shows_results = sys.stdout.isatty()
+        self._shows_results = sys.stdout is not None and sys.stdout.isatty()
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Self:
@@ -48,16 +50,25 @@ class Console:
             self.clear()
         print(f"sitemapreader: {excerpt(text, MAX_SAID)}", file=sys.stderr)  # noqa: T201 (its job)
 
-    def report(self, issue: Issue) -> None:
+    def report(self, issue: Issue, source: str) -> None:
         """Print an Issue, unless it is one that only interests those who ask for more."""
         if issue.severity < self._least:
             return
-        place = f"{issue.sitemap}:{issue.line}: " if issue.line else f"{issue.sitemap}: "
+        place = issue.sitemap or source
+        place += f":{issue.line}" if issue.line else ""
         about = " ".join(part for part in (issue.url, issue.value) if part)
         self.say(
-            f"{issue.severity.name.lower()} {issue.code}: {place if issue.sitemap else ''}"
+            f"{issue.severity.name.lower()} {issue.code}: {place}: "
             f"{issue.message}{f' [{about}]' if about else ''}"
         )
+
+    def report_all(self, issues: list[Issue], counts: Counter[IssueCode], source: str) -> None:
+        """Print the Issues of a source, and how many more there were of each code."""
+        for issue in issues:
+            self.report(issue, source)
+        for code, more in (counts - Counter(issue.code for issue in issues)).items():
+            if code.severity >= self._least:
+                self.say(f"{code.severity.name.lower()} {code}: {source}: and {more} more of these")
 
     def summarize(self, tally: Tally) -> None:
         """Say what came of all, if there was anything."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import attrs
 
+from sitemapreader.cli.commands import COMMANDS, PROGRAM
 from sitemapreader.cli.files import UnreadableError, open_pieces, read_lines
 from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.cli.progress import show_progress
@@ -126,8 +128,7 @@ class Crowd(Generic[S]):
                 result.complete = False
             finally:
                 self.tally.running.discard(result)
-        for issue in result.issues:
-            self.console.report(issue)
+        self.console.report_all(result.issues, result.counts, source.label)
         if result.children:
             self.console.say(
                 f"{source.label} is an index of {result.children} sitemaps, which were not fetched:"
@@ -141,5 +142,10 @@ def check_sources(arguments: argparse.Namespace) -> None:
     path = arguments.input_file
     if not arguments.sources and path is None:
         raise UsageError("name something to read, or a list of sites with -i FILE")
+    for word in arguments.sources:
+        if word in COMMANDS and not Path(word).exists():
+            raise UsageError(
+                f"{word} is a command, which comes first: {PROGRAM} {word} [OPTION]... SOURCE..."
+            )
     if path == STANDARD_INPUT and STANDARD_INPUT in arguments.sources:
         raise UsageError("standard input is either a list (-i -) or a sitemap (-), not both")

@@ -11,7 +11,7 @@ import attrs
 
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.crowd import Crowd, check_sources
-from sitemapreader.cli.outlet import Lines
+from sitemapreader.cli.outlet import Lines, path_of
 from sitemapreader.cli.process import run_process
 from sitemapreader.cli.settings import Settings
 from sitemapreader.cli.sources import Result, read_url
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the sitemaps; return the exit code."""
     check_sources(arguments)
     settings = Settings.of(arguments)
-    console, lines, tally = Console.of(arguments), Lines(arguments.output), Tally("sitemaps")
+    console, lines, tally = Console.of(arguments), Lines(path_of(arguments)), Tally("sitemaps")
     write = LINES[arguments.format]
 
     async def visit(site: Site, result: Result) -> None:

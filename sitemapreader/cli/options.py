@@ -57,7 +57,12 @@ def _add_since(add: Add) -> None:
         "--since",
         type=parse_since,
         metavar="WHEN",
-        help="only what changed since: 2026-01-31, 7d, 12h",
+        help="only what changed since: 2026-01-31, 7d, 12h, 2w",
+    )
+    add(
+        "--undated",
+        choices=("keep", "drop"),
+        help="what --since does with URLs that have no lastmod (default: keep)",
     )
 
 
@@ -66,7 +71,7 @@ def _add_format(add: Add, names: Sequence[str]) -> None:
 
 
 def _add_file(add: Add) -> None:
-    add("-o", "--output", metavar="FILE", help="where to (default: standard output)")
+    add("-o", "--output", metavar="FILE", help="where to (default, or -: standard output)")
 
 
 # -- the groups
@@ -135,7 +140,7 @@ def add_age(parser: Parser) -> None:
 def add_output(parser: Parser) -> None:
     """Add where entries go, and how."""
     add = parser.add_argument_group("output").add_argument
-    _add_format(add, FORMATS)
+    add("--format", choices=FORMATS, help=f"how (default: by the suffix of -o, else {FORMATS[0]})")
     add(
         "--fields",
         type=parse_fields,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader.cli.usage import UsageError
-from sitemapreader.output import open_output
+from sitemapreader.output import FORMATS, open_output
 from sitemapreader.output.sink import Sink
 
 if TYPE_CHECKING:
@@ -14,15 +15,28 @@ if TYPE_CHECKING:
 
     from sitemapreader.output import Output
 
+STANDARD_OUTPUT = "-"
+
 
 def open_entries(arguments: argparse.Namespace) -> Output:
     """Return where entries go; raise UsageError if they cannot go there so."""
+    path = path_of(arguments)
     try:
-        return open_output(
-            arguments.output, arguments.format, fields=arguments.fields, zero=arguments.null
-        )
+        return open_output(path, format_of(arguments), fields=arguments.fields, zero=arguments.null)
     except (ValueError, ModuleNotFoundError) as error:
         raise UsageError(str(error)) from None
+
+
+def path_of(arguments: argparse.Namespace) -> str | None:
+    """Return the file that is written; `None` for standard output."""
+    path: str | None = arguments.output
+    return None if path == STANDARD_OUTPUT else path
+
+
+def format_of(arguments: argparse.Namespace) -> str:
+    """Return the format of entries: as asked for, or as the file's suffix says."""
+    suffix = Path(arguments.output or "").suffix.removeprefix(".").lower()
+    return str(arguments.format or (suffix if suffix in FORMATS else FORMATS[0]))
 
 
 class Lines:

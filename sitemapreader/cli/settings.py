@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from sitemapreader.cli.outlet import format_of, path_of
 from sitemapreader.cli.usage import UsageError
 from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.options import FetchOptions, Limits
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
 _SEARCH = ("probe", "feeds")
-_WALK = ("since", "include", "exclude", "hosts", "state", *_SEARCH)
+_WALK = ("since", "undated", "include", "exclude", "hosts", "state", *_SEARCH)
 _LIMITS = ("depth",)
 _FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -85,14 +86,14 @@ def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError("--changes compares with a state: add --state FILE")
     if removed and not changes:
         raise UsageError("--removed is known only with --changes: add it, and --state FILE")
-    if removed and arguments.format == "urls" and not arguments.fields:
+    if removed and format_of(arguments) == "urls" and not arguments.fields:
         raise UsageError(
             "--removed needs a format that has the field `change`, such as --format jsonl; "
             "`sitemapreader state FILE --removed` prints them alone"
         )
     if not state:
         return {}
-    if arguments.output is not None:
+    if path_of(arguments) is not None:
         raise UsageError(
             "--state and -o: the file of a run that is stopped is thrown away, and what was in it "
             "does not come again; write >> FILE"

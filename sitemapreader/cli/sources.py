@@ -44,7 +44,8 @@ class Result:
 
     Attributes:
         entries: URLs that it gave.
-        issues: what was wrong, in order.
+        issues: what was wrong, in order; the first of each kind.
+        counts: how much of each kind there was.
         statuses: how many of its documents ended how.
         documents: their outcomes.
         children: sitemaps that a file lists, which were not read.
@@ -55,6 +56,7 @@ class Result:
 
     entries: int = 0
     issues: list[Issue] = attrs.field(factory=list)
+    counts: Counter[IssueCode] = attrs.field(factory=Counter)
     statuses: Counter[Status] = attrs.field(factory=Counter)
     documents: list[Document] = attrs.field(factory=list)
     children: int = 0
@@ -65,6 +67,7 @@ class Result:
     def add(self, report: Report) -> None:
         """Take over what a walk reports."""
         self.issues += report.issues
+        self.counts += report.counts
         self.statuses += report.statuses
         self.documents += report.documents
         self.complete = report.complete
@@ -101,6 +104,7 @@ class FileSource:
         for events in reader.close_steps():
             if batch := self._take(events, sieve, result):
                 yield batch
+        result.counts += reader.ledger.counts
         result.complete = all(issue.severity < Severity.ERROR for issue in result.issues)
 
     def _take(self, events: list[Event], sieve: Sieve, result: Result) -> list[UrlEntry]:
@@ -159,11 +163,14 @@ def make_source(text: str, arguments: argparse.Namespace, settings: Settings) ->
 def make_file_source(text: str, arguments: argparse.Namespace, settings: Settings) -> FileSource:
     """Return the source that a file is."""
     since, include, exclude = (settings.walk.get(n) for n in ("since", "include", "exclude"))
+    keeps = settings.walk.get("undated", "keep") == "keep"
     return FileSource(
         "standard input" if text == STANDARD_INPUT else text,
         text,
         arguments.base_url or "",
-        lambda: Sieve(since=since, include=include or (), exclude=exclude or ()),
+        lambda: Sieve(
+            since=since, keep_undated=keeps, include=include or (), exclude=exclude or ()
+        ),
     )
 
 

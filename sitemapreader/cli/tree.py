@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.cli.branches import draw, grow, write_json
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.crowd import Crowd, check_sources
-from sitemapreader.cli.outlet import Lines
+from sitemapreader.cli.outlet import Lines, path_of
 from sitemapreader.cli.process import run_process
 from sitemapreader.cli.settings import Settings
 from sitemapreader.cli.sources import (
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the trees; return the exit code."""
     check_sources(arguments)
     settings = Settings.of(arguments)
-    console, lines, tally = Console.of(arguments), Lines(arguments.output), Tally()
+    console, lines, tally = Console.of(arguments), Lines(path_of(arguments)), Tally()
 
     async def visit(source: Source, result: Result) -> None:
         async with aclosing(source.open(result)) as batches:

@@ -1,0 +1,92 @@
+"""What someone at a shell would stumble over."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import package
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SITE = "testdata/site"
+
+
+def run(words: str) -> subprocess.CompletedProcess[str]:
+    """Run the program in a shell, where the test data is."""
+    return subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m sitemapreader {words}"],
+        cwd=package.ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def unfilled(tmp_path: Path) -> Path:
+    records = (f"<url><loc>https://e.org/{{{{ {n} }}}}</loc></url>\n" for n in range(500))
+    path = tmp_path / "unfilled.xml"
+    path.write_text(f"<urlset>{''.join(records)}</urlset>", encoding="utf-8")
+    return path
+
+
+def test_what_is_only_counted_is_said(unfilled: Path) -> None:
+    """Past the tenth Issue of a kind, the number of the others is printed."""
+    said = run(f"read {unfilled}").stderr
+    assert said.count("error template: ") == 11
+    assert f"error template: {unfilled}: and 490 more of these\n" in said
+
+
+def test_an_issue_names_file_and_line(unfilled: Path) -> None:
+    """Of several files, each message says which one is meant, and where in it."""
+    said = run(f"read {SITE}/sitemap_index.xml {unfilled}").stderr
+    assert f"error template: {unfilled}:3: " in said
+
+
+def test_standard_error_may_be_closed() -> None:
+    """The URLs come all the same."""
+    done = run(f"{SITE} 2>&-")
+    assert (done.returncode, done.stdout.count("\n")) == (0, 43)
+
+
+def test_standard_output_may_be_closed(tmp_path: Path) -> None:
+    """Then there is a word about it, unless a file is written."""
+    done = run(f"{SITE} >&-")
+    assert done.returncode == 2
+    assert "standard output is closed" in done.stderr
+    assert run(f"{SITE} -o {tmp_path / 'urls'} >&-").returncode == 0
+
+
+def test_a_command_comes_first() -> None:
+    """An option before it does not make a source of it."""
+    done = run(f"-q tree {SITE}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "tree is a command, which comes first: sitemapreader tree" in done.stderr
+
+
+def test_the_suffix_says_the_format(tmp_path: Path) -> None:
+    """A file called .csv is one, unless another format is asked for."""
+    path = tmp_path / "urls.csv"
+    assert run(f"{SITE} -q -o {path}").returncode == 0
+    with path.open(encoding="utf-8", newline="") as file:
+        assert len(list(csv.DictReader(file))) == 43
+    assert run(f"{SITE} -q -o {path} --format urls").returncode == 0
+    assert path.read_text(encoding="utf-8").startswith("https://")
+
+
+def test_a_dash_is_standard_output() -> None:
+    """As it is standard input elsewhere."""
+    assert run(f"{SITE} -q -o -").stdout.count("\n") == 43
+
+
+def test_undated_urls_can_be_dropped() -> None:
+    """Nothing is left of a site of which nothing changed since."""
+    assert run(f"{SITE} -q --since 2030-01-01").stdout.count("\n") > 0
+    done = run(f"{SITE} -q --since 2030-01-01 --undated drop")
+    assert (done.returncode, done.stdout) == (1, "")
