@@ -11,6 +11,7 @@ import html
 import itertools
 import re
 import zlib
+from html.entities import html5
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -35,6 +36,7 @@ _OPEN_CDATA = re.compile(r"<!\[CDATA\[([^<\]]*)(?:\]\]>)?")
 _MARKS = re.compile(r"<!\[CDATA\[|\]\]>")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _TAG_WITH_VALUES = re.compile(r"""</?[A-Za-z](?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>""")
+_LOOSE_TAG = re.compile(r"</?[A-Za-z][^<>]*>?")
 _ANGLES = re.compile(r"<[^<>]*>|[<>]")
 _QUOTE = re.compile("[\"']")
 _QUOTED = re.compile(r"""=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -78,16 +80,18 @@ def _texts(text: str) -> set[str]:
     pieces: list[str] = []
     for visible in (text, _HIDDEN.sub("", text)):
         literals = (pattern.sub(_escape, visible) for pattern in (_CDATA, _OPEN_CDATA))
-        for markup in (*literals, _MARKS.sub("", visible)):
+        for markup in (*literals, _MARKS.sub("", visible), _MARKS.sub(">", visible)):
             pieces += _TAG.split(markup)
             pieces += _TAG_WITH_VALUES.split(markup)
+            pieces += _LOOSE_TAG.split(markup)
             pieces += _ANGLES.split(markup)
             pieces += markup.split("\n")
             pieces += _QUOTE.split(markup)
+            pieces += _QUOTE.split(markup.translate(_SPACES))
             pieces += ["".join(groups).translate(_SPACES) for groups in _QUOTED.findall(markup)]
             pieces += _UNQUOTED.findall(markup)
             pieces += _UNQUOTED.findall(markup.replace("<", " "))
-    texts = {_unescape(piece) if "&" in piece else piece for piece in set(pieces)}
+    texts = set(pieces) | {_unescape(piece) for piece in set(pieces) if "&" in piece}
     return {text.strip(_BLANKS) for text in texts} | {text.strip() for text in texts}
 
 
@@ -100,9 +104,9 @@ def _unescape(text: str) -> str:
 
 
 def _character(reference: re.Match[str]) -> str:
-    decimal, hexadecimal, _ = reference.groups()
+    decimal, hexadecimal, name = reference.groups()
     if not decimal and not hexadecimal:
-        return html.unescape(reference[0])
+        return html5.get(f"{name};", reference[0])
     number = int(decimal) if decimal else int(hexadecimal, 16)
     return chr(number) if number < 0x110000 else reference[0]
 

@@ -160,11 +160,12 @@ class BatchReader:
     def _read_exactly(
         self, batch: bytes, line: int
     ) -> Generator[list[Event], None, ElementBuilder | None]:
-        builder = self._new_builder()
+        builder, before = self._new_builder(), self.head.copy()
         try:
             for _ in read_exact(builder, self.head, batch, line):
                 yield []
         except UnreadableError:
+            self.head.restore(before)
             return None
         return builder
 

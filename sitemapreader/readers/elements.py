@@ -207,6 +207,8 @@ class ElementBuilder:
         return self.open[0].mended if self.open else set()
 
     def _key(self, uri: str) -> str:
+        if uri in self._head.own_uris:
+            return OWN
         return namespace_key(uri, self._head.uri, self._head.format)
 
     def _start_record(self, element: Element) -> None:
@@ -216,8 +218,7 @@ class ElementBuilder:
             self.open.append(element)
         elif element.tag in ROOTS:
             self.nested_root = True
-            self._head.closed = False
-            self._head.records = ROOTS[element.tag][1]
+            self._head.open_root(element.uri, ROOTS[element.tag][1])
 
     def _is_stray_loc(self, element: Element) -> bool:
         """Open the record of a loc that stands outside of all: its start tag is missing."""

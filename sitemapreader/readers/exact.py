@@ -13,6 +13,8 @@ from xml.parsers import expat
 
 from defusedxml.ElementTree import DefusedXMLParser
 
+from sitemapreader.readers.head import ROOTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pyexpat import XMLParserType
@@ -109,7 +111,9 @@ def read_exact(builder: ElementBuilder, head: Head, batch: bytes, line: int) -> 
                 head.adopt(bound)
             bound.clear()
 
-    def end(_: str) -> None:
+    def end(name: str) -> None:
+        if not builder.open and name.rpartition(NAMESPACE_SEPARATOR)[2].lower() in ROOTS:
+            head.close_root()
         builder.end()
 
     def instruction(_target: str, _data: str) -> None:

@@ -69,7 +69,7 @@ class Head:
         root: the root's name as written, with its prefix.
         namespaces: prefix ("" for the default) -> URI.
         records: local names of the format's records, in lower case.
-        closed: the root's end tag was met, or there is no root.
+        roots: how many roots are open: none after the end tag, or if there is no root at all.
         base: the root's xml:base, as written.
     """
 
@@ -77,13 +77,39 @@ class Head:
     root: str
     namespaces: dict[str, str]
     records: frozenset[str]
-    closed: bool = False
+    roots: int = 1
     base: str = ""
+    own_uris: set[str] = attrs.field(factory=set)
+    """Namespace URIs of the roots inside the root."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether no root is open."""
+        return not self.roots
+
+    def open_root(self, uri: str, records: frozenset[str]) -> None:
+        """Take note of a root inside of the root, or behind it."""
+        self.roots += 1
+        self.records = records
+        self.own_uris.add(uri)
+
+    def close_root(self) -> None:
+        """Take note of a root's end tag."""
+        self.roots = max(0, self.roots - 1)
 
     @property
     def uri(self) -> str:
         """Namespace URI of the root element, or ""."""
         return self.namespaces.get(self.root.rpartition(":")[0], "")
+
+    def copy(self) -> Head:
+        """Return what is known now, for it may have to be restored."""
+        return attrs.evolve(self, namespaces=self.namespaces.copy(), own_uris=self.own_uris.copy())
+
+    def restore(self, before: Head) -> None:
+        """Forget what was learnt of a batch since."""
+        self.namespaces, self.own_uris = before.namespaces, before.own_uris
+        self.records, self.roots = before.records, before.roots
 
     def adopt(self, bound: dict[str, str]) -> None:
         """Bind what an element outside of the records binds, for all that follows.
@@ -198,7 +224,7 @@ class HeadReader:
         format_, records = ROOTS[_ROOTLESS.get(root, root)]
         closed = root in _ROOTLESS or tag[2].endswith(b"/")
         base = attributes.get("xml:base", "")
-        head = Head(format_, name, namespaces, records, closed, base)
+        head = Head(format_, name, namespaces, records, int(not closed), base)
         if format_ in (Format.URLSET, Format.INDEX) and head.uri != PROTOCOL_URI:
             self._ledger.note_once(events, IssueCode.NAMESPACE, value=head.uri)
         return head, start

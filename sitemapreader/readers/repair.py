@@ -178,8 +178,9 @@ class Repair:
             self.is_odd = True
         if tag in ROOTS:
             is_cut = match["attributes"] is None and not match["closed"]
-            self.is_odd = self.is_odd or is_cut or match["name"] != self._head.root
-            self._head.closed = True
+            is_other = match["name"] != self._head.root and self._head.roots < 2
+            self.is_odd = self.is_odd or is_cut or is_other
+            self._head.close_root()
 
     # -- what is no element
 

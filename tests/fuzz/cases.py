@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import attrs
@@ -97,7 +98,7 @@ def inflate(data: bytes) -> bytes:
     inflation = Inflation(1024, [])
     inflated = bytearray()
     try:
-        for piece in inflation.feed(data):
+        for piece in chain(inflation.feed(data), inflation.close()):
             inflated += piece
     except InflateError:
         pass
