@@ -77,6 +77,7 @@ class BatchReader:
             if self._scanner.end:
                 yield from self._read_slowly(self._take(self._scanner.end))
         if len(self._pending) > self._limits.record_bytes and not self.finished:
+            yield from self._scan()
             yield from self._shorten()
 
     def close(self, why: IssueCode) -> Iterator[list[Event]]:

@@ -44,6 +44,8 @@ class Element:
     _parts: list[str | Element | None] = attrs.field(factory=list)
     """Text as it came, and elements; `None` where a stray tag stands between two texts."""
     _chars: int = 0
+    has_text: bool = attrs.field(default=False, init=False)
+    """Whether any text of its own but blanks was met."""
 
     @property
     def text(self) -> str:
@@ -69,6 +71,7 @@ class Element:
     def add_text(self, text: str, limit: int) -> None:
         """Add a piece of text; past the limit nothing of it is kept."""
         self._chars += len(text)
+        self.has_text = self.has_text or not text.isspace()
         if self._chars <= limit:
             self._parts.append(text)
         elif self.fault is None:

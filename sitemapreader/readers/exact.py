@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NAMESPACE_SEPARATOR = "}"
 _PREFIX = re.compile(r"[A-Za-z_][\w.-]*|")
+_BLANKS = {ord(blank): f"&#{ord(blank)};" for blank in "\t\n\r"}
 _RESERVED = ("xml", "xmlns")
 TEXT_BUFFER = 1 << 18
 """Larger than any run of text between two tags that is kept, so that each comes in one piece."""
@@ -54,7 +55,7 @@ def arm_parser() -> XMLParserType:
 def prolog(head: Head) -> bytes:
     """Write the start tag that a batch stands behind."""
     bound = "".join(
-        f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri)}'"
+        f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_BLANKS)}'"
         for prefix, uri in head.namespaces.items()
         if _PREFIX.fullmatch(prefix) and prefix not in _RESERVED
     )
@@ -96,11 +97,14 @@ def read_exact(builder: ElementBuilder, head: Head, batch: bytes, line: int) -> 
     Raises UnreadableError.
     """
     parser = arm_parser()
+    uris: dict[str, str] = {}
+    """Each URI once, for it may be long, and stands before every name."""
     bound: dict[str, str] = {}
     """What the element binds that is about to start."""
 
     def start(name: str, attributes: dict[str, str]) -> None:
         uri, _, local = name.rpartition(NAMESPACE_SEPARATOR)
+        uri = uris.setdefault(uri, uri)
         named = {
             attribute.rpartition(NAMESPACE_SEPARATOR)[2].lower(): value
             for attribute, value in attributes.items()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sitemapreader.readers.head import Head
     from sitemapreader.readers.tokens import Entry, Token
 
+_MAX_DEPTH = 4
+"""Plain records are nested no deeper; whoever allows less wants each to be looked at."""
 _GIVE_UP_AFTER = 8
 """Batches in doubt before a document is left to the exact reader, if none was plain meanwhile.
 
@@ -40,7 +42,8 @@ class FastReader:
         self._tokenizer = Tokenizer(head, limits)
         self._mixed = MixedReader(head.format, sitemap, limits.attributes)
         self._misfits = 0
-        self._doubts = 0 if CAN_TOKENIZE else _GIVE_UP_AFTER
+        can_read = CAN_TOKENIZE and limits.record_depth > _MAX_DEPTH
+        self._doubts = 0 if can_read else _GIVE_UP_AFTER
 
     def read(self, batch: bytes) -> list[Entry] | None:
         """Return the entries of a batch, or `None` if it is not plain."""

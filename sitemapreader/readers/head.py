@@ -243,7 +243,7 @@ class HeadReader:
 def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:
     """Add the namespace declarations among a tag's attributes."""
     for name, value in attributes.items():
-        if (match := _PREFIX.fullmatch(name)) and value:
+        if (match := _PREFIX.fullmatch(name)) and 0 < len(value) <= MAX_NAMESPACE_CHARS:
             namespaces[match[1] or ""] = value
 
 

@@ -54,11 +54,13 @@ class Lexicon:
         fields: how many slots a record has.
         numbers: (namespace key, tag) -> number.
         parts: number -> extension.
+        owners: number of what stands in an extension only -> number of that extension.
     """
 
     fields: int
     numbers: dict[tuple[str, str], int]
     parts: dict[int, Part]
+    owners: dict[int, int]
 
     def number(self, name: str, root_uri: str, format_: Format) -> int | None:
         """Return the number of an element, named as expat names it, if it has one."""
@@ -71,6 +73,7 @@ def _protocol(record: str) -> Lexicon:
     numbers = {(OWN, tag): number for number, tag in enumerate(PROTOCOL_FIELDS, LOC)}
     numbers |= {(OWN, record): RECORD, (XHTML, "link"): LINK}
     parts = {}
+    owners: dict[int, int] = {}
     slot = len(PROTOCOL_FIELDS)
     for number, extension in enumerate(EXTENSIONS, _FIRST_EXTENSION):
         texts = [field for field in extension.fields if field.is_text]
@@ -79,16 +82,21 @@ def _protocol(record: str) -> Lexicon:
         numbers |= {(extension.key, field.tag): LOC + slot + i for i, field in enumerate(texts)}
         numbers |= dict.fromkeys(((extension.key, tag) for tag in extension.containers), IGNORED)
         numbers[extension.key, extension.tag] = number
+        owners |= dict.fromkeys(range(LOC + slot, LOC + slot + len(texts)), number)
+        if extension.containers:
+            owners[IGNORED] = number
+        if extension.key == VIDEO:
+            owners[TAG] = number
         slot += len(texts)
     numbers[VIDEO, "tag"] = TAG
-    return Lexicon(slot, numbers, parts)
+    return Lexicon(slot, numbers, parts, owners)
 
 
 def _feed(format_: Format, record: str) -> Lexicon:
     numbers = {(OWN, record): RECORD, (OWN, "link"): LINK if format_ is Format.ATOM else LOC}
     dates = _FEED_DATES[format_]
     numbers |= {name: number for number, names in enumerate(dates, LOC + 1) for name in names}
-    return Lexicon(1 + len(dates), numbers, {})
+    return Lexicon(1 + len(dates), numbers, {}, {})
 
 
 LEXICONS = {

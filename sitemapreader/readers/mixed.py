@@ -17,7 +17,7 @@ from sitemapreader.readers.lexicon import (
     Part,
 )
 from sitemapreader.readers.links import is_alternate_relation
-from sitemapreader.readers.tokens import Doubt, sure
+from sitemapreader.readers.tokens import ATTRIBUTE_NAMES, Doubt, sure
 from sitemapreader.readers.vocabulary import parse_changefreq, parse_priority
 
 if TYPE_CHECKING:
@@ -36,16 +36,17 @@ class MixedReader:
         self._max_attributes = max_attributes
         self._fields = LEXICONS[format_].fields
         self._parts = LEXICONS[format_].parts
+        self._owners = LEXICONS[format_].owners
 
     def read(self, tokens: list[Token]) -> list[Entry]:  # noqa: C901, PLR0912, PLR0915 (one loop)
         """Return the entries of a batch; raise Doubt if it is not plain.
 
         One loop on purpose: a call for each token would cost more than all that is done with it.
         """
-        parts, last_field = self._parts, LOC + self._fields
+        parts, owners, last_field = self._parts, self._owners, LOC + self._fields
         max_attributes = self._max_attributes
         slots: list[Any] = [None] * self._fields
-        loose = 0  # fields of extensions that no end tag of an extension has claimed yet
+        owner = 0  # number of the extension that what was met last has to stand in
         depth = -1  # of what is open, records being at 0: the first start tag is none of the input
         is_leaf = False  # whether the last tag was a start tag
         text: str | None = None
@@ -70,6 +71,10 @@ class MixedReader:
             depth -= 1
             if kind is not int or token >= OTHERS:
                 raise Doubt
+            if token in owners:
+                if depth < 2 or owner not in (0, owners[token]):
+                    raise Doubt
+                owner = owners[token]
             if token < last_field:
                 if not is_leaf or (depth != 1 if token <= PRIORITY else attributes):
                     raise Doubt
@@ -78,9 +83,8 @@ class MixedReader:
                     if slots[slot] is not None:
                         raise Doubt
                     slots[slot] = value
-                    loose += token > PRIORITY
             elif token == RECORD:
-                if depth or loose or tags:
+                if depth or owner:
                     raise Doubt
                 if links:
                     extensions["alternates"] = self._make_alternates(links)
@@ -101,11 +105,11 @@ class MixedReader:
                     raise Doubt
             else:
                 part = parts[token]
-                if depth != 1:
+                if depth != 1 or owner not in (0, token):
                     raise Doubt
+                owner = 0
                 values = slots[part.start : part.end]
                 slots[part.start : part.end] = [None] * len(values)
-                loose -= len(values) - values.count(None)
                 made = _make_value(part, values)
                 if tags:
                     made.tags, tags = tuple(tags), []
@@ -138,6 +142,8 @@ class MixedReader:
         return entry
 
     def _make_alternates(self, links: list[dict[str, str]]) -> list[Alternate]:
+        if not all(link.keys() <= ATTRIBUTE_NAMES for link in links):
+            raise Doubt
         relations = {link.get("rel", "alternate") for link in links}
         hrefs = [link.get("href") for link in links]
         if not all(hrefs) or not all(map(is_alternate_relation, relations)):

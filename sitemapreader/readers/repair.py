@@ -129,7 +129,8 @@ class Repair:
             del self._scopes[len(self._builder.open) :]
             self._scopes.append(bound)
         elif bound:  # a root inside the root, or a feed's channel: what follows needs it
-            self._scopes[0].update(bound)
+            for bound_prefix, bound_uri in bound.items():
+                self._scopes[0].setdefault(bound_prefix, bound_uri)
             self._head.adopt(bound)
         self._builder.mended.update(mended)
         if is_long:
@@ -172,7 +173,7 @@ class Repair:
         elif tags:
             self._builder.mended.add(IssueCode.MISMATCHED_TAG)
             self._builder.open[-1].add_break()
-            if tags[-1] in FIELDS and self._builder.open[-1].text:
+            if tags[-1] in FIELDS and self._builder.open[-1].has_text:
                 self._builder.pop()  # a misspelt end tag
         elif tag in self._head.records or self._head.closed:
             self.is_odd = True

@@ -13,6 +13,8 @@ _OPENING = re.compile(rb"\s*+(<([A-Za-z_][\w:.-]*+)>\s*+<[A-Za-z_][\w:.-]*+>)")
 """A record's start tag, its first field's start tag, and nothing but blanks around."""
 _TAGS = re.compile(rb"<[A-Za-z_/][^<>\"'=]*+>(?:\s*+<[A-Za-z_/][^<>\"'=]*+>)*+")
 """Tags without attributes that follow each other."""
+_MAX_PIECES = 5
+"""A record's start, the end of each field with the start of the next, and the record's end."""
 _CDATA = re.compile(rb"<!\[CDATA\[[^<\]]*+\]\]>")
 """A section in which no tag can stand."""
 
@@ -31,10 +33,12 @@ def count_alike(batch: bytes) -> int:
     record = batch[opening.start(1) : second.end() if second else end]
     pieces = _TAGS.findall(record)
     if (
-        len(pieces) < 2
+        not 2 <= len(pieces) <= _MAX_PIECES
         or pieces[0] != opening[1]
         or b"<" in _TAGS.sub(b"", _CDATA.sub(b"", record))
     ):
+        return 0
+    if not all(tags.startswith(b"</") for tags in pieces[1:]):  # text stands before a start tag
         return 0
     inner, last = pieces[1:-1], pieces[-1]
     count = batch.count(last) + 1 if second else 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.models import UrlEntry
 from sitemapreader.readers.lexicon import LEXICONS, LINK, LOC, RECORD
 from sitemapreader.readers.links import choose_link
-from sitemapreader.readers.tokens import Doubt
+from sitemapreader.readers.tokens import ATTRIBUTE_NAMES, Doubt
 
 if TYPE_CHECKING:
     from sitemapreader.models import Format
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.tokens import Entry, Token
 
 
-def read_items(  # noqa: C901, PLR0912 (one loop, as in `mixed`)
+def read_items(  # noqa: C901, PLR0912, PLR0915 (one loop, as in `mixed`)
     tokens: list[Token], format_: Format, sitemap: str, limits: Limits
 ) -> list[Entry]:
     """Return the entries of a batch of tokens, start tags included, dates as texts; raise Doubt."""
@@ -44,8 +44,10 @@ def read_items(  # noqa: C901, PLR0912 (one loop, as in `mixed`)
             continue
         depth -= 1
         if depth == 1:
+            if token == RECORD:
+                raise Doubt
             if token == LINK:
-                if not is_leaf:
+                if not is_leaf or not attributes.keys() <= ATTRIBUTE_NAMES:
                     raise Doubt
                 links.append(attributes)
             elif LOC <= token < last_field:

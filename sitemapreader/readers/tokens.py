@@ -45,9 +45,13 @@ class _AttributeName(str):
     __slots__ = ()
 
 
-_ATTRIBUTE_NAMES = {
-    name: _AttributeName(name) for name in ("href", "hreflang", "rel", "type", "media")
+_NAMES_OF_ATTRIBUTES = {
+    name: _AttributeName(name)
+    for name in ("href", "hreflang", "rel", "type", "media", "title", "length")
 }
+
+ATTRIBUTE_NAMES = _NAMES_OF_ATTRIBUTES.keys()
+"""Those that come as text; any other is a number, and may be one of them in another case."""
 
 
 class Tokenizer:
@@ -57,7 +61,7 @@ class Tokenizer:
         self.lexicon = LEXICONS[head.format]
         self._head = head
         self._limits = limits
-        self._names: dict[str, Any] = dict(_ATTRIBUTE_NAMES)
+        self._names: dict[str, Any] = dict(_NAMES_OF_ATTRIBUTES)
         self._bound = -1
         self._prolog = b""
 
@@ -124,7 +128,7 @@ def _can_tokenize() -> bool:
     """Try out what this rests on, and only CPython promises, if anyone."""
     parser: Any = arm_parser()
     tokens: list[Token] = []
-    parser.intern.update({"a": LOC, "b": RECORD, "href": _ATTRIBUTE_NAMES["href"]})
+    parser.intern.update({"a": LOC, "b": RECORD, "href": _NAMES_OF_ATTRIBUTES["href"]})
     parser.CharacterDataHandler = tokens.append
     parser.EndElementHandler = tokens.append
     parser.StartElementHandler = tokens.insert
