@@ -94,6 +94,8 @@ _FAILURES: tuple[tuple[type[Exception], IssueCode], ...] = (
 )
 """What Scrapy's exceptions mean. Those of middlewares are theirs to count and to log."""
 _INTERVAL_SECONDS = 0.02
+_PAUSE_SECONDS = 0.001
+"""Long enough for requests to go out and answers to come in; no time at all is not."""
 """Longest time that entries which are not requested hold up the reactor."""
 _CUT = frozenset({"dataloss", "download_stopped"})
 """Flags of a response that is not whole."""
@@ -211,7 +213,7 @@ class SitemapReaderSpider(Spider):
                 for request in self._ask_wanted(entry):
                     yield request
                 if monotonic() > pause:
-                    await sleep(0)
+                    await sleep(_PAUSE_SECONDS)
                     pause = monotonic() + _INTERVAL_SECONDS
         finally:
             ledger = reader.ledger
