@@ -117,7 +117,7 @@ def read_exact(builder: ElementBuilder, head: Head, batch: bytes, line: int) -> 
 
     def end(name: str) -> None:
         if not builder.open and name.rpartition(NAMESPACE_SEPARATOR)[2].lower() in ROOTS:
-            head.close_root()
+            head.closed = True
         builder.end()
 
     def instruction(_target: str, _data: str) -> None:

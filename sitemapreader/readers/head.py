@@ -69,7 +69,7 @@ class Head:
         root: the root's name as written, with its prefix.
         namespaces: prefix ("" for the default) -> URI.
         records: local names of the format's records, in lower case.
-        roots: how many roots are open: none after the end tag, or if there is no root at all.
+        closed: the end tag of a root was met, or there is no root: one may close several.
         base: the root's xml:base, as written.
     """
 
@@ -77,25 +77,17 @@ class Head:
     root: str
     namespaces: dict[str, str]
     records: frozenset[str]
-    roots: int = 1
+    closed: bool = False
     base: str = ""
     own_uris: set[str] = attrs.field(factory=set)
     """Namespace URIs of the roots inside the root."""
 
-    @property
-    def closed(self) -> bool:
-        """Whether no root is open."""
-        return not self.roots
-
     def open_root(self, uri: str, records: frozenset[str]) -> None:
         """Take note of a root inside of the root, or behind it."""
-        self.roots += 1
+        self.closed = False
         self.records = records
-        self.own_uris.add(uri)
-
-    def close_root(self) -> None:
-        """Take note of a root's end tag."""
-        self.roots = max(0, self.roots - 1)
+        if len(self.own_uris) < MAX_NAMESPACES:
+            self.own_uris.add(uri[: MAX_NAMESPACE_CHARS + 1])
 
     @property
     def uri(self) -> str:
@@ -109,7 +101,7 @@ class Head:
     def restore(self, before: Head) -> None:
         """Forget what was learnt of a batch since."""
         self.namespaces, self.own_uris = before.namespaces, before.own_uris
-        self.records, self.roots = before.records, before.roots
+        self.records, self.closed = before.records, before.closed
 
     def adopt(self, bound: dict[str, str]) -> None:
         """Bind what an element outside of the records binds, for all that follows.
@@ -224,7 +216,7 @@ class HeadReader:
         format_, records = ROOTS[_ROOTLESS.get(root, root)]
         closed = root in _ROOTLESS or tag[2].endswith(b"/")
         base = attributes.get("xml:base", "")
-        head = Head(format_, name, namespaces, records, int(not closed), base)
+        head = Head(format_, name, namespaces, records, closed, base)
         if format_ in (Format.URLSET, Format.INDEX) and head.uri != PROTOCOL_URI:
             self._ledger.note_once(events, IssueCode.NAMESPACE, value=head.uri)
         return head, start

@@ -175,13 +175,13 @@ class Repair:
             self._builder.open[-1].add_break()
             if tags[-1] in FIELDS and self._builder.open[-1].has_text:
                 self._builder.pop()  # a misspelt end tag
-        elif tag in self._head.records or self._head.closed:
+        elif tag in self._head.records or (self._head.closed and not self._head.own_uris):
             self.is_odd = True
         if tag in ROOTS:
             is_cut = match["attributes"] is None and not match["closed"]
-            is_other = match["name"] != self._head.root and self._head.roots < 2
+            is_other = match["name"] != self._head.root and not self._head.own_uris
             self.is_odd = self.is_odd or is_cut or is_other
-            self._head.close_root()
+            self._head.closed = True
 
     # -- what is no element
 
