@@ -35,10 +35,9 @@ def count_alike(batch: bytes) -> int:
     if (
         not 2 <= len(pieces) <= _MAX_PIECES
         or pieces[0] != opening[1]
+        or not all(tags.startswith(b"</") for tags in pieces[1:])  # text before a start tag
         or b"<" in _TAGS.sub(b"", _CDATA.sub(b"", record))
     ):
-        return 0
-    if not all(tags.startswith(b"</") for tags in pieces[1:]):  # text stands before a start tag
         return 0
     inner, last = pieces[1:-1], pieces[-1]
     count = batch.count(last) + 1 if second else 1
