@@ -57,7 +57,7 @@ def test_head(command: str, tmp_path: Path) -> None:
         capture_output=True,
         encoding="utf-8",
         check=True,
-        timeout=30,
+        timeout=60,
     )
     line, code = done.stdout.splitlines()
     assert line
@@ -75,7 +75,7 @@ def test_a_reader_that_never_was(command: str) -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.close()
-        assert process.wait(30) == 141
+        assert process.wait(60) == 141
         assert process.stderr is not None
         assert process.stderr.read() == b""
 
@@ -93,7 +93,7 @@ def stop(arguments: list[str], number: signal.Signals, *, after: float = 1.5) ->
         assert process.poll() is None
         process.send_signal(number)
         # not `communicate`: it would close standard input, which is being waited for
-        assert process.wait(10) == 128 + number
+        assert process.wait(60) == 128 + number
         assert process.stderr is not None
         return process.returncode, process.stderr.read()
 

@@ -180,9 +180,9 @@ def test_no_text_takes_long(text: str) -> None:
     """The worst of texts is read or refused within a millisecond."""
 
     def seconds() -> float:
-        start = time.perf_counter()
+        start = time.thread_time()
         parse_lastmod(text)
-        return time.perf_counter() - start
+        return time.thread_time() - start
 
     assert min(seconds() for _ in range(LEAST_OF)) < 0.001
 

@@ -19,7 +19,7 @@ MAX_PEAK_MB = 40.0
 MAX_GAP_MS = 50.0
 """The longest that an event loop may be held up."""
 SMALL_BYTES = 65_536
-RUNS = 3
+RUNS = 5
 
 each_input = pytest.mark.parametrize("bad", badinputs.BAD_INPUTS, ids=lambda bad: bad.id)
 each_bomb = pytest.mark.parametrize("bad", bombs.BOMBS, ids=lambda bad: bad.id)

@@ -308,9 +308,13 @@ def test_no_pattern_runs_away() -> None:
     """The pattern of normal URLs is linear: 64 KiB of its worst take no longer than 20 ms."""
     for tail in ("./" * 32_768, "a." * 32_768 + "\x00", "/" * 65_536 + " ", "?" * 65_536):
         url = "https://example.org/" + tail
-        start = time.perf_counter()
-        urls._is_normal(url)
-        assert time.perf_counter() - start < 0.02
+
+        def seconds() -> float:
+            start = time.thread_time()
+            urls._is_normal(url)  # noqa: B023 (called within its turn)
+            return time.thread_time() - start
+
+        assert min(seconds() for _ in range(5)) < 0.02
 
 
 # -- hosts and sites
