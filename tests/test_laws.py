@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import struct
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import golden
 import pytest
@@ -13,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.readers import ledger
+from sitemapreader.options import Limits
+from sitemapreader.readers import ledger, reader
+from sitemapreader.readers.inflate import InflateError, Inflation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,6 +119,57 @@ def test_long_documents_in_pieces(size: int, packed: bool) -> None:
     body = gzip.compress(body, 1, mtime=0) if packed else body
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
     assert golden.read_pieces(pieces) == golden.read_pieces([body])
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_the_protocol_s_limit_has_its_place(layers: int) -> None:
+    """That a document is longer than the protocol allows is noted at one place (law 5)."""
+    body = make_long_document()
+    for _ in range(layers):
+        body = gzip.compress(body, 1, mtime=0)
+    with mock.patch.object(reader, "PROTOCOL_MAX_BYTES", 40_000):
+        whole = golden.read_pieces([body])
+        assert whole.counts[IssueCode.OVER_PROTOCOL_LIMIT] == 1
+        for size in (100, 1_000, 40_000):
+            pieces = [body[at : at + size] for at in range(0, len(body), size)]
+            assert golden.read_pieces(pieces) == whole, size
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_damage_behind_a_limit(layers: int) -> None:
+    """What is damaged behind the limit of bytes is not looked at, in any pieces (law 5)."""
+    plain = make_long_document()[:400]
+    stored = b"\0" + struct.pack("<HH", len(plain), len(plain) ^ 0xFFFF) + plain  # RFC 1951, 3.2.4
+    body = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + stored + b"\xff" * 40
+    if layers > 1:
+        body = gzip.compress(body, 1, mtime=0)
+    for most in range(300, 402):
+        limits = Limits(inflated_bytes=most)
+        whole = golden.read_pieces([body], limits=limits)
+        assert whole.counts[IssueCode.TOO_LARGE if most < len(plain) else IssueCode.GZIP_CORRUPT]
+        single = (body[at : at + 1] for at in range(len(body)))
+        assert golden.read_pieces(single, limits=limits) == whole, most
+
+
+def test_a_limit_between_two_layers() -> None:
+    """What one layer hands to another before it is too much is the same in any pieces (law 5)."""
+    inner = gzip.compress(make_long_document(), 1, mtime=0)
+    body = gzip.compress(inner, 1, mtime=0)
+
+    def inflate(size: int, most: int) -> tuple[bytes, IssueCode | None]:
+        inflation, out = Inflation(1, [], max_bytes=most), bytearray()
+        try:
+            for at in range(0, len(body), size):
+                for piece in inflation.feed(body[at : at + size]):
+                    out.extend(piece)
+        except InflateError as error:
+            return bytes(out), error.code
+        return bytes(out), None
+
+    for most in (100, 1_000, 10_000, len(inner) - 1):
+        assert inflate(len(body), most) == inflate(1, most) == inflate(1_000, most)
+        assert inflate(len(body), most)[1] == IssueCode.TOO_LARGE
+    assert inflate(1_000, len(inner)) == (make_long_document(), None)
 
 
 @settings(max_examples=300)

@@ -83,20 +83,20 @@ class Inflation:
             yield data
             return
         for piece in self._layer.feed(data):
-            yield from self._inner.feed(piece)
+            room = max(0, self._room)
+            self._room -= len(piece)
+            yield from self._inner.feed(piece[:room])
             if self._inner.is_compressed:
-                self._take_room(len(piece))
                 yield b""
+            if len(piece) > room:
+                if self._inner.is_compressed:
+                    raise InflateError(IssueCode.TOO_LARGE, "inflated_bytes")
+                yield from self._inner.feed(piece[room:])
 
     @property
     def is_compressed(self) -> bool:
         """Whether there is a layer to take off, as far as is known."""
         return self._layer is not None
-
-    def _take_room(self, size: int) -> None:
-        self._room -= size
-        if self._room < 0:
-            raise InflateError(IssueCode.TOO_LARGE, "inflated_bytes")
 
     def close(self) -> Iterator[bytes]:
         """Yield what was held back; raise InflateError if the data ended too early."""

@@ -114,15 +114,14 @@ class SitemapReader:
         """Run inflated pieces through the reader; data that is damaged ends the reading."""
         try:
             for piece in pieces:
-                if self.finished:
-                    return
                 yield from self._take_piece(piece)
+                if self.finished:  # before more is inflated, which may be damaged
+                    return
         except InflateError as error:
             yield from self._end(error.code, error.detail)
 
     def _take_piece(self, piece: bytes) -> Iterator[list[Event]]:
-        room = self._limits.inflated_bytes - self.ledger.inflated_bytes
-        self.ledger.inflated_bytes += len(piece)
+        room = self._limits.inflated_bytes - self.ledger.inflated_bytes - len(self._block)
         self._block += piece[:room]
         while len(self._block) >= BLOCK_BYTES and not self.finished:
             block = bytes(self._block[:BLOCK_BYTES])
@@ -134,6 +133,7 @@ class SitemapReader:
             yield []
 
     def _read_block(self, block: bytes, *, final: bool) -> Iterator[list[Event]]:
+        self.ledger.inflated_bytes += len(block)
         events = self._take_notes()
         if self._transcoder is None:
             started = start_transcoder(events, self.ledger, block, self._charset)
