@@ -38,7 +38,10 @@ class Via(StrEnum):
 
 @attrs.define(weakref_slot=False)
 class Image:
-    """An `<image:image>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps)."""
+    """An `<image:image>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps).
+
+    `loc` is as written: a relative one is not resolved.
+    """
 
     loc: str
     title: str | None = None
@@ -70,6 +73,7 @@ class Video:
     """A `<video:video>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps).
 
     `duration` is in seconds; yes/no fields are booleans; `None` means that the field is absent.
+    URLs are as written: relative ones are not resolved.
     """
 
     thumbnail_loc: str | None = None
@@ -114,7 +118,10 @@ class News:
 
 
 class Alternate(NamedTuple):
-    """An `<xhtml:link rel="alternate">`: the same page for another language or medium."""
+    """An `<xhtml:link rel="alternate">`: the same page for another language or medium.
+
+    `href` is as written: a relative one is not resolved.
+    """
 
     href: str
     hreflang: str | None = None

@@ -8,9 +8,11 @@ from unittest import mock
 
 import pytest
 
+from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Image, SitemapEntry, UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
+from sitemapreader.readers.batches import BatchReader
 from sitemapreader.readers.fast import FastReader
 
 if TYPE_CHECKING:
@@ -39,6 +41,10 @@ def read(data: bytes, **limits: Any) -> list[Event]:
     return reader.feed(data) + reader.close()
 
 
+def issues(events: list[Event]) -> list[IssueCode]:
+    return [event.code for event in events if isinstance(event, Issue)]
+
+
 def locs(events: list[Event]) -> list[str]:
     return [event.loc for event in events if isinstance(event, UrlEntry | SitemapEntry)]
 
@@ -62,17 +68,107 @@ ALIKE = {
     "upper-case-relation": urlset(url(b'<xhtml:link REL="stylesheet" href="http://a/"/>')),
     "atom-relation": FEED
     + b'<entry><link REL="self" href="http://a.b/self"/><link href="http://a.b/1"/></entry></feed>',
+    "pieces-of-stray-text": urlset(b"<url>abcdefgh<loc>http://a.b/1</loc>ijklmnop</url>"),
+    "child-in-a-date": urlset(url(b"<lastmod>20<b/>20</lastmod>")),
+    "child-in-a-priority": urlset(url(b"<priority>0<b/>.5</priority>")),
+    "child-in-an-image": urlset(url(IMAGE + b"<image:title>a<b/>b</image:title></image:image>")),
+    "date-in-a-child": urlset(url(b"<lastmod><b>2020</b></lastmod>")),
+    "record-in-a-video": urlset(
+        url(b"<video:video><url/><video:title>t</video:title></video:video>")
+    ),
+    "namespaces-of-a-link": urlset(
+        url(
+            b'<xhtml:link href="http://a/" xmlns:href="b" xmlns:c="c" xmlns:d="d" xmlns:e="e"'
+            b' xmlns:f="f" xmlns:g="g"/>'
+        )
+    ),
     "item-in-an-item": b"<rss><channel><item><link>http://a.b/1</link>"
     b"<item><link>http://a.b/2</link></item></item></channel></rss>",
 }
 
 
+LENIENT_TOO = (
+    "pieces-of-stray-text",
+    "child-in-a-date",
+    "child-in-a-priority",
+    "child-in-an-image",
+    "date-in-a-child",
+    "record-in-a-video",
+    "namespaces-of-a-link",
+)
+LIMITS = {"pieces-of-stray-text": {"field_chars": 12}, "namespaces-of-a-link": {"attributes": 6}}
+
+
 @pytest.mark.parametrize("name", ALIKE)
 def test_fast_is_exact(name: str) -> None:
     """What the fast reader cannot read as the exact one does, it leaves to that one."""
-    events = read(ALIKE[name])
+    limits = LIMITS.get(name, {})
+    events = read(ALIKE[name], **limits)
     with mock.patch.object(FastReader, "read", return_value=None):
-        assert read(ALIKE[name]) == events
+        assert read(ALIKE[name], **limits) == events
+
+
+@pytest.mark.parametrize("name", LENIENT_TOO)
+def test_lenient_is_exact(name: str) -> None:
+    """What is well-formed says the same in a batch that is broken elsewhere."""
+    events = read(ALIKE[name], **LIMITS.get(name, {}))
+    with (
+        mock.patch.object(FastReader, "read", return_value=None),
+        mock.patch.object(BatchReader, "_is_heavy", return_value=True),
+    ):
+        assert read(ALIKE[name], **LIMITS.get(name, {})) == events
+
+
+def test_stray_text_in_pieces() -> None:
+    """Text that nobody asked for costs no record unless a piece of it is longer than a field."""
+    document = ALIKE["pieces-of-stray-text"]
+    assert locs(read(document, field_chars=12)) == ["http://a.b/1"]
+    long = urlset(b"<url>0123456789<!-- -->123<loc>http://a.b/1</loc></url>")
+    assert issues(read(long, field_chars=12)) == [IssueCode.FIELD_TOO_LONG]
+
+
+@pytest.mark.parametrize("name", ["child-in-a-date", "child-in-a-priority", "child-in-an-image"])
+def test_a_value_in_pieces_is_none(name: str) -> None:
+    """What stands around a child of a field is joined to no value: it is noted, as of a loc."""
+    entry, code = read(ALIKE[name])[1], issues(read(ALIKE[name]))
+    assert isinstance(entry, UrlEntry)
+    assert (entry.lastmod, entry.priority) == (None, None)
+    assert [image.title for image in entry.images] == [None] * len(entry.images)
+    assert code in ([IssueCode.LASTMOD], [IssueCode.PRIORITY], [IssueCode.EXTENSION])
+
+
+def test_a_value_in_a_child() -> None:
+    """The one text in a field is its value, as it is a loc's, whatever tags stand around it."""
+    (entry,) = read(ALIKE["date-in-a-child"])
+    assert isinstance(entry, UrlEntry)
+    assert entry.lastmod_text == "2020"
+
+
+@pytest.mark.parametrize("field", [b"0" * 70_000, b"<?php date() ?>"], ids=["long", "template"])
+def test_a_date_that_is_not_kept(field: bytes) -> None:
+    """A date is not lost in silence where nothing of its text could be kept."""
+    events = read(urlset(url(b"<lastmod>" + field + b"</lastmod>")))
+    assert issues(events) in ([IssueCode.FIELD_TOO_LONG], [IssueCode.TEMPLATE])
+    assert locs(events) == ["http://a.b/1"]
+
+
+def test_an_empty_record_in_a_video() -> None:
+    """An empty element with a record's name ends no record, be the batch sound or broken."""
+    for broken in (b"", b"&"):
+        (entry,) = (
+            event
+            for event in read(ALIKE["record-in-a-video"].replace(b">t<", b">t" + broken + b"<"))
+            if isinstance(event, UrlEntry)
+        )
+        assert [video.title for video in entry.videos] == ["t" + broken.decode()]
+
+
+def test_a_salvaged_feed() -> None:
+    """Of a feed that was salvaged it is not said as well that it is none."""
+    items = b"<item><link>http://a.b/1</link></item>"
+    events = read(b"<channel><title>T</title>" + items + b"</channel>")
+    assert issues(events) == [IssueCode.FEED_SALVAGED]
+    assert locs(events) == ["http://a.b/1"]
 
 
 def test_depth_is_looked_at() -> None:

@@ -221,7 +221,6 @@ def test_what_was_wrong_is_counted(crawled: dict[str, Crawled]) -> None:
         "html-entity": 1,
         "invalid-url": 2,
         "leading-bytes": 1,
-        "not-a-sitemap": 1,
         "relative-loc": 1,
         "template": 1,
         "truncated": 1,

@@ -49,7 +49,13 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Its own text, trimmed."""
+        """Its text, trimmed; of several between tags, none: joined they would be no one's value."""
+        texts = self.texts()
+        return texts[0] if len(texts) == 1 else ""
+
+    @property
+    def own_text(self) -> str:
+        """What stands in it and in nothing below it, joined and trimmed."""
         return "".join(part for part in self._parts if isinstance(part, str)).strip()
 
     def all_text(self) -> str:
@@ -59,7 +65,7 @@ class Element:
     def texts(self) -> list[str]:
         """Its texts and those of all below it, trimmed: one for each run between two tags."""
         if not self.children and None not in self._parts:
-            return [self.text] if self.text else []
+            return [text] if (text := self.own_text) else []
         runs: list[list[str]] = [[]]
         for part in self.pieces():
             if part is None:
@@ -69,10 +75,10 @@ class Element:
         return [text for run in runs if (text := "".join(run).strip())]
 
     def add_text(self, text: str, limit: int) -> None:
-        """Add a piece of text; past the limit nothing of it is kept."""
+        """Add a piece of text; once there is too much of it before a tag, none is kept."""
         self._chars += len(text)
         self.has_text = self.has_text or not text.isspace()
-        if self._chars <= limit:
+        if self._chars <= limit and self.fault is not IssueCode.FIELD_TOO_LONG:
             self._parts.append(text)
         elif self.fault is None:
             self.fault = IssueCode.FIELD_TOO_LONG
@@ -97,6 +103,7 @@ class Element:
         """Add an element."""
         self.children.append(child)
         self._parts.append(child)
+        self._chars = 0
 
     def add_break(self) -> None:
         """Note that the text that comes does not go on where the last one ended."""

@@ -45,7 +45,7 @@ def _add(found: dict[str, list[Any]], slot: str, *values: Any) -> None:
 
 
 def _make_extra(element: Element) -> Extra:
-    return Extra(element.uri, element.name, element.text)
+    return Extra(element.uri, element.name, element.own_text)
 
 
 def _add_link(found: dict[str, list[Any]], element: Element) -> None:
@@ -89,7 +89,8 @@ def _read_field(
         if attribute in element.attributes:
             values[slot] = parse(element.attributes[attribute])
     if field.build:
-        value: Any = field.build(element) if element.text else None
+        text = findings.field_text(element, url, IssueCode.EXTENSION)
+        value: Any = field.build(element) if text else None
     else:
         value = findings.read_value(element, url, field.parse, IssueCode.EXTENSION)
     if value is None:

@@ -62,7 +62,7 @@ class FeedKeeper:
         )
 
     def salvage(self, events: list[Event]) -> None:
-        """Append the entries that feedparser finds a link for.
+        """Append the entries that feedparser finds a link for; `events` say that there were none.
 
         Records that were dropped before are counted still: nobody can say which became which.
         """
@@ -73,6 +73,7 @@ class FeedKeeper:
         if not found:
             self._ledger.note(events, IssueCode.FEED_UNREADABLE)
             return
+        self._ledger.retract(events, IssueCode.NOT_A_SITEMAP)
         self._ledger.note(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
         findings = Findings(events, self._ledger)
         for link, date in found:

@@ -91,7 +91,7 @@ class Findings:
 
     def read_date(self, element: Element | None, url: str) -> tuple[datetime | None, str | None]:
         """Return a date and its text as written."""
-        text = self.field_text(element, url)
+        text = self.field_text(element, url, IssueCode.LASTMOD)
         if not text or element is None:
             return None, None
         moment = parse_lastmod(text)
@@ -103,7 +103,7 @@ class Findings:
         self, element: Element | None, url: str, parse: Callable[[str], Any], code: IssueCode
     ) -> Any:
         """Return a field's value, or `None` and an Issue if it cannot be read."""
-        text = self.field_text(element, url)
+        text = self.field_text(element, url, code)
         if not text or element is None:
             return None
         value = parse(text)
@@ -113,19 +113,23 @@ class Findings:
 
     def last(self, fields: list[Element], tag: str) -> Element | None:
         """Return the last field of that name that is not empty; an Issue if there are several."""
-        filled = [field for field in fields if is_own(field, tag) and field.texts()]
+        filled = [field for field in fields if is_own(field, tag) and is_filled(field)]
         if len(filled) > 1:
             self.note(IssueCode.REPEATED_FIELD, filled[-1], value=filled[-1].name)
         return filled[-1] if filled else None
 
-    def field_text(self, element: Element | None, url: str) -> str:
-        """Return a field's text; "" and an Issue if it was too long, or a template."""
+    def field_text(self, element: Element | None, url: str, code: IssueCode) -> str:
+        """Return a field's text; "" and an Issue if it was too long, a template, or in pieces."""
         if element is None:
             return ""
+        texts = element.texts()
         if element.fault:
             self.note(element.fault, element, url=url)
-            return ""
-        return element.text
+        elif len(texts) > 1:
+            self.note(code, element, url=url, value=" ".join(texts))
+        elif texts:
+            return texts[0]
+        return ""
 
     def note(
         self, code: IssueCode, at: Element, *, url: str | None = None, value: str | None = None
@@ -144,9 +148,9 @@ def is_own(element: Element, tag: str) -> bool:
     return element.tag == tag and element.key == OWN
 
 
-def only_text(texts: list[str]) -> str:
-    """Return a loc's text; of several between tags, none: joined they would be no one's URL."""
-    return texts[0] if len(texts) == 1 else ""
+def is_filled(element: Element) -> bool:
+    """Tell whether an element has text, or had."""
+    return element.fault is not None or bool(element.texts())
 
 
 def _unusable(text: str, loc: Element | None, mended: set[IssueCode]) -> IssueCode | None:

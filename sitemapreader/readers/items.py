@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.models import UrlEntry
-from sitemapreader.readers.findings import is_own, only_text
+from sitemapreader.readers.findings import is_filled, is_own
 from sitemapreader.readers.links import choose_link, is_alternate
 from sitemapreader.readers.names import ATOM, DC, OWN
 from sitemapreader.urls import has_web_scheme
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def read_item(findings: Findings, record: Element) -> Iterator[None]:
     """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
     yield
-    link = _first_filled(record, {"link"}, {OWN})
+    link = next((c for c in record.children if is_own(c, "link") and c.texts()), None)
     if link is None:
         link = next((c for c in record.children if is_own(c, "guid") and _is_permalink(c)), None)
-    text = record.attributes.get("about", "") if link is None else only_text(link.texts())
+    text = record.attributes.get("about", "") if link is None else link.text
     url = findings.check_loc(record, text, link)
     if url is None:
         return
@@ -44,7 +44,7 @@ def read_entry(findings: Findings, record: Element) -> Iterator[None]:
     text = chosen["href"].strip() if chosen else ""
     if link is None:  # its URL as its text, as in RSS
         link = next((one for one in links if is_alternate(one.attributes) and one.texts()), None)
-        text = only_text(link.texts()) if link else ""
+        text = link.text if link else ""
     url = findings.check_loc(record, text, link)
     if url is None:
         return
@@ -68,4 +68,5 @@ def _is_permalink(guid: Element) -> bool:
 
 
 def _first_filled(record: Element, tags: set[str], keys: set[str]) -> Element | None:
-    return next((c for c in record.children if c.tag in tags and c.key in keys and c.text), None)
+    fields = (c for c in record.children if c.tag in tags and c.key in keys)
+    return next(filter(is_filled, fields), None)

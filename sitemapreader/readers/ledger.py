@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.issues import IssueCode, Severity, make_issue
+from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -55,6 +55,11 @@ class Ledger:
         """Count an Issue that says something of the document, the first time only."""
         if not self.counts[code]:
             self.note(events, code, value=value)
+
+    def retract(self, events: list[Event], code: IssueCode) -> None:
+        """Take back what turned out not to be so, and was not handed over yet."""
+        del self.counts[code]
+        events[:] = (e for e in events if not (isinstance(e, Issue) and e.code is code))
 
     def deliver(self, count: int = 1) -> None:
         """Count records that were handed over."""

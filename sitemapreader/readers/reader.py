@@ -158,20 +158,20 @@ class SitemapReader:
         block, self._block = bytes(self._block), bytearray()
         if block or self._transcoder or cut is None:
             yield from self._read_block(block, final=True)
+        last: list[Event] = []  # held back: what they say of a feed, its salvage may belie
         if self._reader and not self.finished:
-            yield from self._limit(self._reader.close(cut))
-        events: list[Event] = []
+            for events in self._limit(self._reader.close(cut)):
+                yield last
+                last = events
         if cut:
-            self.ledger.note_once(events, cut, value=detail or None)
-        events += self._take_notes()
+            self.ledger.note_once(last, cut, value=detail or None)
+        last += self._take_notes()
         self.finished = True
-        yield events
         if self._keeper.is_beyond_repair:
             self.may_block = True
             yield []
-            events = []
-            self._keeper.salvage(events)
-            yield events
+            self._keeper.salvage(last)
+        yield last
 
     def _take_notes(self) -> list[Event]:
         events: list[Event] = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.extensions import add_extension
-from sitemapreader.readers.findings import is_own, only_text
+from sitemapreader.readers.findings import is_own
 from sitemapreader.readers.items import read_entry, read_item
 from sitemapreader.readers.names import OWN
 from sitemapreader.readers.vocabulary import PROTOCOL_FIELDS, parse_changefreq, parse_priority
@@ -80,7 +80,7 @@ def _split_by_loc(
     starts = [0, *locs[1:]]
     ends = [*locs[1:], len(record.children)]
     return [
-        (only_text(texts[place]), record.children[place], record.children[start:end])
+        (record.children[place].text, record.children[place], record.children[start:end])
         for place, start, end in zip(locs, starts, ends, strict=True)
     ]
 

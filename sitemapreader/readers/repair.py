@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.entities import remove_controls, slices, unescape
-from sitemapreader.readers.head import RECORDS, ROOTS, bind, read_attributes
+from sitemapreader.readers.head import MAX_NAMESPACES, RECORDS, ROOTS, bind, read_attributes
 from sitemapreader.readers.names import USUAL_PREFIXES
 from sitemapreader.readers.vocabulary import FIELDS
 
@@ -113,7 +113,8 @@ class Repair:
             return
         mended: set[IssueCode] = set()
         is_long = len(raw) > MAX_TAG_CHARS
-        attributes = {} if is_long else read_attributes(raw, mended, self._limits.attributes)
+        most = self._limits.attributes + MAX_NAMESPACES
+        attributes = {} if is_long else read_attributes(raw, mended, most)
         bound: dict[str, str] = {}
         bind(bound, attributes)
         del self._scopes[len(self._builder.open) + 1 :]
@@ -121,10 +122,12 @@ class Repair:
         if prefix and not uri:
             mended.add(IssueCode.UNBOUND_PREFIX)
             uri = self._guess_uri(prefix, tag)
-        if self._builder.open and self._builder.is_record_name(uri, tag):
+        is_empty = raw.endswith("/")
+        depth = len(self._builder.open)
+        if self._builder.is_record_name(uri, tag) and (depth == 1 or (depth and not is_empty)):
             self._builder.finish(IssueCode.MISMATCHED_TAG)
-        named = {name.rpartition(":")[2].lower(): value for name, value in attributes.items()}
-        self._builder.start(uri, local, named, self._line_at(match.start()))
+        line = self._line_at(match.start())
+        self._builder.start(uri, local, _without_declarations(attributes), line)
         if self._builder.open:
             del self._scopes[len(self._builder.open) :]
             self._scopes.append(bound)
@@ -135,7 +138,7 @@ class Repair:
         self._builder.mended.update(mended)
         if is_long:
             self._builder.fail(IssueCode.FIELD_TOO_LONG)
-        if raw.endswith("/"):
+        if is_empty:
             self._builder.end()
 
     def _find_uri(self, prefix: str, bound: dict[str, str]) -> str:
@@ -243,6 +246,15 @@ class Repair:
         self._line += self._text.count("\n", self._counted, position)
         self._counted = position
         return self._line
+
+
+def _without_declarations(attributes: dict[str, str]) -> dict[str, str]:
+    """Return the attributes by local name; expat does not count namespaces among them either."""
+    return {
+        name.rpartition(":")[2].lower(): value
+        for name, value in attributes.items()
+        if name.partition(":")[0] != "xmlns"
+    }
 
 
 def _is_known(match: re.Match[str]) -> bool:
