@@ -194,6 +194,14 @@ def test_what_ends_before_a_record_binds_nothing() -> None:
     assert locs(read(feed)) == ["http://a.b/1", "http://a.b/2"]
 
 
+@pytest.mark.parametrize("lost", ["\ufffe", "\uffff", "&#xFFFF;", "\x1f\uffff"])
+def test_what_is_no_character(lost: str) -> None:
+    """A URL with a code in it that is no character is not handed over, however that is written."""
+    events = read(urlset(f"<url><loc>http://a.b/{lost}</loc></url>".encode() + url(b"")))
+    assert locs(events) == ["http://a.b/1"]
+    assert IssueCode.MALFORMED in issues(events)
+
+
 def test_a_blank_in_a_namespace() -> None:
     """A reference to a tab in the root's namespace is a tab in the records' too."""
     assert locs(read(b'<urlset xmlns="http://x&#9;y"><url><loc>http://a.b/1</loc></url></urlset>'))

@@ -18,6 +18,8 @@ _REFERENCE = re.compile(
 _XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 # XML 1.0, section 2.2: what a document may not contain, not even as a reference
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_NO_CHARACTER = re.compile("[\ufffe\uffff]")
+"""Nobody can say what was meant by one."""
 _LOST = "\ufffd"
 _SLICE = 8_192
 """Characters of a long text that are unescaped in one step: 5 ms, if each is an `&`."""
@@ -63,14 +65,14 @@ def unescape(text: str, mended: set[IssueCode]) -> str:
 
 
 def remove_controls(text: str, mended: set[IssueCode]) -> str:
-    """Remove the control characters that XML forbids."""
+    """Remove the control characters that XML forbids; what is no character at all is lost."""
     clean = _CONTROL.sub("", text)
     if len(clean) != len(text):
         mended.add(IssueCode.CONTROL_CHARACTER)
-    return clean
+    return _NO_CHARACTER.sub(_LOST, clean)
 
 
 def _numbered(code: int, mended: set[IssueCode]) -> str:
-    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF):
-        return _LOST  # names no character: nobody can say what was meant
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        return _LOST
     return remove_controls(chr(code), mended)
