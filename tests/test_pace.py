@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import time
 
 import pytest
 
@@ -23,29 +24,70 @@ def many_urls() -> bytes:
     return data
 
 
-async def test_readers_share_the_time_of_a_turn() -> None:
-    """Four readers hold the loop up together for as long as one would."""
+async def test_one_reader_at_a_time_has_the_floor() -> None:
+    """Who begins while another one reads waits until that one is through with what it has."""
     pace = Pace()
-    with pace.reading():
-        alone = pace.share()
-        with pace.reading(), pace.reading(), pace.reading():
-            assert pace.share() == pytest.approx(alone / 4)
-        assert pace.share() == alone
+    with pace.reading() as first, pace.reading() as second:
+        await first.begin()
+        waiting = asyncio.create_task(second.begin())
+        await asyncio.sleep(0)
+        had_to_wait = not waiting.done()
+        first.end()
+        await waiting
+    assert had_to_wait
 
 
-async def test_a_reader_that_fails_gives_its_share_back() -> None:
-    """However a document ends, the others get its time."""
+async def test_readers_take_turns_where_each_has_more_to_do() -> None:
+    """Two readers that never run out of data both get the floor again and again."""
     pace = Pace()
-    with pace.reading():
-        alone = pace.share()
-        with pytest.raises(ZeroDivisionError), pace.reading():
-            _ = 1 / 0
-        assert pace.share() == alone
+    order: list[str] = []
+
+    async def read(name: str) -> None:
+        with pace.reading() as turn:
+            await turn.begin()
+            while len(order) < 6:
+                if not order or order[-1] != name:
+                    order.append(name)
+                time.sleep(0.006)  # noqa: ASYNC251 (the work of a reader)
+                if turn.is_over:
+                    await turn.pass_on()
+
+    async with asyncio.timeout(30):
+        await asyncio.gather(read("a"), read("b"))
+    assert order[:6] == ["a", "b"] * 3
+
+
+async def test_a_reader_that_fails_gives_the_floor_back() -> None:
+    """However a document ends, the others can read."""
+    pace = Pace()
+
+    async def fail() -> None:
+        with pace.reading() as turn:
+            await turn.begin()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    with pace.reading() as turn:
+        await asyncio.wait_for(turn.begin(), 5)
+
+
+async def test_a_reader_that_is_cancelled_in_the_queue_holds_up_nobody() -> None:
+    """Who waits for the floor and is ended does not get it."""
+    pace = Pace()
+    with pace.reading() as first, pace.reading() as second, pace.reading() as third:
+        await first.begin()
+        waiting = [asyncio.create_task(turn.begin()) for turn in (second, third)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        first.end()
+        await asyncio.wait_for(waiting[1], 5)
 
 
 async def test_a_turn_ends_and_begins_again() -> None:
     """A turn is over when its time is, and not right after the others had theirs."""
     with Pace().reading() as turn:
+        await turn.begin()
         states = [turn.is_over]
         await asyncio.sleep(0.02)
         states.append(turn.is_over)

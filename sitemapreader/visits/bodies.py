@@ -68,6 +68,7 @@ async def read_events(
         async for chunk in chunks:
             see(chunk)
             batch: list[Event] = []
+            await turn.begin()
             for events in reader.feed_steps(chunk):
                 batch += events
                 if len(batch) >= enough:
@@ -76,6 +77,7 @@ async def read_events(
                     enough = min(8 * enough, _BATCH_EVENTS)
                 if turn.is_over:
                     await turn.pass_on()
+            turn.end()
             yield batch
             if reader.finished:
                 return

@@ -1,4 +1,8 @@
-"""How long reading holds up the event loop: all readers of a walk together, not each of them."""
+"""Who reads when: one reader of a walk at a time, and the rest of the event loop in between.
+
+The readers do not each do a little in every turn of the loop. What one of them works with fits into
+the cache of a processor, what ten of them work with does not: that took 10 % of a walk.
+"""
 
 from __future__ import annotations
 
@@ -11,46 +15,67 @@ if TYPE_CHECKING:
 
 _INTERVAL_SECONDS = 0.005
 """Time in which everybody else has a turn; one step of a reader takes half a millisecond."""
+_FLOOR_SECONDS = 0.02
+"""Time after which another reader has the floor."""
 
 
 class Pace:
-    """Readers that share the time of one event loop."""
+    """The one floor that the readers of a walk share."""
 
     def __init__(self) -> None:
-        self._readers = 0
+        self._floor = asyncio.Lock()
 
     @contextmanager
     def reading(self) -> Iterator[Turn]:
         """Take part for as long as a document is read."""
-        self._readers += 1
+        turn = Turn(self._floor)
         try:
-            yield Turn(self)
+            yield turn
         finally:
-            self._readers -= 1
-
-    def share(self) -> float:
-        """Return the seconds that each reader has in one turn of the loop."""
-        return _INTERVAL_SECONDS / self._readers
+            turn.end()
 
 
 class Turn:
     """The time of one reader; it asks between two steps whether that is over."""
 
-    def __init__(self, pace: Pace) -> None:
-        self._pace = pace
+    def __init__(self, floor: asyncio.Lock) -> None:
+        self._floor = floor
+        self._has_floor = False
         self._clock = asyncio.get_running_loop().time
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin a turn: others have just had theirs."""
-        self._end = self._clock() + self._pace.share()
+        self._over_at = self._until = 0.0
+        self._start()
 
     @property
     def is_over(self) -> bool:
         """Whether it is time for the others."""
-        return self._clock() > self._end
+        return self._clock() > self._over_at
+
+    async def begin(self) -> None:
+        """Wait for the floor."""
+        is_free = not self._floor.locked()
+        await self._floor.acquire()
+        self._has_floor = True
+        if not is_free:
+            self._start()
+
+    def end(self) -> None:
+        """Leave the floor to the next reader, if one waits for it."""
+        if self._has_floor:
+            self._has_floor = False
+            self._floor.release()
 
     async def pass_on(self) -> None:
-        """Let the others have their turn."""
+        """Let everybody else have their turn; the other readers only if it is time for them."""
+        if self._clock() <= self._until:
+            await asyncio.sleep(0)
+            self._over_at = self._clock() + _INTERVAL_SECONDS
+            return
+        self.end()
         await asyncio.sleep(0)
-        self.begin()
+        await self.begin()
+        self._start()
+
+    def _start(self) -> None:
+        now = self._clock()
+        self._over_at = now + _INTERVAL_SECONDS
+        self._until = now + _FLOOR_SECONDS
