@@ -161,10 +161,7 @@ def parse_column(texts: list[str]) -> list[datetime] | None:
     column = "\n".join(texts) + "\n"
     try:
         if _PLAIN_COLUMN.fullmatch(column):
-            return [
-                moment if moment.tzinfo else _from_iso(text + "T00Z")
-                for text, moment in zip(texts, map(_from_iso, texts), strict=True)
-            ]
+            return [_from_iso(text if len(text) > 10 else text + "T00Z") for text in texts]
         if _PLAIN_RFC822_COLUMN.fullmatch(column):
             return [_from_iso(_iso_of_rfc822(text)) for text in texts]
     except ValueError:

@@ -1,6 +1,5 @@
 """Fast reading: plain records by the thousand, without a Python call for each tag.
 
-Tokens are sliced into columns where all records of a batch have one shape, or walked in one loop.
 A batch is read here only if it can be shown to be plain; of any other, `read` makes `None`, and the
 exact reader has its turn. No Issue is made here: a record that would have one is not plain.
 """
@@ -10,16 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.models import Format
-from sitemapreader.readers.columns import read_columns, read_dates
+from sitemapreader.readers.columns import Rows, read_rows
+from sitemapreader.readers.layouts import Layout, lay_out, lay_out_alike
 from sitemapreader.readers.locs import are_plain
-from sitemapreader.readers.mixed import MixedReader
 from sitemapreader.readers.shapes import count_alike
-from sitemapreader.readers.syndicated import read_items
 from sitemapreader.readers.tokens import CAN_TOKENIZE, Doubt, Tokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sitemapreader.options import Limits
     from sitemapreader.readers.head import Head
+    from sitemapreader.readers.layouts import Kinds
     from sitemapreader.readers.tokens import Entry, Token
 
 _MAX_DEPTH = 4
@@ -29,6 +30,10 @@ _GIVE_UP_AFTER = 8
 
 As many that seemed to have one shape and had not, before no more are tried.
 """
+_MAX_LAYOUTS = 500
+"""That are remembered of one document."""
+_MAX_ALIKE = 10
+"""Tokens of a record with all four fields: a text and an end tag each, and its own end tag."""
 
 
 class FastReader:
@@ -40,7 +45,9 @@ class FastReader:
         self._sitemap = sitemap
         self._limits = limits
         self._tokenizer = Tokenizer(head, limits)
-        self._mixed = MixedReader(head.format, sitemap, limits.attributes)
+        self._layouts: dict[tuple[type, ...], Layout] = {}
+        self._last = Layout([type(None)])
+        """That of the record read last."""
         self._misfits = 0
         can_read = CAN_TOKENIZE and limits.record_depth > _MAX_DEPTH
         self._doubts = 0 if can_read else _GIVE_UP_AFTER
@@ -50,41 +57,85 @@ class FastReader:
         if self._doubts >= _GIVE_UP_AFTER:
             return None
         try:
-            entries = self._read(batch)
+            entries = self._read_alike(batch) or self._read_mixed(batch)
         except Doubt:
-            self._doubts += 1
-            return None
-        self._doubts = 0
-        return entries
+            entries = []
+        are_sure = bool(entries) and are_plain([entry.loc for entry in entries])
+        self._doubts = 0 if are_sure else self._doubts + 1
+        return entries if are_sure else None
 
-    def _read(self, batch: bytes) -> list[Entry]:
-        entries = None if self._is_feed else self._read_alike(batch)
-        if entries is None:
-            tokens = self._tokenizer.tokenize(batch, starts=True)
-            entries = self._read_tokens(tokens)
-            read_lastmods(entries)
-        if not are_plain([entry.loc for entry in entries]):
-            raise Doubt
-        return entries
+    # -- records of one shape, proved on the bytes
 
     def _read_alike(self, batch: bytes) -> list[Entry] | None:
-        count = count_alike(batch) if self._misfits < _GIVE_UP_AFTER else 0
+        if self._is_feed or self._misfits >= _GIVE_UP_AFTER:
+            return None
+        count = count_alike(batch)
         if not count:
             return None
         tokens = self._tokenizer.tokenize(batch, starts=False)
-        entries = read_columns(tokens, count, self._format, self._sitemap)
-        self._misfits = 0 if entries else self._misfits + 1
-        return entries
+        layout = self._lay_out_alike(tokens, count)
+        self._misfits = 0 if layout else self._misfits + 1
+        if layout is None:
+            return None
+        rows = Rows(tokens, range(0, len(tokens), len(layout.kinds)), layout)
+        return read_rows(rows, self._format, self._sitemap)
 
-    def _read_tokens(self, tokens: list[Token]) -> list[Entry]:
-        if self._is_feed:
-            return read_items(tokens, self._format, self._sitemap, self._limits)
-        return self._mixed.read(tokens)
+    def _lay_out_alike(self, tokens: list[Token], count: int) -> Layout | None:
+        width, odd = divmod(len(tokens), count)
+        kinds = list(map(type, tokens))
+        if odd or width > _MAX_ALIKE or kinds != kinds[:width] * count:
+            return None
+        return lay_out_alike(kinds[:width])
 
+    # -- any others
 
-def read_lastmods(entries: list[Entry]) -> None:
-    """Give entries the moments that their texts stand for; raise Doubt if any cannot be read."""
-    dated = [entry for entry in entries if entry.lastmod_text]
-    moments = read_dates([entry.lastmod_text or "" for entry in dated])
-    for entry, moment in zip(dated, moments, strict=True):
-        entry.lastmod = moment
+    def _read_mixed(self, batch: bytes) -> list[Entry]:
+        tokens = self._tokenizer.tokenize(batch, starts=True)
+        groups = self._group(tokens)
+        if len(groups) == 1:
+            [(layout, starts)] = groups.items()
+            return self._read_rows(Rows(tokens, starts, layout))
+        entries: dict[int, Entry] = {}
+        for layout, starts in groups.items():
+            entries.update(zip(starts, self._read_rows(Rows(tokens, starts, layout)), strict=True))
+        return [entries[start] for start in sorted(entries)]
+
+    def _group(self, tokens: list[Token]) -> dict[Layout, Sequence[int]]:
+        """Return where the records begin, by their layouts; the first token is none of them."""
+        kinds = list(map(type, tokens))
+        width = len(self._last.kinds)
+        if kinds[1:] == self._last.kinds * (len(kinds) // width):
+            return {self._last: range(1, len(kinds), width)}
+        groups: dict[Layout, list[int]] = {}
+        start, last = 1, self._last
+        while start < len(kinds):
+            end = start + len(last.kinds)
+            if kinds[start:end] != last.kinds:  # most are as the one before
+                end = self._find_end(kinds, start)
+                last = self._lay_out(kinds[start:end])
+            groups.setdefault(last, []).append(start)
+            start = end
+        if not groups:
+            raise Doubt
+        self._last = last
+        return {**groups}
+
+    def _find_end(self, kinds: Kinds, start: int) -> int:
+        try:
+            return kinds.index(self._tokenizer.lexicon.record, start) + 1
+        except ValueError:
+            raise Doubt from None
+
+    def _lay_out(self, kinds: Kinds) -> Layout:
+        key = tuple(kinds)
+        layout = self._layouts.get(key)
+        if layout is None:
+            if len(self._layouts) >= _MAX_LAYOUTS:
+                self._layouts.clear()
+            layout = lay_out(kinds, is_feed=self._is_feed, max_depth=self._limits.record_depth)
+            self._layouts[key] = layout
+        return layout
+
+    def _read_rows(self, rows: Rows) -> list[Entry]:
+        rows.check_attributes(self._limits.attributes)
+        return read_rows(rows, self._format, self._sitemap)

@@ -1,13 +1,12 @@
-"""The vocabulary in numbers, for the fast reader: what an element's name becomes in its tokens.
+"""The vocabulary as the fast reader needs it: for each name, the token that its end tag becomes.
 
-Numbers from `LOC` on are fields, and `number - LOC` is the slot that a field's text goes to; the
-others are records, extensions and the rest. Derived from the tables of `vocabulary`, so that there
-is one place a fact.
+Derived from the tables of `vocabulary`, so that there is one place a fact.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import Enum, auto
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
@@ -18,85 +17,129 @@ from sitemapreader.readers.vocabulary import EXTENSIONS, PROTOCOL_FIELDS, Extens
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FIRST = 1 << 20
-"""More than a batch can have tokens; why, `tokens` says."""
-LOC, LASTMOD, CHANGEFREQ, PRIORITY = range(FIRST, FIRST + len(PROTOCOL_FIELDS))
+LOC, LASTMOD, CHANGEFREQ, PRIORITY = range(len(PROTOCOL_FIELDS))
+"""Slots of a url's or a sitemap's own fields; those of a feed's are its link and its dates."""
 
-IGNORED, RECORD, LINK, TAG = range(FIRST + 1000, FIRST + 1004)
-"""Of no interest; the end of a record; a link with attributes; one of a video's tags."""
-_FIRST_EXTENSION = FIRST + 1010
-OTHERS = FIRST + 2000
-"""From here on: each of the other names has a number of its own, so that attributes can be told
-apart."""
-
-# the date fields of a feed's record, best first: slots 1, 2, ... (slot 0 is the link)
 _FEED_DATES: dict[Format, tuple[tuple[tuple[str, str], ...], ...]] = {
     Format.RSS: (((OWN, "pubdate"),), ((DC, "date"), (DC, "modified")), ((ATOM, "updated"),)),
     Format.ATOM: tuple(((OWN, tag),) for tag in ("updated", "modified", "published", "issued")),
 }
+"""The date fields of a feed's record, best first: slots 1, 2, ... (slot 0 is the link)."""
+
+
+class Role(Enum):
+    """What an element is to a record."""
+
+    RECORD = auto()
+    FIELD = auto()
+    LINK = auto()
+    """A link, whose attributes are what it says."""
+    VALUE = auto()
+    """An extension: an element whose fields become one value."""
+    DETAIL = auto()
+    """A field of an extension."""
+    TAG = auto()
+    """One of a video's tags."""
+    GROUP = auto()
+    """An element of an extension that only groups fields."""
 
 
 @attrs.frozen
 class Part:
-    """An extension in numbers: the slots of its fields, and what makes values of their texts."""
+    """An extension: how many texts it is made of, and those that are not taken as they stand."""
 
     extension: Extension
-    start: int
-    end: int
-    parsers: tuple[tuple[int, Callable[[str], object | None]], ...]
+    size: int
+    parsers: dict[int, Callable[[str], object | None]]
+
+
+@attrs.frozen
+class Meaning:
+    """What an element of the vocabulary is: its role, its slot if it is a field, its extension."""
+
+    role: Role
+    slot: int = 0
+    part: Part | None = None
+
+
+class End(int):
+    """An end tag.
+
+    Each name of the vocabulary has a class of its own, so that the types of tokens tell how the
+    records are laid out. All others are of this class. Why they are large numbers, `tokens` says.
+    """
+
+    __slots__ = ()
+    meaning: ClassVar[Meaning | None] = None
+
+
+_FIRST = 1 << 20
+"""More than a batch can have tokens."""
+_FIRST_OTHER = _FIRST + 1000
+
+
+def other(number: int) -> End:
+    """Make the token of a name that is none of the vocabulary, to be told apart from the others."""
+    return End(_FIRST_OTHER + number)
 
 
 @attrs.frozen
 class Lexicon:
-    """The numbers of one format.
+    """The tokens of one format.
 
     Attributes:
-        fields: how many slots a record has.
-        numbers: (namespace key, tag) -> number.
-        parts: number -> extension.
-        owners: number of what stands in an extension only -> number of that extension.
+        fields: how many slots a record has for its own fields.
+        record: the class of the token that ends a record.
+        tokens: (namespace key, tag) -> token.
     """
 
     fields: int
-    numbers: dict[tuple[str, str], int]
-    parts: dict[int, Part]
-    owners: dict[int, int]
+    record: type[End]
+    tokens: dict[tuple[str, str], End]
 
-    def number(self, name: str, root_uri: str, format_: Format) -> int | None:
-        """Return the number of an element, named as expat names it, if it has one."""
+    def find(self, name: str, root_uri: str, format_: Format) -> End | None:
+        """Return the token of an element, named as expat names it, if the vocabulary has it."""
         uri, _, local = name.rpartition("}")
         key = namespace_key(uri, root_uri, format_)
-        return self.numbers.get((key, local.lower()))
+        return self.tokens.get((key, local.lower()))
+
+
+def _make_lexicon(fields: int, meanings: dict[tuple[str, str], Meaning]) -> Lexicon:
+    tokens, record = {}, End
+    for number, (name, meaning) in enumerate(meanings.items(), _FIRST):
+        kind: type[End] = type(name[1], (End,), {"__slots__": (), "meaning": meaning})
+        tokens[name] = kind(number)
+        if meaning.role is Role.RECORD:
+            record = kind
+    return Lexicon(fields, record, tokens)
 
 
 def _protocol(record: str) -> Lexicon:
-    numbers = {(OWN, tag): number for number, tag in enumerate(PROTOCOL_FIELDS, LOC)}
-    numbers |= {(OWN, record): RECORD, (XHTML, "link"): LINK}
-    parts = {}
-    owners: dict[int, int] = {}
-    slot = len(PROTOCOL_FIELDS)
-    for number, extension in enumerate(EXTENSIONS, _FIRST_EXTENSION):
+    meanings = {(OWN, tag): Meaning(Role.FIELD, slot) for slot, tag in enumerate(PROTOCOL_FIELDS)}
+    meanings |= {(OWN, record): Meaning(Role.RECORD), (XHTML, "link"): Meaning(Role.LINK)}
+    for extension in EXTENSIONS:
         texts = [field for field in extension.fields if field.is_text]
-        parsers = tuple((i, f.parse) for i, f in enumerate(texts) if not f.is_verbatim)
-        parts[number] = Part(extension, slot, slot + len(texts), parsers)
-        numbers |= {(extension.key, field.tag): LOC + slot + i for i, field in enumerate(texts)}
-        numbers |= dict.fromkeys(((extension.key, tag) for tag in extension.containers), IGNORED)
-        numbers[extension.key, extension.tag] = number
-        owners |= dict.fromkeys(range(LOC + slot, LOC + slot + len(texts)), number)
-        if extension.containers:
-            owners[IGNORED] = number
-        if extension.key == VIDEO:
-            owners[TAG] = number
-        slot += len(texts)
-    numbers[VIDEO, "tag"] = TAG
-    return Lexicon(slot, numbers, parts, owners)
+        parsers = {i: field.parse for i, field in enumerate(texts) if not field.is_verbatim}
+        part = Part(extension, len(texts), parsers)
+        key = extension.key
+        meanings |= {
+            (key, field.tag): Meaning(Role.DETAIL, slot, part) for slot, field in enumerate(texts)
+        }
+        meanings |= {(key, tag): Meaning(Role.GROUP, 0, part) for tag in extension.containers}
+        meanings[key, extension.tag] = Meaning(Role.VALUE, 0, part)
+        if key == VIDEO:
+            meanings[key, "tag"] = Meaning(Role.TAG, 0, part)
+    return _make_lexicon(len(PROTOCOL_FIELDS), meanings)
 
 
 def _feed(format_: Format, record: str) -> Lexicon:
-    numbers = {(OWN, record): RECORD, (OWN, "link"): LINK if format_ is Format.ATOM else LOC}
+    link = Meaning(Role.LINK) if format_ is Format.ATOM else Meaning(Role.FIELD, LOC)
+    meanings = {(OWN, record): Meaning(Role.RECORD), (OWN, "link"): link}
     dates = _FEED_DATES[format_]
-    numbers |= {name: number for number, names in enumerate(dates, LOC + 1) for name in names}
-    return Lexicon(1 + len(dates), numbers, {}, {})
+    meanings |= {
+        name: Meaning(Role.FIELD, slot) for slot, names in enumerate(dates, 1) for name in names
+    }
+    return _make_lexicon(1 + len(dates), meanings)
 
 
 LEXICONS = {

@@ -1,9 +1,9 @@
 """A batch as a flat list of tokens, made without running any Python while expat parses.
 
 expat looks names up in a dict, `intern`, and hands over what it finds there: with numbers in it,
-its callbacks can be C functions. Text comes as `str`; an end tag as the `int` that the lexicon
-gives its name. Start tags, where they are wanted, come as the `dict` of their attributes: their
-callback is `list.insert`, which puts them last because the numbers are larger than the list.
+its callbacks can be C functions. Text comes as `str`; an end tag as the number, an `End`, that the
+lexicon gives its name. Start tags, where they are wanted, come as the `dict` of their attributes:
+their callback is `list.insert`, which puts them last because the numbers are larger than the list.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from sitemapreader.models import SitemapEntry, UrlEntry
+from sitemapreader.models import Format, SitemapEntry, UrlEntry
 from sitemapreader.readers.exact import UnreadableError, arm_parser, parse_batch, prolog
-from sitemapreader.readers.lexicon import LEXICONS, LOC, OTHERS, RECORD
+from sitemapreader.readers.lexicon import LEXICONS, End, other
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Entry: TypeAlias = UrlEntry | SitemapEntry
 Token = Any
-"""str, int or dict; as a union it would cost a check at every step."""
+"""str, End or dict; as a union it would cost a check at every step."""
 
 _MAX_NAME_CHARS = 1_000
 """Of names with their namespace: they are kept as long as the document is read."""
@@ -61,7 +61,9 @@ class Tokenizer:
         self.lexicon = LEXICONS[head.format]
         self._head = head
         self._limits = limits
-        self._names: dict[str, Any] = dict(_NAMES_OF_ATTRIBUTES)
+        self._names: dict[str, Any] = {}
+        if head.format is not Format.RSS:  # whose links are texts, and whose elements have titles
+            self._names.update(_NAMES_OF_ATTRIBUTES)
         self._bound = -1
         self._prolog = b""
 
@@ -110,8 +112,8 @@ class Tokenizer:
         if len(names) > self._limits.names or max(map(len, new)) > _MAX_NAME_CHARS:
             raise Doubt
         for name in new:
-            number = self.lexicon.number(name, self._head.uri, self._head.format)
-            self._names[name] = number or OTHERS + len(self._names)
+            token = self.lexicon.find(name, self._head.uri, self._head.format)
+            self._names[name] = token or other(len(self._names))
 
     def _check_sizes(self, tokens: list[Token]) -> None:
         texts = (token for token in tokens if isinstance(token, str))
@@ -128,12 +130,13 @@ def _can_tokenize() -> bool:
     """Try out what this rests on, and only CPython promises, if anyone."""
     parser: Any = arm_parser()
     tokens: list[Token] = []
-    parser.intern.update({"a": LOC, "b": RECORD, "href": _NAMES_OF_ATTRIBUTES["href"]})
+    a, b = other(1), other(2)
+    parser.intern.update({"a": a, "b": b, "href": _NAMES_OF_ATTRIBUTES["href"]})
     parser.CharacterDataHandler = tokens.append
     parser.EndElementHandler = tokens.append
     parser.StartElementHandler = tokens.insert
     parser.Parse(b"<b>1<a href='2'>3</a>4</b>", True)
-    return tokens == [{}, "1", {"href": "2"}, "3", LOC, "4", RECORD]
+    return tokens == [{}, "1", {"href": "2"}, "3", a, "4", b] and type(tokens[4]) is End
 
 
 CAN_TOKENIZE = _can_tokenize()
