@@ -115,8 +115,6 @@ class FastReader:
                 last = self._lay_out(kinds[start:end])
             groups.setdefault(last, []).append(start)
             start = end
-        if not groups:
-            raise Doubt
         self._last = last
         return {**groups}
 

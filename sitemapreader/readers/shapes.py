@@ -25,7 +25,7 @@ def count_alike(batch: bytes) -> int:
     To be sure, the end tags must then be those of the first record, over and over.
     """
     opening = _OPENING.match(batch)
-    if opening is None or _may_hide_tags(batch):
+    if opening is None:
         return 0
     end_tag = b"</" + opening[2] + b">"
     end = batch.find(end_tag) + len(end_tag)
@@ -42,17 +42,16 @@ def count_alike(batch: bytes) -> int:
     inner, last = pieces[1:-1], pieces[-1]
     count = batch.count(last) + 1 if second else 1
     closing = last[: last.find(end_tag) + len(end_tag)]
-    if not batch.endswith(closing):
+    if not batch.endswith(closing) or _may_hide_tags(batch):
         return 0
     return count if all(batch.count(tags) == count for tags in inner) else 0
 
 
 def _may_hide_tags(batch: bytes) -> bool:
     """Tell whether there are comments, or CDATA sections in which tags could stand."""
-    start = batch.find(b"<!") if b"!" in batch else -1  # one character is found ten times as fast
-    while start >= 0:
-        section = _CDATA.match(batch, start)
-        if section is None:
+    mark = batch.find(b"!")  # one character is found ten times as fast as two
+    while mark >= 0:
+        if batch[mark - 1 : mark] == b"<" and not _CDATA.match(batch, mark - 1):
             return True
-        start = batch.find(b"<!", section.end())
+        mark = batch.find(b"!", mark + 1)
     return False
