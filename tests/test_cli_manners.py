@@ -43,6 +43,16 @@ def test_what_is_only_counted_is_said(unfilled: Path) -> None:
     assert f"error template: {unfilled}: and 490 more of these\n" in said
 
 
+def test_discover_says_how_much_more_there_was(tmp_path: Path) -> None:
+    """A search names the first Issues of each kind, and says how many more there were."""
+    lines = "".join(f"Sitemap: ftp://a.example/{number}.xml\n" for number in range(30))
+    (tmp_path / "robots.txt").write_text(f"{lines}Sitemap: /map.xml\n", "utf-8")
+    (tmp_path / "map.xml").write_text("<urlset><url><loc>http://a.example/</loc></url></urlset>")
+    said = run(f"discover {tmp_path}").stderr
+    assert said.count("warning unsupported-scheme: ") == 11
+    assert f"warning unsupported-scheme: {tmp_path}: and 20 more of these\n" in said
+
+
 def test_an_issue_names_file_and_line(unfilled: Path) -> None:
     """Of several files, each message says which one is meant, and where in it."""
     said = run(f"read {SITE}/sitemap_index.xml {unfilled}").stderr

@@ -74,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
             **settings.search,
         )
         result.issues += found.issues
+        result.counts += found.counts
         result.documents += found.documents
         result.statuses.update(document.status for document in found.documents)
         result.entries = len(found.sitemaps)

@@ -19,6 +19,7 @@ from sitemapreader.visits.trip import Batch, Trip, borrow_fetcher
 from sitemapreader.visits.visit import Visit
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Sequence
 
     from sitemapreader.fetch import Fetcher
@@ -34,13 +35,15 @@ class Discovery:
         sitemaps: those that the site names, whether they answer or not, and one that was guessed
             and answers.
         robots: its robots.txt.
-        issues: what was wrong.
+        issues: what was wrong; the first of each kind.
+        counts: how much of each kind there was.
         documents: the outcomes of what was fetched.
     """
 
     sitemaps: tuple[SitemapEntry, ...]
     robots: Robots
     issues: tuple[Issue, ...]
+    counts: Counter[IssueCode]
     documents: tuple[Document, ...]
 
 
@@ -92,6 +95,7 @@ async def discover(
             tuple(scout.sitemaps.values()),
             permissions.recall(site),
             tuple(report.issues),
+            report.counts,
             tuple(report.documents),
         )
 
