@@ -69,6 +69,10 @@ ALIKE = {
     "atom-relation": FEED
     + b'<entry><link REL="self" href="http://a.b/self"/><link href="http://a.b/1"/></entry></feed>',
     "pieces-of-stray-text": urlset(b"<url>abcdefgh<loc>http://a.b/1</loc>ijklmnop</url>"),
+    "blanks-around-stray-text": urlset(
+        b"<url>" + b" " * 9 + b"<![CDATA[q]]>   x<loc>a</loc></url>"
+    ),
+    "blanks": urlset(b"<url>" + b" " * 20 + b"<loc>http://a.b/1</loc><lastmod/></url>"),
     "child-in-a-date": urlset(url(b"<lastmod>20<b/>20</lastmod>")),
     "child-in-a-priority": urlset(url(b"<priority>0<b/>.5</priority>")),
     "child-in-an-image": urlset(url(IMAGE + b"<image:title>a<b/>b</image:title></image:image>")),
@@ -89,6 +93,8 @@ ALIKE = {
 
 LENIENT_TOO = (
     "pieces-of-stray-text",
+    "blanks-around-stray-text",
+    "blanks",
     "child-in-a-date",
     "child-in-a-priority",
     "child-in-an-image",
@@ -96,7 +102,12 @@ LENIENT_TOO = (
     "record-in-a-video",
     "namespaces-of-a-link",
 )
-LIMITS = {"pieces-of-stray-text": {"field_chars": 12}, "namespaces-of-a-link": {"attributes": 6}}
+LIMITS = {
+    "pieces-of-stray-text": {"field_chars": 12},
+    "blanks-around-stray-text": {"field_chars": 12},
+    "blanks": {"field_chars": 12},
+    "namespaces-of-a-link": {"attributes": 6},
+}
 
 
 @pytest.mark.parametrize("name", ALIKE)

@@ -44,6 +44,8 @@ class Element:
     _parts: list[str | Element | None] = attrs.field(factory=list)
     """Text as it came, and elements; `None` where a stray tag stands between two texts."""
     _chars: int = 0
+    _is_blank: bool = True
+    """Of the text behind the last child: how long it is, and whether it is nothing but blanks."""
     has_text: bool = attrs.field(default=False, init=False)
     """Whether any text of its own but blanks was met."""
 
@@ -75,18 +77,19 @@ class Element:
         return [text for run in runs if (text := "".join(run).strip())]
 
     def add_text(self, text: str, limit: int) -> None:
-        """Add a piece of text; once there is too much of it before a tag, none is kept."""
+        """Add a piece of text; once there is too much of it before a tag, none is kept.
+
+        Blanks alone are never too much: so they stand between two fields.
+        """
         self._chars += len(text)
-        self.has_text = self.has_text or not text.isspace()
-        if self._chars <= limit and self.fault is not IssueCode.FIELD_TOO_LONG:
+        self._is_blank = self._is_blank and text.isspace()
+        self.has_text = self.has_text or not self._is_blank
+        is_short = self._is_blank or self._chars <= limit
+        if is_short and self.fault is not IssueCode.FIELD_TOO_LONG:
             self._parts.append(text)
         elif self.fault is None:
             self.fault = IssueCode.FIELD_TOO_LONG
             self._parts = list(self.children)
-
-    def add_blanks(self, text: str) -> None:
-        """Add what stands between two fields of a record, and is no field itself."""
-        self._parts.append(text)
 
     def walk(self) -> Iterator[Element]:
         """Yield every element below it, in document order."""
@@ -103,7 +106,7 @@ class Element:
         """Add an element."""
         self.children.append(child)
         self._parts.append(child)
-        self._chars = 0
+        self._chars, self._is_blank = 0, True
 
     def add_break(self) -> None:
         """Note that the text that comes does not go on where the last one ended."""
@@ -168,11 +171,7 @@ class ElementBuilder:
 
     def text(self, text: str) -> None:
         """Add text to the innermost open element."""
-        if not self.open or self.open[0].fault:
-            return
-        if len(self.open) == 1 and text.isspace():
-            self.open[0].add_blanks(text)
-        else:
+        if self.open and not self.open[0].fault:
             self.open[-1].add_text(text, self._limits.field_chars)
 
     def end(self) -> None:
