@@ -34,15 +34,23 @@ class Channel(Generic[T]):
         self._dry = asyncio.Event()
 
     async def put(self, batch: T, weight: int) -> None:
-        """Add a batch; wait while the channel is full. What is put after `close` is dropped."""
+        """Add a batch; wait while the channel is full. What is put after `close` is dropped.
+
+        A reader that waits for it has it before this returns: it is not to wait for all that the
+        writer may do before it waits for anything.
+        """
         while self._weight >= self._capacity and not self._closed:
             self._room.clear()
             await self._room.wait()
-        if not self._closed:
-            self._batches.append((batch, weight))
-            self._weight += weight
-            self.sent += 1
-            self._filled.set()
+        if self._closed:
+            return
+        is_awaited = self._dry.is_set()
+        self._batches.append((batch, weight))
+        self._weight += weight
+        self.sent += 1
+        self._filled.set()
+        if is_awaited:
+            await asyncio.sleep(0)
 
     async def get(self) -> T | None:
         """Return the next batch, or `None` when there are no more."""
