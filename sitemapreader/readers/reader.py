@@ -3,8 +3,8 @@
 ```
 bytes → Inflation → blocks of 32 KiB → Transcoder → XmlReader | TextReader → events
 ```
-All that follows the inflating works on blocks of one size, so how the bytes were cut on their way
-here cannot matter: any chunking gives the same events.
+All that follows the inflating works on blocks whose sizes the document itself decides, so how the
+bytes were cut on their way here cannot matter: any chunking gives the same events.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
-from sitemapreader.readers.detect import choose_reader
+from sitemapreader.readers.detect import choose_reader, tells_all
 from sitemapreader.readers.encoding import Transcoder, start_transcoder
 from sitemapreader.readers.feeds import FeedKeeper
 from sitemapreader.readers.inflate import InflateError, Inflation
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 32_768
 """Flat in speed from 16 to 256 KiB; small enough not to hold up an event loop for 2 ms."""
+FIRST_BLOCK_BYTES = 4_096
+"""The first block, where that tells all that more would: the first URLs are not to wait for 200."""
 
 
 class SitemapReader:
@@ -39,9 +41,9 @@ class SitemapReader:
         limits: how much is read.
         charset: the charset of the HTTP Content-Type header, if it had one.
 
-    Events come in document order. They come a block of 32 KiB at a time, the last of them with
-    `close`; how the document is cut into pieces changes nothing about them. `feed` and `close`
-    never raise for what a document holds.
+    Events come in document order. They come a block of 32 KiB at a time, the first of them after
+    4 KiB where that tells enough, the last with `close`; how the document is cut into pieces
+    changes nothing about them. `feed` and `close` never raise for what a document holds.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class SitemapReader:
         self._notes: list[IssueCode] = []
         self._inflation = Inflation(self._limits.gzip_members, self._notes)
         self._block = bytearray()
+        self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
         self._reader: XmlReader | TextReader | None = None
         self._keeper = FeedKeeper(self.ledger)
@@ -123,10 +126,12 @@ class SitemapReader:
     def _take_piece(self, piece: bytes) -> Iterator[list[Event]]:
         room = self._limits.inflated_bytes - self.ledger.inflated_bytes - len(self._block)
         self._block += piece[:room]
-        while len(self._block) >= BLOCK_BYTES and not self.finished:
-            block = bytes(self._block[:BLOCK_BYTES])
-            del self._block[:BLOCK_BYTES]
-            yield from self._read_block(block, final=False)
+        while len(self._block) >= self._block_bytes and not self.finished:
+            block = bytes(self._block[: self._block_bytes])
+            self._block_bytes = BLOCK_BYTES
+            if self._transcoder or len(block) == BLOCK_BYTES or tells_all(block, self._charset):
+                del self._block[: len(block)]
+                yield from self._read_block(block, final=False)
         if len(piece) > room and not self.finished:
             yield from self._end(IssueCode.TOO_LARGE, "inflated_bytes")
         if not piece:
