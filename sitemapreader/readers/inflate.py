@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import codecs
 import struct
-import zlib
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MIB
 
 if TYPE_CHECKING:
+    import zlib
     from collections.abc import Iterator
+else:
+    try:  # the same interface and the same output, damage included, in half the time
+        from zlib_ng import zlib_ng as zlib
+    except ImportError:
+        import zlib
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
