@@ -130,7 +130,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
 
     Without the fast reader all events are the same, but for the Issue that says that expat refused
     something where nothing else does: what is read at once is not the same then. Without expat they
-    are too; but for elements inside of fields and records inside of records, where the lenient
+    are too; but for fields inside of fields and records inside of records, where the lenient
     reader believes that an end tag is missing.
     """
     with mock.patch.object(fast.FastReader, "read", return_value=None):
@@ -147,7 +147,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
 
 
 def nests(data: bytes) -> bool:
-    """Tell whether an element begins inside of a field, or a record inside of another, naively.
+    """Tell whether a field begins inside of a field, or a record inside of another, naively.
 
     Or whether the end of a record stands in a CDATA section, which may be one that is not closed.
     """
@@ -159,7 +159,7 @@ def nests(data: bytes) -> bool:
         if end:
             del open_tags[-1:]
             continue
-        if open_tags and open_tags[-1] in FIELDS:
+        if open_tags and open_tags[-1] in FIELDS and tag in FIELDS:
             return True
         if tag in RECORDS and not RECORDS.isdisjoint(open_tags):
             return True
