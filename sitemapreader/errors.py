@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+LOGIN_STATUSES = frozenset({401, 407})
+"""A login is asked for, by the server or by a proxy (RFC 9110, sections 15.5.2 and 15.5.8)."""
+
+
 class SitemapReaderError(Exception):
     """Base of every exception that this package raises for a reason outside the program."""
 

@@ -9,6 +9,7 @@ from matrix_faults import (
     CONNECT,
     CUT_OFF,
     HTTP_STATUS,
+    LOGIN_REQUIRED,
     MENDED,
     NO_DOCUMENT,
     TIMEOUT,
@@ -32,12 +33,15 @@ def _with_length(*more: str) -> Writing:
     return lambda body, _: Script((head("200 OK", *more, length=len(body)) + body,))
 
 
+_MEANT = dict.fromkeys((101, 204, 304), NO_DOCUMENT) | {401: LOGIN_REQUIRED}
+"""Statuses of more than one meaning: what comes where there is no body is not HTTP."""
+
+
 def _status(status: int, *more: str) -> Fault:
     def write(body: bytes, _: int) -> Script:
         return Script((head(f"{status:03d} Said So", *more, length=len(body)) + body,))
 
-    # where a status has no body, what comes all the same is not HTTP
-    codes = NO_DOCUMENT if status in {101, 204, 304} else HTTP_STATUS
+    codes = _MEANT.get(status, HTTP_STATUS)
     name = f"{status:03d} {more[0].split(':')[0]}" if more else f"{status:03d}"
     return _refused(name, codes, write)
 

@@ -34,6 +34,7 @@ class Watch:
         self.most_sites = 0
         self.most_of_one = 0
         self.headers: list[tuple[str, str, str]] = []
+        self.is_locked = False
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer for any site: its robots.txt names its sitemap."""
@@ -50,6 +51,8 @@ class Watch:
                 self.running[request.host] -= 1
 
     def page(self, request: web.Request) -> web.StreamResponse:
+        if self.is_locked:
+            raise web.HTTPUnauthorized
         base = f"http://{request.host}"
         if request.path == "/robots.txt":
             return web.Response(text=f"Sitemap: {base}/map.xml")
@@ -142,12 +145,27 @@ def test_a_login(how: str) -> None:
         done = run(*arguments, "-v")
         wrong = run(*(word.replace("s3cr3t", "s3cr3t!") for word in arguments), "-v")
     assert refused.returncode == 4
+    assert "login-required" in refused.stderr
     assert "401" in refused.stderr
     assert (done.returncode, len(done.stdout.split())) == (0, URLS)
     assert wrong.returncode == 4
     for process in (done, wrong):
         assert "s3cr3t" not in process.stdout + process.stderr
         assert "reader" not in process.stdout + process.stderr.replace("sitemapreader", "")
+
+
+@pytest.mark.parametrize("command", ["urls", "discover", "tree"])
+def test_a_wrong_password_is_not_sent_again_and_again(command: str) -> None:
+    """A site that does not take the password is asked twice, and the end says what to do."""
+    watch = Watch()
+    with serving(watch.answer) as (url,):
+        watch.is_locked = True
+        done = run(command, url, "-u", "reader:s3cr3t")
+    assert done.returncode == (1 if command == "discover" else 4)
+    assert [key for _, key, _ in watch.headers].count("Authorization") == 2
+    errors = [line for line in done.stderr.splitlines() if " error " in line]
+    assert [line.partition(": ")[2].split(":")[0] for line in errors] == ["error login-required"]
+    assert "give user and password: for a site in its URL, as a header or with -u" in errors[0]
 
 
 def test_secrets_stay_where_they_were_meant_for() -> None:
@@ -208,6 +226,7 @@ class Proxy:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.authorization: set[str] = set()
+        self.is_locked = False
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -223,6 +242,8 @@ class Proxy:
             writer.close()
 
     def answer(self, method: str, target: str) -> bytes:
+        if self.is_locked:
+            return b"HTTP/1.1 407 Who Are You\r\nContent-Length: 0\r\n\r\n"
         if method == "CONNECT":
             return b"HTTP/1.1 403 Not that one\r\nContent-Length: 0\r\n\r\n"
         base, _, path = target.rpartition("/")
@@ -259,6 +280,19 @@ def test_a_proxy() -> None:
     assert secure.returncode == 4
     assert "the proxy answered 403" in secure.stderr
     assert "pa%40ss" not in secure.stderr
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_wants_a_login(scheme: str) -> None:
+    """A proxy that does not take the password is asked once, and the end says what to do."""
+    with proxying() as (proxy, address):
+        proxy.is_locked = True
+        done = run(f"{scheme}://shop.example/", "-x", f"http://us:pass@{address}")
+    assert (done.returncode, len(proxy.asked)) == (4, 1)
+    (error,) = (line for line in done.stderr.splitlines() if " error " in line)
+    assert " error login-required: " in error
+    assert "for a proxy in the proxy's URL" in error
+    assert "407 Who Are You" in error
 
 
 def test_the_environment_names_no_proxy() -> None:

@@ -10,6 +10,7 @@ import pytest
 from walking import ROBOTS, SITE, Pages, fault, index, moved, status, urlset
 
 from sitemapreader.discovery import WELL_KNOWN_PATHS, Discovery, discover
+from sitemapreader.errors import FetchError
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
@@ -249,10 +250,10 @@ CLASSES: list[tuple[str, Any, bool, list[str]]] = [
     ("429", status(429), False, ["robots-unreachable"]),
     ("500", status(500), False, ["robots-unreachable"]),
     ("503", status(503), False, ["robots-unreachable"]),
+    ("407", status(407), False, ["robots-unreachable"]),
     ("timeout", fault(IssueCode.TIMEOUT), False, ["robots-unreachable"]),
     ("dns", fault(IssueCode.DNS), False, ["robots-unreachable"]),
     ("blocked", fault(IssueCode.BLOCKED_ADDRESS), False, ["robots-unreachable"]),
-    ("later", fault(IssueCode.RETRY_LATER), False, ["robots-unreachable"]),
     ("too many redirects", fault(IssueCode.TOO_MANY_REDIRECTS), True, ["too-many-redirects"]),
     ("redirect loop", fault(IssueCode.REDIRECT_LOOP), True, ["redirect-loop"]),
     ("html", HTML, True, ["robots-not-text"]),
@@ -268,15 +269,89 @@ async def test_classes_of_answers(answer: Any, probed: bool, codes: list[str]) -
     """RFC 9309: no file means no rules; a file that cannot be reached forbids all probing."""
     found = await search({ROBOTS: answer, PROBES[0]: LIST, SITE: b""})
     assert (PROBES[0] in found.requested) is probed
-    assert found.codes == (codes if probed else [*codes, "no-sitemap"])
+    why = answer.code if found.requested == [ROBOTS] else "no-sitemap"
+    assert found.codes == (codes if probed else [*codes, why])
 
 
-async def test_a_host_that_is_silent_is_left_alone() -> None:
-    """Where not even robots.txt gets an answer, the start page is not waited for as well."""
-    found = await search({ROBOTS: fault(IssueCode.CONNECT)})
+@pytest.mark.parametrize("code", [IssueCode.DNS, IssueCode.CONNECT, IssueCode.BLOCKED_ADDRESS])
+async def test_a_host_that_is_silent_is_left_alone(code: IssueCode) -> None:
+    """Where not even robots.txt is answered, nothing else is asked for, and the end says why."""
+    found = await search({ROBOTS: fault(code)})
     assert found.requested == [ROBOTS]
-    assert found.outcomes == {ROBOTS: ("failed", "connect")}
+    assert found.outcomes == {ROBOTS: ("failed", str(code))}
+    last = found.discovery.issues[-1]
+    assert (last.code, last.sitemap) == (code, ROBOTS)
+    assert last.message.endswith(code.advice)
+    assert found.discovery.documents[0].issues[-1] is last
+
+
+async def test_a_host_in_need_is_asked_for_its_page() -> None:
+    """Where robots.txt is answered with a fault of the server, the start page is asked for."""
     assert (await search({ROBOTS: status(503)})).requested == [ROBOTS, SITE]
+
+
+# -- a login
+
+BLOG = "https://example.org/blog/"
+BELOW = [BLOG + path for path in WELL_KNOWN_PATHS]
+
+
+def locked(*urls: str) -> Pages:
+    return {url: status(401, url) for url in urls}
+
+
+async def test_a_site_behind_a_login() -> None:
+    """Two demands for a login and no other answer end the search, with one Issue that says so."""
+    found = await search(locked(ROBOTS, *PROBES, SITE))
+    assert found.requested == [ROBOTS, PROBES[0]]
+    assert found.codes == ["login-required"]
+    found = await search(locked(*PROBES, SITE) | {ROBOTS: b"User-agent: *\nDisallow: /x"})
+    assert found.requested == [ROBOTS, *PROBES[:2]]
+    assert found.codes == ["login-required"]
+
+
+async def test_sitemaps_behind_a_login() -> None:
+    """A listed sitemap that wants a login counts as a demand, and has its own Issue."""
+    listed = "https://example.org/a.xml"
+    pages = locked(listed, *PROBES, SITE) | {ROBOTS: f"Sitemap: {listed}".encode()}
+    found = await search(pages)
+    assert found.requested == [ROBOTS, listed, PROBES[0]]
+    assert found.codes == ["http-status", "login-required"]
+
+
+async def test_a_proxy_that_wants_a_login() -> None:
+    """What a proxy says is no answer of the site: nothing else is asked for."""
+    error = FetchError(IssueCode.LOGIN_REQUIRED, ROBOTS, "407", http_status=407)
+    found = await search({ROBOTS: error})
+    assert found.requested == [ROBOTS]
+    assert found.codes == ["robots-unreachable", "login-required"]
+    found = await search(dict.fromkeys([ROBOTS, *PROBES], error), respect_robots=False)
+    assert found.requested == [ROBOTS, PROBES[0]]
+
+
+async def test_a_folder_behind_a_login() -> None:
+    """A folder that is locked is left for the root, which may be open, and is searched whole."""
+    found = await search(locked(*BELOW) | {PROBES[3]: LIST}, BLOG)
+    assert found.requested == [ROBOTS, *BELOW[:2], *PROBES[:4]]
+    assert (found.urls, found.codes) == ([PROBES[3]], [])
+    found = await search(locked(ROBOTS, *BELOW, *PROBES, BLOG), BLOG)
+    assert found.requested == [ROBOTS, BELOW[0], PROBES[0]]
+    assert found.codes == ["login-required"]
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        locked(ROBOTS) | {PROBES[0]: LIST},
+        locked(PROBES[0]) | {PROBES[5]: LIST},
+        locked(*PROBES[1:]) | {SITE: PAGE, "https://example.org/hinted.xml": LIST},
+        locked(ROBOTS, *PROBES[2:10]) | {PROBES[14]: LIST},
+    ],
+    ids=["robots.txt", "the first path", "all paths but one", "a mixture"],
+)
+async def test_a_path_behind_a_login(pages: Pages) -> None:
+    """A site that is locked in part is searched to its end, and what is open in it is found."""
+    assert (await search(pages)).codes == []
 
 
 async def test_respect_robots_false() -> None:

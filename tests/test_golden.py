@@ -33,6 +33,7 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.BODY_CUT,
         IssueCode.BAD_HTTP,
         IssueCode.HTTP_STATUS,
+        IssueCode.LOGIN_REQUIRED,
         IssueCode.RETRY_LATER,
         IssueCode.REDIRECT_LOOP,
         IssueCode.TOO_MANY_REDIRECTS,

@@ -158,13 +158,13 @@ async def test_a_server_that_goes_away() -> None:
 
 
 async def test_a_server_that_is_not_there() -> None:
-    """A walk over a site that nobody serves ends with a report, not with an exception."""
+    """A walk over a site that nobody serves ends with a report that says why, and no exception."""
     async with serve(make_site) as served:
         base = served.base
     async with walk(base, options=OPTIONS) as entries:
         assert [entry async for entry in entries] == []
     codes = [str(issue.code) for issue in entries.report.issues]
-    assert codes == ["robots-unreachable", "no-sitemap"]
+    assert codes == ["robots-unreachable", "connect"]
     (document,) = entries.report.documents
     assert (str(document.status), document.reason) == ("failed", "connect")
 

@@ -83,6 +83,7 @@ FAULTS = [
     IssueCode.TIMEOUT,
     IssueCode.BAD_HTTP,
     IssueCode.HTTP_STATUS,
+    IssueCode.LOGIN_REQUIRED,
     IssueCode.RETRY_LATER,
     IssueCode.REDIRECT_LOOP,
     IssueCode.TOO_MANY_REDIRECTS,

@@ -46,7 +46,11 @@ async def client_errors(_: Web) -> str:
     return " / ".join(dict.fromkeys(said))
 
 
-@row(122, "500, 503, 429, time-out", "not probed robots-unreachable")
+@row(
+    122,
+    "500, 503, 429, time-out",
+    "not probed robots-unreachable / not probed robots-unreachable timeout",
+)
 async def unreachable(_: Web) -> str:
     answers = (status(500), status(503), status(429), fault(IssueCode.TIMEOUT))
     said = [await probed(answer) for answer in answers]

@@ -2,7 +2,14 @@
 
 from sitemapreader.discovery.permissions import Permissions
 from sitemapreader.discovery.scout import Discovery, discover
-from sitemapreader.discovery.search import WELL_KNOWN_PATHS, Probe, Search, search_site
+from sitemapreader.discovery.search import (
+    WELL_KNOWN_PATHS,
+    Probe,
+    Search,
+    Trial,
+    judge_failures,
+    search_site,
+)
 
 __all__ = [
     "WELL_KNOWN_PATHS",
@@ -10,6 +17,8 @@ __all__ = [
     "Permissions",
     "Probe",
     "Search",
+    "Trial",
     "discover",
+    "judge_failures",
     "search_site",
 ]

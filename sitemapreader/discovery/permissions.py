@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sitemapreader.errors import FetchError
+from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.readers.robots import Robots, parse_robots
-from sitemapreader.report import Document, Role, Status, status_of
+from sitemapreader.report import Document, Role, Status, issue_of, status_of
 from sitemapreader.urls import has_suffixes, load_suffixes, origin_of, same_hosts
 from sitemapreader.visits.bodies import fetch_whole, is_absent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sitemapreader.issues import Issue
     from sitemapreader.models import SitemapEntry
     from sitemapreader.urls import Hosts
     from sitemapreader.visits.trip import Trip
@@ -32,6 +33,8 @@ _LEADS_NOWHERE = frozenset(
     {IssueCode.TOO_MANY_REDIRECTS, IssueCode.REDIRECT_LOOP, IssueCode.DOWNGRADE}
 )
 """RFC 9309, section 2.3.1.2: redirects without an end are as good as no file."""
+_NOT_OF_THE_HOST = (None, 407)
+"""The status where the host itself said nothing; a proxy on the way may have."""
 _BUDGETS = frozenset({IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS})
 
 
@@ -48,7 +51,8 @@ class Permissions:
         self._agent = trip.options.user_agent
         self._known: dict[str, tuple[Robots, int]] = {}
         self._fetching: dict[str, asyncio.Lock] = {}
-        self._silent: set[str] = set()
+        self._silent: dict[str, tuple[Issue, Document]] = {}
+        self._locked: set[str] = set()
 
     async def find_refusal(
         self, entry: SitemapEntry, homes: Sequence[str], hosts: Hosts
@@ -98,6 +102,17 @@ class Permissions:
     def is_silent(self, url: str) -> bool:
         """Tell whether the host of a URL gave no answer at all when it was asked for the file."""
         return origin_of(url) in self._silent
+
+    async def note_silence(self, url: str) -> bool:
+        """Say why the host of a URL gave no answer at all; return whether that is so."""
+        silence = self._silent.get(origin_of(url))
+        if silence is not None:
+            await self._trip.note(*silence)
+        return silence is not None
+
+    def is_locked(self, url: str) -> bool:
+        """Tell whether a login was asked for in the place of the file."""
+        return origin_of(url) in self._locked
 
     async def _lists(self, place: str, url: str) -> bool:
         """Tell whether the robots.txt of a place names `url`: the proof for a cross-submit.
@@ -150,8 +165,11 @@ class Permissions:
             raise error
         document.http_status, document.tries = error.http_status, error.tries
         absent = error.code in _LEADS_NOWHERE or is_absent(error)
-        if error.http_status is None:
-            self._silent.add(origin_of(document.url))
+        origin = origin_of(document.url)
+        if error.http_status in _NOT_OF_THE_HOST:
+            self._silent[origin] = issue_of(error, document), document
+        if error.http_status in LOGIN_STATUSES:
+            self._locked.add(origin)
         if error.code in _LEADS_NOWHERE:
             await self._trip.note(make_issue(error.code, document.url), document)
         elif not absent:

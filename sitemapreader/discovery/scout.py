@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.discovery.permissions import Permissions
-from sitemapreader.discovery.search import Probe, Search, search_site
+from sitemapreader.discovery.search import Probe, Search, Trial, judge_failures, search_site
 from sitemapreader.errors import FetchError
-from sitemapreader.issues import Issue, IssueCode, make_issue
+from sitemapreader.issues import Issue, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.report import Document, Report, Status, document_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sitemapreader.fetch import Fetcher
+    from sitemapreader.issues import IssueCode
     from sitemapreader.models import Format, UrlEntry
     from sitemapreader.readers.robots import Robots
 
@@ -88,9 +89,7 @@ async def discover(
         trip.trust([site])
         permissions = Permissions(trip, respect=respect_robots)
         scout = Scout(trip, permissions)
-        found = await search_site(search, trip, permissions, scout.try_entries)
-        if not found:
-            await trip.note(make_issue(IssueCode.NO_SITEMAP, site))
+        await search_site(search, trip, permissions, scout.try_entries)
         return Discovery(
             tuple(scout.sitemaps.values()),
             permissions.recall(site),
@@ -112,19 +111,22 @@ class Scout:
         self._trip = trip
         self._permissions = permissions
 
-    async def try_entries(self, entries: Sequence[SitemapEntry]) -> bool:
+    async def try_entries(self, entries: Sequence[SitemapEntry]) -> Trial:
         """Note what the site names, and look for one that is a sitemap."""
         guessed = [entry for entry in entries if entry.via is Via.WELL_KNOWN]
         for entry in entries:
             if entry not in guessed:
                 self.sitemaps.setdefault(url_key(entry.loc), entry)
+        looked_at = []
         for entry in entries:
-            if await self._look(entry):
+            document = await self._look(entry)
+            if document.format is not None:
                 self.sitemaps.setdefault(url_key(entry.loc), entry)
-                return True
-        return False
+                return Trial.FOUND
+            looked_at.append(document)
+        return judge_failures(looked_at)
 
-    async def _look(self, entry: SitemapEntry) -> bool:
+    async def _look(self, entry: SitemapEntry) -> Document:
         report, document = self._trip.report, document_of(entry)
         try:
             refusal = await self._permissions.find_refusal(entry, [entry.sitemap], "site")
@@ -135,9 +137,9 @@ class Scout:
         if refusal is not None:
             await self._trip.note(make_issue(refusal, entry.sitemap, url=entry.loc))
             report.end(document, Status.SKIPPED, str(refusal))
-            return False
+            return document
         await Visit(self._trip, document, _Glance()).run()
-        return document.format is not None
+        return document
 
 
 class _Glance:

@@ -2,18 +2,19 @@
 
 The search asks whoever does it to try what it finds: a walk reads on where `discover` only looks,
 so nothing is fetched twice. It goes from what a site says to what one can guess, and stops where
-something answers.
+something answers, or where all that answers is a demand for a login.
 """
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
 from sitemapreader.discovery.arguments import check_paths, check_url, one_of
-from sitemapreader.errors import FetchError
-from sitemapreader.issues import make_issue
+from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.readers.hints import read_html, read_link_header
 from sitemapreader.report import Document, Role, Status, issue_of
@@ -21,13 +22,10 @@ from sitemapreader.urls import parse_url, url_key
 from sitemapreader.visits.bodies import charset_of, fetch_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from sitemapreader.discovery.permissions import Permissions
     from sitemapreader.visits.trip import Trip
-
-    TryEntries = Callable[[Sequence[SitemapEntry]], Awaitable[bool]]
-    """Tries sitemaps that a site names, or one that was guessed; tells whether any is one."""
 
 Probe: TypeAlias = Literal["auto", "always", "never"]
 """Whether well-known paths are tried: if nothing else answers, in any case, or not."""
@@ -52,6 +50,29 @@ WELL_KNOWN_PATHS = (
 """Where sitemaps lie that nobody names, the likeliest first."""
 MAX_PAGE_BYTES = 262_144
 """As much of a start page as is looked through; its head is at the beginning."""
+_REFUSALS = 2
+"""Demands for a login after which a folder is left alone, if nothing else was answered there."""
+
+
+class Trial(Enum):
+    """What came of trying sitemaps."""
+
+    FOUND = auto()
+    """One of them is one."""
+    LOCKED = auto()
+    """None is, and a login was asked for."""
+    NOTHING = auto()
+    """None is."""
+
+
+TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[Trial]]"
+"""Tries sitemaps that a site names, or one that was guessed."""
+
+
+def judge_failures(documents: Iterable[Document | None]) -> Trial:
+    """Tell what came of trying sitemaps none of which is one, by their outcomes."""
+    is_locked = any(each is not None and each.http_status in LOGIN_STATUSES for each in documents)
+    return Trial.LOCKED if is_locked else Trial.NOTHING
 
 
 def _site(value: str) -> str:
@@ -78,44 +99,81 @@ class Search:
 
 async def search_site(
     search: Search, trip: Trip, permissions: Permissions, try_entries: TryEntries
-) -> bool:
-    """Search a site, and have what is found tried; tell whether any of it is a sitemap."""
+) -> None:
+    """Search a site, and have what is found tried; if none of it is a sitemap, say why."""
+    trial = await _search(search, trip, permissions, try_entries)
+    if trial is not Trial.FOUND and not await permissions.note_silence(search.site):
+        is_locked = trial is Trial.LOCKED
+        code = IssueCode.LOGIN_REQUIRED if is_locked else IssueCode.NO_SITEMAP
+        await trip.note(make_issue(code, search.site))
+
+
+async def _search(
+    search: Search, trip: Trip, permissions: Permissions, try_entries: TryEntries
+) -> Trial:
     try:
         robots = await permissions.robots_of(search.site, Via.GIVEN)
     except FetchError as error:  # the budget
         await trip.note(make_issue(error.code, search.site))
-        return False
-    found = await try_entries(
+        return Trial.NOTHING
+    named = await try_entries(
         [SitemapEntry(line.url, via=Via.ROBOTS, sitemap=robots.url) for line in robots.sitemaps]
     )
+    found, probed = named is Trial.FOUND, Trial.NOTHING
     may_probe = robots.complete or not search.respect_robots
     if may_probe and (search.probe == "always" or (search.probe == "auto" and not found)):
-        found |= await _probe(search, try_entries)
+        refusals = permissions.is_locked(search.site) + (named is Trial.LOCKED)
+        probed = await _probe(search, refusals, try_entries)
+        found |= probed is Trial.FOUND
+    is_out_of_reach = probed is Trial.LOCKED or permissions.is_silent(search.site)
     wants_page = search.feeds or search.probe == "always" or not found
-    if wants_page and not permissions.is_silent(search.site):
-        found |= await try_entries(await _read_page(search, trip))
-    return found
+    if wants_page and not is_out_of_reach:
+        found |= await try_entries(await _read_page(search, trip)) is Trial.FOUND
+    return Trial.FOUND if found else probed
 
 
-async def _probe(search: Search, try_entries: TryEntries) -> bool:
-    """Try one path after the other, until one is a sitemap."""
-    for url in list_probes(search.site, search.extra_paths):
-        if await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)]):
-            return True
-    return False
+async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> Trial:
+    """Try one path after the other, until one is a sitemap, or the root turns out to be locked."""
+    trial = Trial.NOTHING
+    for urls in list_probes(search.site, search.extra_paths):
+        trial = await _probe_folder(urls, refusals, try_entries)
+        if trial is Trial.FOUND:
+            break
+    return trial
 
 
-def list_probes(site: str, extra_paths: Sequence[str] = ()) -> list[str]:
-    """Return the URLs to try: below the site's own path first, then at the root."""
+async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntries) -> Trial:
+    """Try the paths of a folder; leave the rest alone where all that answers asks for a login.
+
+    Each request would bring the password that is not taken once more, and there are servers that
+    lock out whoever does that.
+    """
+    is_open = False
+    for url in urls:
+        trial = await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)])
+        if trial is Trial.FOUND:
+            return trial
+        is_open |= trial is Trial.NOTHING
+        refusals += trial is Trial.LOCKED
+        if refusals >= _REFUSALS and not is_open:
+            return Trial.LOCKED
+    return Trial.NOTHING
+
+
+def list_probes(site: str, extra_paths: Sequence[str] = ()) -> Iterator[list[str]]:
+    """Yield the URLs to try: those below the site's own path first, then those at the root."""
     parsed = parse_url(site)
     if parsed is None:
-        return []
+        return
     folder, _, last = parsed.raw_path.rpartition("/")
     if last and "." not in last:  # `/blog` is a folder as `/blog/` is; `/index.html` is none
         folder = f"{folder}/{last}"
-    bases = [str(parsed.with_path(path, encoded=True)) for path in (f"{folder}/", "/")]
-    paths = (*extra_paths, *WELL_KNOWN_PATHS)
-    return list(dict.fromkeys(base + path for base in bases for path in paths))
+    listed: set[str] = set()
+    for path in dict.fromkeys((f"{folder}/", "/")):
+        base = str(parsed.with_path(path, encoded=True))
+        urls = dict.fromkeys(base + each for each in (*extra_paths, *WELL_KNOWN_PATHS))
+        yield [url for url in urls if url not in listed]
+        listed |= urls.keys()
 
 
 async def _read_page(search: Search, trip: Trip) -> list[SitemapEntry]:

@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.errors import FetchError
+from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.addresses import AddressPolicy, literal_address
 from sitemapreader.fetch.body import Body, Clock
 from sitemapreader.fetch.headers import is_conditional
@@ -233,7 +233,7 @@ class HttpFetcher:
         wait = None
         if status in ASK_LATER and "retry-after" in headers:
             wait = parse_retry_after(headers["retry-after"], datetime.now(UTC))
-        code = IssueCode.HTTP_STATUS
+        code = IssueCode.LOGIN_REQUIRED if status in LOGIN_STATUSES else IssueCode.HTTP_STATUS
         if wait is not None and wait > self.options.retry_after_seconds:
             code = IssueCode.RETRY_LATER
         elif wait is not None:

@@ -14,7 +14,7 @@ import aiohttp
 import attrs
 from aiohttp.http_exceptions import HttpProcessingError
 
-from sitemapreader.errors import FetchError
+from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.addresses import ROUTE, AddressPolicy, Route
 from sitemapreader.fetch.headers import STAY, make_headers, read_headers
 from sitemapreader.issues import IssueCode
@@ -70,14 +70,16 @@ def _door(target: Target, route: Route | None = None) -> Iterator[None]:
         yield
     except _FOREIGN as error:
         code = next(code for kinds, code in _CODES if isinstance(error, kinds))
-        detail = _describe(error)
+        detail, status = _describe(error), None
         if route is None:
             code = _IN_BODY.get(code, code)
         elif route.refused and not route.tried:
             code, detail = IssueCode.BLOCKED_ADDRESS, f"{route.host} is {route.refused}"
         elif _is_handshake(error, target):
             code = IssueCode.TLS
-        raise FetchError(code, str(target), detail) from error
+        elif isinstance(error, aiohttp.ClientHttpProxyError) and error.status in LOGIN_STATUSES:
+            code, status = IssueCode.LOGIN_REQUIRED, error.status
+        raise FetchError(code, str(target), detail, http_status=status) from error
 
 
 def _describe(error: Exception) -> str:

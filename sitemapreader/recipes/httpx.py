@@ -28,6 +28,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sitemapreader import FetchError, FetchOptions, IssueCode, Limits
+from sitemapreader.errors import LOGIN_STATUSES
 from sitemapreader.fetch.body import Body, Clock
 from sitemapreader.fetch.headers import STAY, is_conditional, make_headers, read_headers
 from sitemapreader.fetch.redirects import REDIRECTS, Trail
@@ -215,8 +216,9 @@ class HttpxFetcher:
         if status in ASK_LATER and "retry-after" in answer.headers:
             wait = parse_retry_after(answer.headers["retry-after"], datetime.now(UTC))
         too_long = wait is not None and wait > self.options.retry_after_seconds
+        code = IssueCode.LOGIN_REQUIRED if status in LOGIN_STATUSES else IssueCode.HTTP_STATUS
         return FetchError(
-            IssueCode.RETRY_LATER if too_long else IssueCode.HTTP_STATUS,
+            IssueCode.RETRY_LATER if too_long else code,
             url,
             f"{status} {answer.reason_phrase}".rstrip(),
             http_status=status,

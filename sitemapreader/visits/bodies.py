@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
 _BATCH_EVENTS = 1_000
 """Events that are handed on at once: enough to make the handing on cheap, and 300 KB."""
+_ANSWERS = frozenset({IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED})
+_NOT_OF_THE_DOCUMENT = frozenset({407, 429})
 
 
 @asynccontextmanager
@@ -159,14 +161,15 @@ def _take_rest(data: bytearray, inflation: Inflation) -> None:
 def is_absent(error: FetchError) -> bool:
     """Tell whether the server says that there is no such document (RFC 9309, section 2.3.1.3).
 
-    429 is what a server says that is overloaded, as 5xx is: Google reads it so as well.
+    429 is what a server says that is overloaded, as 5xx is: Google reads it so as well. 407 is what
+    a proxy says, and nothing of the server.
     """
     status = error.http_status
     return (
-        error.code is IssueCode.HTTP_STATUS
+        error.code in _ANSWERS
         and status is not None
         and status < 500
-        and status != 429
+        and status not in _NOT_OF_THE_DOCUMENT
     )
 
 

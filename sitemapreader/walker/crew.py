@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sitemapreader.discovery import Permissions, search_site
+from sitemapreader.discovery import Permissions, Trial, judge_failures, search_site
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
@@ -77,22 +77,20 @@ class Crew:
 
     async def _search(self, search: Search) -> None:
         try:
-            found = await search_site(search, self._trip, self._permissions, self._try)
-            if not found:
-                await self._trip.note(make_issue(IssueCode.NO_SITEMAP, search.site))
+            await search_site(search, self._trip, self._permissions, self._try)
         finally:
             self._frontier.release()
 
-    async def _try(self, entries: Sequence[SitemapEntry]) -> bool:
-        """Have sitemaps walked; tell whether one of them turns out to be one."""
+    async def _try(self, entries: Sequence[SitemapEntry]) -> Trial:
+        """Have sitemaps walked; tell what came of it, as soon as that is known."""
         named = tuple(entry for entry in entries if entry.via is not Via.WELL_KNOWN)
         if named:
             await self._trip.send(named)
-        jobs = [self._add(entry) for entry in entries]
+        jobs = [job for entry in entries if (job := self._add(entry)) is not None]
         for job in jobs:
-            if job is not None and await job.answers():
-                return True
-        return False
+            if await job.answers():
+                return Trial.FOUND
+        return judge_failures(job.document for job in jobs)
 
     def _add(self, entry: SitemapEntry) -> Job | None:
         """Put a sitemap that no index lists in the frontier, unless it is there."""
