@@ -37,6 +37,23 @@ async def test_one_reader_at_a_time_has_the_floor() -> None:
     assert had_to_wait
 
 
+async def test_a_reader_that_goes_on_at_once_keeps_the_floor() -> None:
+    """Between two pieces that are there it passes to nobody; where it waits for one, it does."""
+    pace = Pace()
+    with pace.reading() as first, pace.reading() as second:
+        await first.begin()
+        waiting = asyncio.create_task(second.begin())
+        await asyncio.sleep(0)
+        first.rest()
+        await first.begin()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        had_to_wait = not waiting.done()
+        first.rest()
+        await asyncio.wait_for(waiting, 5)
+    assert had_to_wait
+
+
 async def test_readers_take_turns_where_each_has_more_to_do() -> None:
     """Two readers that never run out of data both get the floor again and again."""
     pace = Pace()

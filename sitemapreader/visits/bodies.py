@@ -79,8 +79,9 @@ async def read_events(
                     enough = min(8 * enough, _BATCH_EVENTS)
                 if turn.is_over:
                     await turn.pass_on()
-            turn.end()
-            yield batch
+            turn.rest()
+            if batch:
+                yield batch
             if reader.finished:
                 return
 

@@ -41,7 +41,9 @@ class Turn:
     def __init__(self, floor: asyncio.Lock) -> None:
         self._floor = floor
         self._has_floor = False
-        self._clock = asyncio.get_running_loop().time
+        self._leaving: asyncio.Handle | None = None
+        self._loop = asyncio.get_running_loop()
+        self._clock = self._loop.time
         self._over_at = self._until = 0.0
         self._start()
 
@@ -51,15 +53,26 @@ class Turn:
         return self._clock() > self._over_at
 
     async def begin(self) -> None:
-        """Wait for the floor."""
+        """Wait for the floor, unless it was not left in the meantime."""
+        if self._leaving is not None:
+            self._leaving.cancel()
+            self._leaving = None
+            return
         is_free = not self._floor.locked()
         await self._floor.acquire()
         self._has_floor = True
         if not is_free:
             self._start()
 
+    def rest(self) -> None:
+        """Leave the floor if there is nothing more to read without waiting for it."""
+        self._leaving = self._loop.call_soon(self.end)
+
     def end(self) -> None:
         """Leave the floor to the next reader, if one waits for it."""
+        if self._leaving is not None:
+            self._leaving.cancel()
+            self._leaving = None
         if self._has_floor:
             self._has_floor = False
             self._floor.release()
