@@ -101,8 +101,11 @@ def url_key(url: str) -> str:
     Query, trailing slash, `www.` and scheme stay: servers tell those apart. A URL that cannot be
     parsed is its own key.
     """
-    if _is_normal(url):
-        return url
+    return url if _is_normal(url) else _normalise(url)
+
+
+@lru_cache(maxsize=1024)
+def _normalise(url: str) -> str:
     parsed = parse_url(url)
     if parsed is None:
         return url

@@ -9,7 +9,7 @@ from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
-from sitemapreader.readers.robots import Robots, parse_robots
+from sitemapreader.readers.robots import Robots, load_rules_parser, parse_robots
 from sitemapreader.report import Document, Role, Status, issue_of, status_of
 from sitemapreader.urls import has_suffixes, load_suffixes, origin_of, same_hosts
 from sitemapreader.visits.bodies import fetch_whole, is_absent
@@ -138,6 +138,8 @@ class Permissions:
 
     async def _fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
         report = self._trip.report
+        if self._respect:
+            asyncio.get_running_loop().call_soon(load_rules_parser)
         with report.following(Document(url, role=Role.ROBOTS, via=via)) as document:
             try:
                 whole = await fetch_whole(self._trip, url, ROBOTS_MAX_BYTES)
