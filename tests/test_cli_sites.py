@@ -16,6 +16,10 @@ import pytest
 from aiohttp import web
 from commands import run, running, serving, urlset
 
+from sitemapreader.cli.commands import COMMANDS
+from sitemapreader.cli.settings import Settings
+from sitemapreader.cli.sources import read_url
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -380,3 +384,42 @@ def test_a_long_url_is_no_file() -> None:
     assert "Traceback" not in done.stderr + found.stderr
     assert (done.returncode, len(done.stdout.split())) == (0, URLS)
     assert found.stdout == f"{url}/map.xml\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "url"),
+    [
+        ("example.org", "https://example.org"),
+        ("example.org:8080/sitemap.xml", "https://example.org:8080/sitemap.xml"),
+        ("localhost", "https://localhost"),
+        ("localhost:8008", "https://localhost:8008"),
+        ("localhost:8008/map.xml?a=1", "https://localhost:8008/map.xml?a=1"),
+        ("shop:8008", "https://shop:8008"),
+        ("127.0.0.1:8008", "https://127.0.0.1:8008"),
+        ("[::1]:8008", "https://[::1]:8008"),
+        ("[::1]", "https://[::1]"),
+        ("me:pw@localhost:8008/a", "https://localhost:8008/a"),
+        ("http://localhost:8008", "http://localhost:8008"),
+    ],
+)
+def test_a_host_and_its_port(word: str, url: str) -> None:
+    """A host with a port and no scheme is one of https, as a host without a port is."""
+    settings = Settings.of(COMMANDS["urls"].make_parser().parse([]))
+    assert read_url(word, settings)[0] == url
+
+
+def test_http_where_https_was_meant() -> None:
+    """A server without TLS that is named without a scheme: the message says what to write."""
+    with serving(Watch().answer) as (url,):
+        done = run(url.removeprefix("http://"))
+    assert done.returncode == 4
+    assert "error tls: " in done.stderr
+    assert "a server without TLS has its URLs begin with http://" in done.stderr
+
+
+@pytest.mark.parametrize("word", ["shop", "shop:map.xml", "[::1", "a.example:99999"])
+def test_what_is_no_host(word: str) -> None:
+    """What can be no host is neither asked for nor guessed at: it is wrong usage."""
+    done = run(word)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{word!r} is neither an http(s) URL nor a file or folder that exists" in done.stderr

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 PROGRAM = "sitemapreader"
 SOURCES = """\
 A SOURCE is a site (https://example.org), the URL of a sitemap or of a page below which to look,
-a folder that holds a site, or a file that is one sitemap; `-` is standard input."""
+a folder that holds a site, or a file that is one sitemap; `-` is standard input. Without a scheme,
+as in example.org or localhost:8443/map.xml, https is meant; a file of that name goes first."""
 EXIT_CODES = {
     "0": "all was read",
     "1": "no URL was found, or the output could not be written",

@@ -110,7 +110,7 @@ def make_site(text: str, settings: Settings) -> Site:
 
 
 def make_web_site(text: str, settings: Settings) -> Site:
-    """Return the site that a URL or a host name is; raise UnknownSourceError."""
+    """Return the site that a URL is, with a scheme or without; raise UnknownSourceError."""
     url, options = read_url(text, settings)
     return Site(url, host_of(url), url, options)
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncGenerator, Callable
 
+    from yarl import URL
+
     from sitemapreader.cli.settings import Settings
     from sitemapreader.models import Event
     from sitemapreader.options import FetchOptions
@@ -175,7 +177,7 @@ def make_file_source(text: str, arguments: argparse.Namespace, settings: Setting
 
 
 def make_web_source(text: str, arguments: argparse.Namespace, settings: Settings) -> WalkSource:
-    """Return the source that a URL is; a bare host name is one at https."""
+    """Return the source that a URL is; raise UnknownSourceError."""
     url, options = read_url(text, settings)
     common = settings.walk | {"options": options, "limits": settings.limits}
     parts = urlsplit(url)
@@ -196,20 +198,26 @@ def _wants_removed(arguments: argparse.Namespace) -> bool:
 
 
 def read_url(text: str, settings: Settings) -> tuple[str, FetchOptions]:
-    """Return a URL, and the options for it.
+    """Return a URL, and the options for it; without a scheme it is one of https.
 
     A user and a password in it become a header, so that no message has them in it. Raises
     UnknownSourceError.
     """
     url = text if "://" in text else f"https://{text}"
     parsed = parse_url(url) if has_web_scheme(url) else None
-    if parsed is None or ("://" not in text and "." not in (parsed.host or "")):
+    if parsed is None or ("://" not in text and not _is_meant_for_host(parsed)):
         shown = _without_userinfo(text)
         raise UnknownSourceError(
             f"{shown!r} is neither an http(s) URL nor a file or folder that exists"
         )
     options = settings.with_login(parsed.user, parsed.password)
     return (url if options is settings.options else str(parsed.with_user(None))), options
+
+
+def _is_meant_for_host(parsed: URL) -> bool:
+    """Tell whether what has no scheme looks like a host, and not like a file that is missing."""
+    host = parsed.host or ""
+    return "." in host or ":" in host or host == "localhost" or parsed.explicit_port is not None
 
 
 def _without_userinfo(text: str) -> str:
