@@ -185,6 +185,7 @@ def test_options_may_stand_anywhere() -> None:
         (("--fields", "loc,colour", "--format", "csv"), "colour"),
         (("--fields", "lastmod"), "urls has no field but loc"),
         (("-0", "--format", "csv"), "NUL"),
+        (("--no-header", "--format", "jsonl"), "write csv or tsv"),
         (("--site", "--sitemap"), "not allowed with"),
         (("--lim", "3"), "unknown option: --lim"),
         (("--user-name=me:secret",), "unknown option: --user-name;"),

@@ -190,6 +190,15 @@ def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
     assert write_urls(entries, "\0").count("\0") == len(entries)
 
 
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_a_table_goes_on_behind_another(tmp_path: Path, format: str) -> None:  # noqa: A002 (as above)
+    """What is written without a header continues the table of an output that had one."""
+    whole = written(tmp_path, [FULL, BARE, FORMULA], format)
+    begun = written(tmp_path, [FULL], format)
+    assert begun + written(tmp_path, [BARE, FORMULA], format, header=False) == whole
+    assert written(tmp_path, [], format, header=False) == ""
+
+
 @pytest.mark.parametrize(
     ("format", "options", "said"),
     [
@@ -198,6 +207,8 @@ def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
         ("urls", {"fields": ["loc", "lastmod"]}, "write jsonl, csv or tsv"),
         ("csv", {"fields": ["loc", "title"]}, "no field 'title': choose from loc, lastmod"),
         ("csv", {"fields": []}, "no field is chosen"),
+        ("jsonl", {"header": False}, "write csv or tsv"),
+        ("parquet", {"header": False}, "write csv or tsv"),
         ("csv", {"fields": ["loc", "loc"]}, "twice"),
     ],
 )

@@ -69,6 +69,20 @@ def test_changes_and_removed(site: Path) -> None:
     assert (run(site, *words).code, run(site, *words).lines) == (0, [])
 
 
+def test_one_table_of_many_nights(site: Path) -> None:
+    """What is appended without a header is one table with what the first night has written."""
+    words = ["site", "--state", "site.db", "--changes", "--format", "csv", "--fields", "loc,change"]
+    table = run(site, *words).lines
+    publish(site, "2", "3")
+    table += run(site, *words, "--no-header").lines
+    assert table == [
+        "loc,change",
+        "https://example.org/1,new",
+        "https://example.org/2,new",
+        "https://example.org/3,new",
+    ]
+
+
 def test_what_a_state_holds(site: Path) -> None:
     """`state` names the site, how its last walk went, and each document."""
     run(site, "site", "--state", "site.db", "--changes")

@@ -29,6 +29,9 @@ EXAMPLES = {
     "The first ten posts of a blog behind a login, in JSON:": (
         "sitemapreader -u reader: https://example.org/ --include /blog/ --limit 10 --format jsonl",
     ),
+    "What is new since yesterday, behind what was new before:": (
+        "sitemapreader example.org --state site.db --changes --format csv --no-header >> new.csv",
+    ),
     "A sitemap that something else has fetched:": (
         "curl -s https://example.org/sitemap.xml.gz | sitemapreader read",
     ),

@@ -148,6 +148,12 @@ def add_output(parser: Parser) -> None:
         help="only these fields, in this order, such as loc,lastmod",
     )
     add("-0", "--null", action="store_true", help="end each URL with NUL, as xargs -0 wants it")
+    add(
+        "--no-header",
+        dest="header",
+        action="store_false",
+        help="leave out the first line of csv and tsv, to write >> FILE behind others",
+    )
     _add_file(add)
 
 

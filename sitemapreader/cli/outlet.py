@@ -22,7 +22,13 @@ def open_entries(arguments: argparse.Namespace) -> Output:
     """Return where entries go; raise UsageError if they cannot go there so."""
     path = path_of(arguments)
     try:
-        return open_output(path, format_of(arguments), fields=arguments.fields, zero=arguments.null)
+        return open_output(
+            path,
+            format_of(arguments),
+            fields=arguments.fields,
+            zero=arguments.null,
+            header=arguments.header,
+        )
     except (ValueError, ModuleNotFoundError) as error:
         raise UsageError(str(error)) from None
 

@@ -96,7 +96,7 @@ def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
     if path_of(arguments) is not None:
         raise UsageError(
             "--state and -o: the file of a run that is stopped is thrown away, and what was in it "
-            "does not come again; write >> FILE"
+            "does not come again; write >> FILE, a table after the first time with --no-header"
         )
     return {"changes": bool(changes), "unique": arguments.unique}
 

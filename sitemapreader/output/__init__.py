@@ -19,6 +19,7 @@ __all__ = ["FORMATS", "Output", "open_output"]
 FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
 """Names of the formats."""
 _MAY_END_WITH_NUL = ("urls", "jsonl")
+_HAVE_HEADER = ("csv", "tsv")
 
 
 def open_output(
@@ -27,6 +28,7 @@ def open_output(
     *,
     fields: Sequence[str] | None = None,
     zero: bool = False,
+    header: bool = True,
 ) -> Output:
     """Return an output, to be entered, in one of `FORMATS`.
 
@@ -42,6 +44,8 @@ def open_output(
             "parquet": needs the extra `arrow`.
         fields: names of the columns that are written, in their order; all without it.
         zero: end records with NUL instead of a newline; for "urls" and "jsonl".
+        header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
+            another output has ended.
 
     Memory does not grow with what is written. Raises ValueError for arguments that cannot be meant;
     entering, writing and leaving raise OSError.
@@ -50,18 +54,22 @@ def open_output(
         raise ValueError(f"there is no format {format!r}: choose from {', '.join(FORMATS)}")
     if zero and format not in _MAY_END_WITH_NUL:
         raise ValueError(f"records of {format} cannot end with NUL: write urls or jsonl")
+    if not header and format not in _HAVE_HEADER:
+        raise ValueError(f"{format} has no header that could be left out: write csv or tsv")
     if format == "urls" and fields is not None and list(fields) != ["loc"]:
         raise ValueError("urls has no field but loc: write jsonl, csv or tsv")
     if format == "parquet" and path is None and sys.stdout.isatty():
         raise ValueError("parquet is nothing for a terminal: give a file, or write to a pipe")
-    return _make_output(path, format, fields, "\0" if zero else "\n")
+    return _make_output(path, format, fields, end="\0" if zero else "\n", header=header)
 
 
 def _make_output(
     path: str | None,
     format: str,  # noqa: A002 (as above)
     fields: Sequence[str] | None,
+    *,
     end: str,
+    header: bool,
 ) -> Output:
     from sitemapreader.output.schema import choose_columns
     from sitemapreader.output.sink import Sink
@@ -74,4 +82,5 @@ def _make_output(
     from sitemapreader.output.text import make_encoder
 
     sink = Sink(path, end.encode())
-    return Output(sink, make_encoder(format, columns, end, sink.encoding))
+    encoder = make_encoder(format, columns, end=end, encoding=sink.encoding, header=header)
+    return Output(sink, encoder)

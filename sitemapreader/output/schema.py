@@ -47,7 +47,7 @@ class Column:
         return _TYPES[self.name]
 
 
-_TYPES = get_type_hints(UrlEntry) | {"change": str | None}  # its two words are text
+_TYPES = get_type_hints(UrlEntry) | {"change": str | None}  # its words are text
 
 COLUMNS = (
     Column("loc", "the URL, absolute, as its author wrote it", always=True, is_url=True),
@@ -61,7 +61,9 @@ COLUMNS = (
     Column("news", "Google's news extension"),
     Column("alternates", "`xhtml:link`: the page for other languages and media"),
     Column("extras", "elements that no table of ours knows"),
-    Column("change", "`new` or `changed` since the walk before, where changes were asked for"),
+    Column(
+        "change", "`new`, `changed` or `removed` since the walk before, where that was asked for"
+    ),
 )
 """All columns, in the order in which they are written."""
 

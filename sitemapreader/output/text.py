@@ -40,8 +40,10 @@ class TextEncoder:
 def make_encoder(
     format: str,  # noqa: A002 (as in open_output)
     columns: Sequence[Column],
+    *,
     end: str,
     encoding: str,
+    header: bool = True,
 ) -> TextEncoder:
     """Return what makes text of entries, in records that end with `end`."""
     if format == "urls":
@@ -49,7 +51,7 @@ def make_encoder(
     if format == "jsonl":
         return TextEncoder(jsonl.make_writer(columns, end), encoding)
     separator = tables.SEPARATORS[format]
-    head = separator.join(column.name for column in columns) + "\n"
+    head = separator.join(column.name for column in columns) + "\n" if header else ""
     return TextEncoder(tables.make_writer(columns, separator), encoding, head)
 
 
