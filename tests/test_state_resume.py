@@ -20,7 +20,7 @@ from sitemapreader.options import FetchOptions
 from sitemapreader.state import State
 from sitemapreader.state.file import connect_reader
 from sitemapreader.walker import walk, walk_sync
-from sitemapreader.walker.recorder import RECEIPT_ENTRIES
+from sitemapreader.walker.track import RECEIPT_ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

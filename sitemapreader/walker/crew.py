@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from sitemapreader.report import Document
     from sitemapreader.visits.trip import Trip
     from sitemapreader.walker.plan import Plan
-    from sitemapreader.walker.recorder import Recorder, Track
+    from sitemapreader.walker.recorder import Recorder
+    from sitemapreader.walker.track import Track
 
 
 class Crew:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from sitemapreader.models import SitemapEntry, UrlEntry
     from sitemapreader.visits.trip import Trip
     from sitemapreader.walker.plan import Plan
-    from sitemapreader.walker.recorder import Track
     from sitemapreader.walker.sieve import Sieve
+    from sitemapreader.walker.track import Track
 
 
 class Intake:
