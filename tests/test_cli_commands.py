@@ -65,6 +65,15 @@ def test_discover_nothing() -> None:
     assert (dead.returncode, dead.stdout) == (4, "")
 
 
+@pytest.mark.parametrize("word", ["https://example.org/sitemap.xml", str(SITE)])
+def test_read_is_for_files(word: str) -> None:
+    """`read` has no network and no sites: a URL or a folder is wrong usage, and it says so."""
+    done = run("read", word)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{word} is a " in done.stderr
+    assert "read is for files: leave the word read out" in done.stderr
+
+
 def test_tree() -> None:
     """Each document stands below the one that lists it, with counts, sizes and dates."""
     done = run("tree", str(SITE))
@@ -147,13 +156,6 @@ def test_read_standard_input_unless_told_otherwise(tmp_path: Path) -> None:
         "https://example.org/1",
         "http://a.example/0",
     ]
-
-
-def test_read_has_no_network() -> None:
-    """`read` takes a URL for the name of a file, which is not there."""
-    done = run("read", "https://example.org/")
-    assert (done.returncode, done.stdout) == (4, "")
-    assert "cannot read https://example.org/: No such file or directory" in done.stderr
 
 
 def test_read_resolves_against_the_base() -> None:

@@ -168,10 +168,10 @@ def test_a_fault_leaves_what_was_read(tmp_path: Path) -> None:
 
 
 def test_the_disk_that_cannot_be_read(tmp_path: Path) -> None:
-    """A source that is no file any more is named, and the others are read."""
+    """A list that is no file any more is named, and the other sources are read."""
     good = tmp_path / "good.xml"
     good.write_bytes(urlset(1))
-    done = run("read", str(tmp_path), str(good))
+    done = run("-i", str(tmp_path), str(good))
     assert done.returncode == 3
     assert done.stdout == "https://example.org/0\n"
     assert f"cannot read {tmp_path}: Is a directory" in done.stderr

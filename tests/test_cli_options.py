@@ -190,6 +190,8 @@ def test_options_may_stand_anywhere() -> None:
         (("--lim", "3"), "unknown option: --lim"),
         (("--user-name=me:secret",), "unknown option: --user-name;"),
         (("-i", "-", "-"), "not both"),
+        (("-o", "urls.json"), "end the name with .jsonl, .csv"),
+        (("-o", "urls.csv.gz"), "nothing is written as .gz"),
     ],
 )
 def test_wrong_options(arguments: tuple[str, ...], said: str) -> None:

@@ -417,7 +417,19 @@ def test_http_where_https_was_meant() -> None:
     assert "a server without TLS has its URLs begin with http://" in done.stderr
 
 
-@pytest.mark.parametrize("word", ["shop", "shop:map.xml", "[::1", "a.example:99999"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "shop",
+        "sitemap.xml",
+        "site/../map.xml.gz",
+        "./map.xml",
+        "../a.b",
+        "s:map.xml",
+        "[::1",
+        "a.b:99999",
+    ],
+)
 def test_what_is_no_host(word: str) -> None:
     """What can be no host is neither asked for nor guessed at: it is wrong usage."""
     done = run(word)

@@ -174,6 +174,9 @@ async def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     for path in (tmp_path / "missing" / "site.db", tmp_path):
         with pytest.raises(StateError, match=str(path)):
             await come(path)
+    assert not tmp_path.with_name(f"{tmp_path.name}-lock").exists()
+    with pytest.raises(StateError, match="this is no file"):
+        State(tmp_path).sites()
     with pytest.raises(StateError, match="no such file"):
         State(tmp_path / "missing.db").sites()
     text = tmp_path / "text.db"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sitemapreader.output import Output
 
 STANDARD_OUTPUT = "-"
+_OTHER_FORMATS = frozenset({"gz", "html", "json", "ods", "xls", "xlsx", "xml", "zip", "zst"})
+"""Suffixes that promise what is not written here."""
 
 
 def open_entries(arguments: argparse.Namespace) -> Output:
@@ -40,8 +42,16 @@ def path_of(arguments: argparse.Namespace) -> str | None:
 
 
 def format_of(arguments: argparse.Namespace) -> str:
-    """Return the format of entries: as asked for, or as the file's suffix says."""
+    """Return the format of entries: as asked for, or as the file's suffix says.
+
+    Raises UsageError for a suffix that says something else.
+    """
     suffix = Path(arguments.output or "").suffix.removeprefix(".").lower()
+    if not arguments.format and suffix in _OTHER_FORMATS:
+        raise UsageError(
+            f"-o: nothing is written as .{suffix}: end the name with .{', .'.join(FORMATS[1:])} "
+            f"or .txt, or say with --format what is meant"
+        )
     return str(arguments.format or (suffix if suffix in FORMATS else FORMATS[0]))
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from sitemapreader.walker import Walk
 
 _REMOVED_AT_ONCE = 500
+_FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
+"""What names of files end with, and of hosts never: none is a top-level domain."""
 _READ = (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED)
 
 
@@ -217,7 +219,9 @@ def read_url(text: str, settings: Settings) -> tuple[str, FetchOptions]:
 def _is_meant_for_host(parsed: URL) -> bool:
     """Tell whether what has no scheme looks like a host, and not like a file that is missing."""
     host = parsed.host or ""
-    return "." in host or ":" in host or host == "localhost" or parsed.explicit_port is not None
+    if parsed.explicit_port is not None or ":" in host or host == "localhost":
+        return True
+    return "." in host and not host.startswith(".") and not host.endswith(_FILES)
 
 
 def _without_userinfo(text: str) -> str:

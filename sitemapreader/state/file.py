@@ -52,6 +52,8 @@ class StateFile:
         self.path = path
         self.renamed: Path | None = None
         with explaining(path):
+            if path.is_dir():
+                raise StateError(path, "this is a folder: name a file in it")
             self._lock = _lock(path)
             try:
                 self.connection = self._open()
@@ -92,7 +94,8 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     """Open a state file to look at it; somebody may be writing it meanwhile."""
     with explaining(path):
         if not path.is_file():
-            raise StateError(path, "no such file: a walk with `state` makes it")
+            what = "this is no file" if path.exists() else "no such file"
+            raise StateError(path, f"{what}: a walk with `state` makes one")
         connection = sqlite3.connect(path, isolation_level=None)
         try:
             connection.execute("PRAGMA query_only = ON")
