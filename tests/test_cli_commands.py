@@ -98,6 +98,18 @@ def test_tree() -> None:
     assert done.stderr == "sitemapreader: 43 URLs; documents: 8 complete\n"
 
 
+@pytest.mark.parametrize("command", ["tree", "discover"])
+def test_the_suffix_says_the_format(tmp_path: Path, command: str) -> None:
+    """A file whose name ends with a format is written in it, or refused if there is none such."""
+    suffix, other = {"tree": ("json", "jsonl"), "discover": ("jsonl", "csv")}[command]
+    output = tmp_path / f"output.{suffix}"
+    assert run(command, str(SITE), "-o", str(output)).returncode == 0
+    assert json.loads(output.read_text("utf-8").splitlines()[0])
+    refused = run(command, str(SITE), "-o", str(tmp_path / f"output.{other}"))
+    assert refused.returncode == 2
+    assert f"nothing is written as .{other}: end the name with .{suffix} or .txt" in refused.stderr
+
+
 def test_tree_in_ascii() -> None:
     """Where the output has no characters for lines, others stand for them."""
     done = run(

@@ -435,3 +435,10 @@ def test_what_is_no_host(word: str) -> None:
     done = run(word)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{word!r} is neither an http(s) URL nor a file or folder that exists" in done.stderr
+
+
+def test_a_command_that_is_none() -> None:
+    """A word that may be meant for a command is answered with those that there are."""
+    done = run("discvoer")
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"; the commands are {', '.join(COMMANDS)}\n")

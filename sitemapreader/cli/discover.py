@@ -11,7 +11,8 @@ import attrs
 
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.crowd import Crowd, check_sources
-from sitemapreader.cli.outlet import Lines, path_of
+from sitemapreader.cli.options import LIST_FORMATS
+from sitemapreader.cli.outlet import Lines, format_of, path_of
 from sitemapreader.cli.process import run_process
 from sitemapreader.cli.settings import Settings
 from sitemapreader.cli.sources import Result, read_url
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_sources(arguments)
     settings = Settings.of(arguments)
     console, lines, tally = Console.of(arguments), Lines(path_of(arguments)), Tally("sitemaps")
-    write = LINES[arguments.format]
+    write = LINES[format_of(arguments, LIST_FORMATS)]
 
     async def visit(site: Site, result: Result) -> None:
         found = await discover(

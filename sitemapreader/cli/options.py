@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 PARALLEL = 8
 """Sites that are read at once."""
 STANDARD_INPUT = "-"
+LIST_FORMATS = ("urls", "jsonl")
+TREE_FORMATS = ("tree", "json")
 
 
 # -- options that more than one group has
@@ -67,7 +69,7 @@ def _add_since(add: Add) -> None:
 
 
 def _add_format(add: Add, names: Sequence[str]) -> None:
-    add("--format", choices=names, default=names[0], help=f"how (default: {names[0]})")
+    add("--format", choices=names, help=f"how (default: by the suffix of -o, else {names[0]})")
 
 
 def _add_file(add: Add) -> None:
@@ -140,7 +142,7 @@ def add_age(parser: Parser) -> None:
 def add_output(parser: Parser) -> None:
     """Add where entries go, and how."""
     add = parser.add_argument_group("output").add_argument
-    add("--format", choices=FORMATS, help=f"how (default: by the suffix of -o, else {FORMATS[0]})")
+    _add_format(add, FORMATS)
     add(
         "--fields",
         type=parse_fields,
@@ -193,14 +195,14 @@ def add_state_file(parser: Parser) -> None:
 def add_list_output(parser: Parser) -> None:
     """Add where sitemaps go, and how."""
     add = parser.add_argument_group("output").add_argument
-    _add_format(add, ("urls", "jsonl"))
+    _add_format(add, LIST_FORMATS)
     _add_file(add)
 
 
 def add_tree_output(parser: Parser) -> None:
     """Add where a tree goes, and how."""
     add = parser.add_argument_group("output").add_argument
-    _add_format(add, ("tree", "json"))
+    _add_format(add, TREE_FORMATS)
     _add_file(add)
 
 

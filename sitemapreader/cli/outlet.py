@@ -11,13 +11,14 @@ from sitemapreader.output.sink import Sink
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from types import TracebackType
 
     from sitemapreader.output import Output
 
 STANDARD_OUTPUT = "-"
-_OTHER_FORMATS = frozenset({"gz", "html", "json", "ods", "xls", "xlsx", "xml", "zip", "zst"})
-"""Suffixes that promise what is not written here."""
+_PROMISES = {*FORMATS, "gz", "html", "json", "ods", "xls", "xlsx", "xml", "zip", "zst"}
+"""Suffixes that say what is in a file."""
 
 
 def open_entries(arguments: argparse.Namespace) -> Output:
@@ -41,18 +42,18 @@ def path_of(arguments: argparse.Namespace) -> str | None:
     return None if path == STANDARD_OUTPUT else path
 
 
-def format_of(arguments: argparse.Namespace) -> str:
-    """Return the format of entries: as asked for, or as the file's suffix says.
+def format_of(arguments: argparse.Namespace, formats: Sequence[str] = FORMATS) -> str:
+    """Return which of some formats is written: as asked for, or as the file's suffix says.
 
     Raises UsageError for a suffix that says something else.
     """
     suffix = Path(arguments.output or "").suffix.removeprefix(".").lower()
-    if not arguments.format and suffix in _OTHER_FORMATS:
+    if not arguments.format and suffix in _PROMISES.difference(formats):
         raise UsageError(
-            f"-o: nothing is written as .{suffix}: end the name with .{', .'.join(FORMATS[1:])} "
-            f"or .txt, or say with --format what is meant"
+            f"-o: nothing is written as .{suffix}: end the name with .{', .'.join(formats[1:])} "
+            "or .txt, or say with --format what is meant"
         )
-    return str(arguments.format or (suffix if suffix in FORMATS else FORMATS[0]))
+    return str(arguments.format or (suffix if suffix in formats else formats[0]))
 
 
 class Lines:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
+from sitemapreader.cli.commands import COMMANDS
 from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.fetch.folder import FolderFetcher
@@ -209,8 +210,9 @@ def read_url(text: str, settings: Settings) -> tuple[str, FetchOptions]:
     parsed = parse_url(url) if has_web_scheme(url) else None
     if parsed is None or ("://" not in text and not _is_meant_for_host(parsed)):
         shown = _without_userinfo(text)
+        hint = f"; the commands are {', '.join(COMMANDS)}" if text.isalpha() else ""
         raise UnknownSourceError(
-            f"{shown!r} is neither an http(s) URL nor a file or folder that exists"
+            f"{shown!r} is neither an http(s) URL nor a file or folder that exists{hint}"
         )
     options = settings.with_login(parsed.user, parsed.password)
     return (url if options is settings.options else str(parsed.with_user(None))), options

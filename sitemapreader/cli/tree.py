@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from sitemapreader.cli.branches import draw, grow, write_json
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.crowd import Crowd, check_sources
-from sitemapreader.cli.outlet import Lines, path_of
+from sitemapreader.cli.options import TREE_FORMATS
+from sitemapreader.cli.outlet import Lines, format_of, path_of
 from sitemapreader.cli.process import run_process
 from sitemapreader.cli.settings import Settings
 from sitemapreader.cli.sources import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Print the trees; return the exit code."""
     check_sources(arguments)
-    settings = Settings.of(arguments)
+    settings, form = Settings.of(arguments), format_of(arguments, TREE_FORMATS)
     console, lines, tally = Console.of(arguments), Lines(path_of(arguments)), Tally()
 
     async def visit(source: Source, result: Result) -> None:
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
             async for batch in batches:
                 tally.printed += len(batch)
         roots = grow(result.documents)
-        if arguments.format == "json":
+        if form == "json":
             text = write_json(source.label, roots)
         else:
             text = draw(source.label, roots, in_ascii=not lines.can_draw)
