@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 MAX_DATE_CHARS = 64
 """No date needs more; it bounds the work on hostile text."""
@@ -171,8 +172,13 @@ def parse_column(texts: list[str]) -> list[datetime] | None:
 
 def _iso_of_rfc822(text: str) -> str:
     """Put the parts of `Tue, 10 Mar 2026 09:00:00 GMT`, each in its place, in ISO's order."""
-    zone = text[26:].replace("GMT", "Z")
-    return f"{text[12:16]}-{_MONTH_DIGITS[text[8:11]]}-{text[5:7]}T{text[17:25]}{zone}"
+    zone = text[26:]
+    return f"{_iso_date(text[5:16])}T{text[17:25]}{'Z' if zone == 'GMT' else zone}"
+
+
+@lru_cache(maxsize=1024)
+def _iso_date(text: str) -> str:
+    return f"{text[7:]}-{_MONTH_DIGITS[text[3:6]]}-{text[:2]}"
 
 
 # -- since

@@ -59,8 +59,9 @@ def urls_in(data: bytes, url: str) -> set[str]:
     seen |= {_UNWRITABLE.sub("", text) for text in seen}
     bases = {url} | {join(url, base) for base in _bases(data)}
     bases |= {join(outer, base) for outer in bases for base in _bases(data)}
-    folders = {base[: base.rfind("/") + 1] for base in bases}  # urljoin drops empty segments
-    seen |= {folder + text for text in seen for folder in folders if "//" in text}
+    folders = {base[: base.rfind("/") + 1] for base in bases}
+    odd = [text for text in seen if "//" in text or ";" in text]  # which urljoin drops a part of
+    seen |= {without_dots(folder + text) for text in odd for folder in folders}
     return seen | {resolved for text in seen for base in bases if (resolved := join(base, text))}
 
 
@@ -117,6 +118,22 @@ def join(url: str, text: str) -> str:
         return urljoin(url, text)
     except ValueError:
         return ""
+
+
+def without_dots(url: str) -> str:
+    """Take `.` and `..` out of the path of a URL (RFC 3986, section 5.2.4)."""
+    path = re.split(r"[?#]", url, maxsplit=1)[0]
+    scheme, _, rest = path.partition("//")
+    host, *segments = rest.split("/")
+    kept: list[str] = []
+    for segment in segments:
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    if segments[-1:] in (["."], [".."]):
+        kept.append("")
+    return "/".join([f"{scheme}//{host}", *kept]) + url[len(path) :]
 
 
 def inflations(data: bytes) -> list[bytes]:

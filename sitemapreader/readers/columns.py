@@ -1,9 +1,8 @@
-"""Tokens -> entries, a column at a time: what all records of one layout have at the same place."""
+"""Columns -> entries: what all records of one layout have at the same place is read at once."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from itertools import chain, repeat
+from itertools import repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -11,64 +10,22 @@ from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.lexicon import CHANGEFREQ, LASTMOD, LOC, PRIORITY
 from sitemapreader.readers.links import choose_link, is_alternate_relation
-from sitemapreader.readers.tokens import ATTRIBUTE_NAMES, Doubt, sure
+from sitemapreader.readers.tokens import Doubt, sure
 from sitemapreader.readers.vocabulary import parse_changefreq, parse_priority
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable
 
-    from sitemapreader.readers.layouts import Layout, Value
-    from sitemapreader.readers.tokens import Entry, Token
-
-Column = list[Any]
+    from sitemapreader.readers.layouts import Value
+    from sitemapreader.readers.rows import Column, Rows
+    from sitemapreader.readers.tokens import Entry
 
 _new = tuple.__new__
 """Makes an Alternate in half the time that calling it takes."""
-_USUAL = ("rel", "hreflang", "href")
-"""Most links of sitemaps have these attributes, and no others."""
+_PAGE, _HTML = {"alternate", None}, {"text/html", None}
+"""What the attributes of a link say that leads to the page itself."""
 _ABSENT = repeat(None)
 _NONE: repeat[tuple[Any, ...]] = repeat(())
-_PAGE = {("alternate", "text/html")}
-
-
-class Rows:
-    """The records of a batch that have one layout; `starts` is where in the tokens each begins."""
-
-    def __init__(self, tokens: list[Token], starts: Sequence[int], layout: Layout) -> None:
-        self.layout = layout
-        self._tokens = tokens
-        self._starts = starts
-        self._width = len(layout.kinds)
-        self._are_all = len(starts) * self._width == len(tokens) - starts[0]
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    def column(self, place: int) -> Column:
-        """Return the tokens at one place of each record."""
-        if self._are_all:
-            return self._tokens[self._starts[0] + place :: self._width]
-        return [self._tokens[start + place] for start in self._starts]
-
-    def texts(self, place: int) -> list[str]:
-        """Return the texts at one place, trimmed."""
-        return list(map(str.strip, self.column(place)))
-
-    def field(self, slot: int) -> list[str]:
-        """Return the texts of a field of the records themselves; empty where there is none."""
-        place = self.layout.fields.get(slot)
-        return [] if place is None else self.texts(place)
-
-    def check_attributes(self, most: int) -> None:
-        """Raise Doubt if a start tag has attributes that matter, or too many."""
-        layout = self.layout
-        if any(any(self.column(place)) for place in layout.bare):
-            raise Doubt
-        few = most < len(ATTRIBUTE_NAMES)  # links have no more, or are in doubt for their names
-        for place in chain(layout.free, layout.links if few else ()):
-            attributes = self.column(place)
-            if any(attributes) and max(map(len, attributes)) > most:
-                raise Doubt
 
 
 def read_rows(rows: Rows, format_: Format, sitemap: str) -> list[Entry]:
@@ -81,7 +38,7 @@ def read_rows(rows: Rows, format_: Format, sitemap: str) -> list[Entry]:
     moments, texts = _read_lastmods(rows.field(LASTMOD))
     sitemaps = repeat(sitemap)
     if format_ is Format.INDEX:
-        if rows.layout.links or rows.layout.values:
+        if rows.attributes() or rows.layout.values:
             raise Doubt
         return list(map(SitemapEntry, locs, moments, repeat(Via.INDEX), sitemaps, texts))
     extensions = _read_values(rows)
@@ -95,7 +52,7 @@ def read_rows(rows: Rows, format_: Format, sitemap: str) -> list[Entry]:
             extensions.get("images", _NONE),
             extensions.get("videos", _NONE),
             map(itemgetter(0), extensions["news"]) if "news" in extensions else _ABSENT,
-            _read_links(rows) if rows.layout.links else _NONE,
+            _read_links(rows) or _NONE,
             _NONE,
             sitemaps,
             texts,
@@ -105,8 +62,7 @@ def read_rows(rows: Rows, format_: Format, sitemap: str) -> list[Entry]:
 
 def _read_items(rows: Rows, sitemap: str) -> list[Entry]:
     """An item of RSS has its URL as a text, an entry of Atom as an attribute of a link."""
-    links = [rows.column(place) for place in rows.layout.links]
-    locs = _choose_hrefs(links) if links else rows.field(LOC)
+    locs = _choose_hrefs(rows) or rows.field(LOC)
     if not locs or not all(locs):
         raise Doubt
     moments, texts = _read_lastmods(_choose_dates(rows))
@@ -114,14 +70,23 @@ def _read_items(rows: Rows, sitemap: str) -> list[Entry]:
     return list(map(UrlEntry, locs, moments, *unset, repeat(sitemap), texts))
 
 
-def _choose_hrefs(links: list[Column]) -> list[str]:
-    """Return the URL that each entry's links have, given the first link of each, the second ..."""
-    _check_names(chain.from_iterable(links))
-    firsts = {(link.get("rel", "alternate"), link.get("type", "text/html")) for link in links[0]}
-    chosen = links[0]
-    if firsts != _PAGE:
-        chosen = [sure(choose_link([*each])) for each in zip(*links, strict=True)]
-    return [link.get("href", "").strip() for link in chosen]
+def _choose_hrefs(rows: Rows) -> list[str]:
+    """Return the URL of each entry that has links."""
+    links = rows.attributes()
+    count = len(rows)
+    firsts = {name: values[:count] for name, values in links.items()}
+    hrefs = firsts.get("href", [])
+    if not (
+        _PAGE.issuperset(firsts.get("rel", ()))
+        and _HTML.issuperset(firsts.get("type", ()))
+        and all(hrefs)
+    ):
+        each = [
+            {name: value for name, value in zip(links, values, strict=True) if value is not None}
+            for values in zip(*links.values(), strict=True)
+        ]
+        hrefs = [sure(choose_link(each[record::count]))["href"] for record in range(count)]
+    return list(map(str.strip, hrefs))
 
 
 def _choose_dates(rows: Rows) -> list[str]:
@@ -196,34 +161,14 @@ def _make_values(rows: Rows, value: Value) -> Column:
 
 
 def _read_links(rows: Rows) -> list[tuple[Alternate, ...]]:
+    links = rows.attributes()
+    if not links:
+        return []
+    hrefs = links.get("href", [])
+    relations = {relation or "alternate" for relation in links.get("rel", ())}
+    if not hrefs or not all(hrefs) or not all(map(is_alternate_relation, relations)):
+        raise Doubt
+    others = (links.get(name, _ABSENT) for name in ("hreflang", "media"))
+    made = [_new(Alternate, values) for values in zip(hrefs, *others, strict=False)]
     count = len(rows)
-    links = list(chain.from_iterable(map(rows.column, rows.layout.links)))
-    made = _make_alternates(links)
     return list(zip(*(made[i : i + count] for i in range(0, len(made), count)), strict=True))
-
-
-def _make_alternates(links: list[dict[str, str]]) -> list[Alternate]:
-    relations, hreflangs, hrefs, media = _read_attributes(links)
-    if not all(hrefs) or not all(map(is_alternate_relation, set(relations))):
-        raise Doubt
-    return [_new(Alternate, value) for value in zip(hrefs, hreflangs, media, strict=False)]
-
-
-def _read_attributes(links: list[dict[str, str]]) -> Iterator[Iterable[Any]]:
-    """Return rel, hreflang, href and media of links, each as a column."""
-    with suppress(KeyError):
-        if set(map(len, links)) == {len(_USUAL)}:
-            return chain(zip(*map(itemgetter(*_USUAL), links), strict=True), [_ABSENT])
-    _check_names(links)
-    return iter(
-        (
-            [link.get("rel", "alternate") for link in links],
-            *([link.get(name) for link in links] for name in ("hreflang", "href", "media")),
-        )
-    )
-
-
-def _check_names(links: Iterable[dict[str, str]]) -> None:
-    """Raise Doubt if a link has an attribute that may be one that matters, in another case."""
-    if not set(chain.from_iterable(links)) <= ATTRIBUTE_NAMES:
-        raise Doubt

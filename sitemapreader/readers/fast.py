@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.models import Format
-from sitemapreader.readers.columns import Rows, read_rows
-from sitemapreader.readers.layouts import Layout, lay_out, lay_out_alike
+from sitemapreader.readers.columns import read_rows
+from sitemapreader.readers.layouts import Layout, lay_out
 from sitemapreader.readers.locs import are_plain
-from sitemapreader.readers.shapes import count_alike
+from sitemapreader.readers.rows import Rows
+from sitemapreader.readers.templates import TemplateReader
 from sitemapreader.readers.tokens import CAN_TOKENIZE, Doubt, Tokenizer
 
 if TYPE_CHECKING:
@@ -26,14 +27,9 @@ if TYPE_CHECKING:
 _MAX_DEPTH = 4
 """Plain records are nested no deeper; whoever allows less wants each to be looked at."""
 _GIVE_UP_AFTER = 8
-"""Batches in doubt before a document is left to the exact reader, if none was plain meanwhile.
-
-As many that seemed to have one shape and had not, before no more are tried.
-"""
-_MAX_LAYOUTS = 500
+"""Batches in doubt before a document is left to the exact reader, if none was plain meanwhile."""
+_MAX_LAYOUTS = 200
 """That are remembered of one document."""
-_MAX_ALIKE = 10
-"""Tokens of a record with all four fields: a text and an end tag each, and its own end tag."""
 
 
 class FastReader:
@@ -48,7 +44,7 @@ class FastReader:
         self._layouts: dict[tuple[type, ...], Layout] = {}
         self._last = Layout([type(None)])
         """That of the record read last."""
-        self._misfits = 0
+        self._templates = TemplateReader(head, limits, self._tokenizer)
         can_read = CAN_TOKENIZE and limits.record_depth > _MAX_DEPTH
         self._doubts = 0 if can_read else _GIVE_UP_AFTER
 
@@ -57,48 +53,29 @@ class FastReader:
         if self._doubts >= _GIVE_UP_AFTER:
             return None
         try:
-            entries = self._read_alike(batch) or self._read_mixed(batch)
+            entries = self._read(batch)
         except Doubt:
             entries = []
         are_sure = bool(entries) and are_plain([entry.loc for entry in entries])
         self._doubts = 0 if are_sure else self._doubts + 1
         return entries if are_sure else None
 
-    # -- records of one shape, proved on the bytes
-
-    def _read_alike(self, batch: bytes) -> list[Entry] | None:
-        if self._is_feed or self._misfits >= _GIVE_UP_AFTER:
-            return None
-        count = count_alike(batch)
-        if not count:
-            return None
-        tokens = self._tokenizer.tokenize(batch, starts=False)
-        layout = self._lay_out_alike(tokens, count)
-        self._misfits = 0 if layout else self._misfits + 1
-        if layout is None:
-            return None
-        rows = Rows(tokens, range(0, len(tokens), len(layout.kinds)), layout)
-        return read_rows(rows, self._format, self._sitemap)
-
-    def _lay_out_alike(self, tokens: list[Token], count: int) -> Layout | None:
-        width, odd = divmod(len(tokens), count)
-        kinds = list(map(type, tokens))
-        if odd or width > _MAX_ALIKE or kinds != kinds[:width] * count:
-            return None
-        return lay_out_alike(kinds[:width])
-
-    # -- any others
-
-    def _read_mixed(self, batch: bytes) -> list[Entry]:
-        tokens = self._tokenizer.tokenize(batch, starts=True)
-        groups = self._group(tokens)
-        if len(groups) == 1:
-            [(layout, starts)] = groups.items()
-            return self._read_rows(Rows(tokens, starts, layout))
+    def _read(self, batch: bytes) -> list[Entry]:
         entries: dict[int, Entry] = {}
-        for layout, starts in groups.items():
-            entries.update(zip(starts, self._read_rows(Rows(tokens, starts, layout)), strict=True))
+        found = self._templates.read(batch) or self._parse(batch)
+        if len(found) == 1:
+            return read_rows(found[0], self._format, self._sitemap)
+        for rows in found:
+            made = read_rows(rows, self._format, self._sitemap)
+            entries.update(zip(rows.starts, made, strict=True))
         return [entries[start] for start in sorted(entries)]
+
+    def _parse(self, batch: bytes) -> list[Rows]:
+        tokens = self._tokenizer.tokenize(batch)
+        found = [Rows(tokens, starts, layout) for layout, starts in self._group(tokens).items()]
+        for rows in found:
+            rows.check_attributes(self._limits.attributes)
+        return found
 
     def _group(self, tokens: list[Token]) -> dict[Layout, Sequence[int]]:
         """Return where the records begin, by their layouts; the first token is none of them."""
@@ -133,7 +110,3 @@ class FastReader:
             layout = lay_out(kinds, is_feed=self._is_feed, max_depth=self._limits.record_depth)
             self._layouts[key] = layout
         return layout
-
-    def _read_rows(self, rows: Rows) -> list[Entry]:
-        rows.check_attributes(self._limits.attributes)
-        return read_rows(rows, self._format, self._sitemap)

@@ -42,7 +42,8 @@ class Layout:
     Attributes:
         kinds: the types of the tokens, which all records of this layout have.
         fields: slot -> place of the text.
-        links: places of the attributes of links.
+        links: places of the start tags of links.
+        attributes: name -> place of the value, for each link, where the two stand apart.
         values: the extensions, in their order.
         bare: places of start tags that may have no attributes.
         free: places of start tags that may have some.
@@ -51,6 +52,7 @@ class Layout:
     kinds: Kinds
     fields: dict[int, int] = attrs.Factory(dict)
     links: list[int] = attrs.Factory(list)
+    attributes: list[dict[str, int]] = attrs.Factory(list)
     values: list[Value] = attrs.Factory(list)
     bare: list[int] = attrs.Factory(list)
     free: list[int] = attrs.Factory(list)
@@ -61,26 +63,6 @@ def lay_out(kinds: Kinds, *, is_feed: bool, max_depth: int) -> Layout:
     survey = (_FeedSurvey if is_feed else _Survey)(kinds, max_depth)
     survey.take()
     return survey.layout
-
-
-def lay_out_alike(kinds: Kinds) -> Layout:
-    """Find out the layout of a record without start tags, known to have nothing but own fields.
-
-    Each has one text, and behind the last of them nothing but blanks stand.
-    """
-    layout = Layout(kinds)
-    places = range(1, len(kinds) - 1, 2)
-    for place in places:
-        meaning = getattr(kinds[place], "meaning", None)
-        if not meaning or meaning.role is not Role.FIELD or kinds[place - 1] is not str:
-            raise Doubt
-        if layout.fields.setdefault(meaning.slot, place - 1) != place - 1:
-            raise Doubt
-    blank = kinds[2 * len(places) : -1]
-    meaning = getattr(kinds[-1], "meaning", None)
-    if blank not in ([], [str]) or not meaning or meaning.role is not Role.RECORD:
-        raise Doubt
-    return layout
 
 
 class _Place(NamedTuple):
@@ -116,6 +98,7 @@ class _Survey:
         """Place of the text behind it."""
         self._value: Value | None = None
         """What was met of the extension that is open."""
+        self._has_ended = False
 
     def take(self) -> None:
         """Take all tokens."""
@@ -133,7 +116,7 @@ class _Survey:
         self._depth += 1
         self._start, self._text = place, None
         self.layout.free.append(place)
-        if self._depth > self._max_depth:
+        if self._depth > self._max_depth or self._has_ended:  # one record, and no more
             raise Doubt
 
     def _close(self, kind: type[End]) -> None:
@@ -143,8 +126,10 @@ class _Survey:
         if meaning.part and not self._value:
             self._value = Value(meaning.part, {}, [])
         match meaning.role, self._value:
+            case Role.RECORD, _:
+                self._has_ended = True
             case Role.LINK, _:
-                self.layout.links.append(self.layout.free.pop())
+                self.layout.links.append(self.layout.free[-1])
             case Role.FIELD, _:
                 self._take_text(self.layout.fields, meaning.slot)
             case Role.DETAIL, Value(texts=texts):

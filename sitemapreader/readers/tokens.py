@@ -2,8 +2,8 @@
 
 expat looks names up in a dict, `intern`, and hands over what it finds there: with numbers in it,
 its callbacks can be C functions. Text comes as `str`; an end tag as the number, an `End`, that the
-lexicon gives its name. Start tags, where they are wanted, come as the `dict` of their attributes:
-their callback is `list.insert`, which puts them last because the numbers are larger than the list.
+lexicon gives its name; a start tag as the `dict` of its attributes: its callback is `list.insert`,
+which puts it last because the numbers are larger than the list.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.head import Head
 
 T = TypeVar("T")
+Attributes = TypeVar("Attributes", dict[str, str], set[str])
 Entry: TypeAlias = UrlEntry | SitemapEntry
 Token = Any
 """str, End or dict; as a union it would cost a check at every step."""
@@ -54,6 +55,13 @@ ATTRIBUTE_NAMES = _NAMES_OF_ATTRIBUTES.keys()
 """Those that come as text; any other is a number, and may be one of them in another case."""
 
 
+def known_only(attributes: Attributes) -> Attributes:
+    """Return attributes, or a set of names; raise Doubt if one may matter, in another case."""
+    if not set(attributes) <= ATTRIBUTE_NAMES:
+        raise Doubt
+    return attributes
+
+
 class Tokenizer:
     """Makes tokens of the batches of one document."""
 
@@ -67,21 +75,17 @@ class Tokenizer:
         self._bound = -1
         self._prolog = b""
 
-    def tokenize(self, batch: bytes, *, starts: bool) -> list[Token]:
-        """Return the tokens of a batch, with those of its start tags or without; raise Doubt.
-
-        Without them, text that stands before a start tag runs into that behind it.
-        """
-        while (tokens := self._parse(batch, starts=starts)) is None:
-            if starts:  # which ends at the first new name: learn all of them at once
-                self._parse(batch, starts=False)
+    def tokenize(self, batch: bytes) -> list[Token]:
+        """Return the tokens of a batch; raise Doubt."""
+        while (tokens := self._parse(batch)) is None:  # it ends at the first new name
+            self._parse(batch, starts=False)  # learns all of them at once
         if len(batch) > self._limits.field_chars:
             self._check_sizes(tokens)
         if len(tokens) > self._limits.record_elements:  # one record may have them all
             raise Doubt
         return tokens
 
-    def _parse(self, batch: bytes, *, starts: bool) -> list[Token] | None:
+    def _parse(self, batch: bytes, *, starts: bool = True) -> list[Token] | None:
         """Return the tokens of a batch, or `None` if it had names that were no numbers yet."""
         if len(self._head.namespaces) != self._bound:  # which only ever become more
             self._bound = len(self._head.namespaces)
