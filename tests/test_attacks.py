@@ -236,3 +236,16 @@ def test_time_is_linear(record: bytes) -> None:
     start = time.thread_time()
     read(urlset(record))
     assert time.thread_time() - start < 3
+
+
+@pytest.mark.parametrize("is_heavy", [False, True])
+def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
+    """A url whose namespace nobody knows is a url, and it is said once that it should be known."""
+    record = b'<url xmlns="urn:%d"><loc>http://a.b/%d</loc></url>'
+    records = b"".join(record % (number, number) for number in range(5)) + url(b"")
+    for data in (urlset(records), b"<urlset>" + records + b"</urlset>"):
+        with mock.patch.object(BatchReader, "_is_heavy", return_value=is_heavy):
+            events = read(data)
+        assert locs(events) == [f"http://a.b/{number}" for number in (0, 1, 2, 3, 4, 1)]
+        codes = [event.code for event in events if isinstance(event, Issue)]
+        assert codes == [IssueCode.NAMESPACE]

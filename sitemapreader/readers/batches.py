@@ -206,6 +206,9 @@ class BatchReader:
         findings = Findings([], self._ledger, self.head.base)
         if builder.nested_root:
             self._ledger.note_once(findings.events, IssueCode.NESTED_ROOT)
+        if builder.foreign_uri is not None:
+            value = builder.foreign_uri
+            self._ledger.note_once(findings.events, IssueCode.NAMESPACE, value=value)
         work = 0
         records, builder.records = builder.records, []
         for record in records:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.models import Format
 from sitemapreader.readers.head import RECORD_OF, ROOTS, Head
-from sitemapreader.readers.names import OWN, namespace_key
+from sitemapreader.readers.names import NAMESPACES, OWN, namespace_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,10 +139,13 @@ class ElementBuilder:
         self.records: list[Element] = []
         self.open: list[Element] = []
         self.nested_root = False
+        self.foreign_uri: str | None = None
+        """A namespace that records are in and nobody knows."""
         self._head = head
         self._record_name = RECORD_OF.get(head.format, "")
         self._limits = limits
         self._names = names
+        self._record_uri = ""
         self._elements = 0
         self._unbuilt = 0
 
@@ -216,18 +220,30 @@ class ElementBuilder:
         return self.open[0].mended if self.open else set()
 
     def _key(self, uri: str) -> str:
-        if uri in self._head.own_uris:
+        if uri in self._head.own_uris or uri == self._record_uri:
             return OWN
         return namespace_key(uri, self._head.uri, self._head.format)
 
     def _start_record(self, element: Element) -> None:
-        if self.is_record_name(element.uri, element.tag):
+        is_foreign = self._is_foreign(element)
+        if is_foreign:
+            self.foreign_uri = element.uri
+        if is_foreign or self.is_record_name(element.uri, element.tag):
+            self._record_uri = element.uri
             self._elements = self._unbuilt = 0
             element.fault = self._broken_limit(element)
             self.open.append(element)
         elif element.tag in ROOTS:
             self.nested_root = True
             self._head.open_root(element.uri, ROOTS[element.tag][1])
+
+    def _is_foreign(self, element: Element) -> bool:
+        """Tell whether it is a url or sitemap that is in a namespace of its own."""
+        return (
+            element.tag == self._record_name
+            and element.key not in (OWN, *NAMESPACES.values())
+            and self._head.format in (Format.URLSET, Format.INDEX)
+        )
 
     def _is_stray_loc(self, element: Element) -> bool:
         """Open the record of a loc that stands outside of all: its start tag is missing."""
