@@ -6,6 +6,7 @@ import contextlib
 import html
 import re
 from functools import lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -193,7 +194,8 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
     Precisely: let P be what the bytes before the first damaged one inflate to. If P holds the
     root's start tag or, of a text, the first line, if no tag, comment, CDATA section or PI is open
     at its end, and no record stands inside of another, then the entries of P, read as a document
-    that was cut, are the first entries of the damaged document, and of the one that is not. And if
+    that was cut, up to the first whose end tag is missing, are the first entries of the damaged
+    document, and of the one that is not. And if
     P is ASCII markup without comments and the like, in which nothing had to be mended, they are as
     many as records end in it.
     """
@@ -204,11 +206,14 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
         return
     if nests(inflate(case.data)) or nests(inflate(case.original)):
         return
-    count = len(part.entries)
-    if part.entries != reading.entries[:count]:
+    issues = (event for event in part.events if isinstance(event, Issue))
+    unclosed = {issue.url for issue in issues if issue.code is IssueCode.MISMATCHED_TAG}
+    whole = list(takewhile(lambda entry: entry.loc not in unclosed, part.entries))
+    count = len(whole)
+    if whole != reading.entries[:count]:
         yield f"entries before {len(before)} changed: " + first_difference(part, reading)
     undamaged = read_undamaged(case.original, case.block_bytes)
-    if undamaged.format == part.format and part.entries != undamaged.entries[:count]:
+    if undamaged.format == part.format and whole != undamaged.entries[:count]:
         yield f"entries before {len(before)} were others: " + first_difference(part, undamaged)
     if part.format != Format.TEXT and not part.counts.keys() - {IssueCode.TRUNCATED}:
         ends = len(RECORD_END.findall(before))
