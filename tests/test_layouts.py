@@ -172,6 +172,8 @@ DOUBTFUL = {
     "no-date": "<lastmod>soon</lastmod>",
     "no-number": "<video:video><video:duration>x</video:duration></video:video>",
     "a-link-with-more": "<xhtml:link rel='alternate' href='https://a/' x='1'/>",
+    "a-link-without-relation": "<xhtml:link rel='' href='https://a/'/>",
+    "a-link-without-anything": "<xhtml:link/>",
     "a-link-without-href": "<xhtml:link rel='alternate'/>",
     "a-detail-outside": "<image:loc>https://i/</image:loc>",
     "a-detail-of-another": "<video:video><image:loc>https://i/</image:loc></video:video>",
@@ -226,3 +228,13 @@ def test_what_stands_between_items() -> None:
         "https://a.example/1",
         "https://a.example/2",
     ]
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+@pytest.mark.parametrize("link", ["rel='' href='https://a/'", "", "href=''", "rel='self'"])
+def test_odd_links_many_times(link: str, quote: str) -> None:
+    """A link that is odd in every record of many has its Issue in every one."""
+    link = link.replace("'", quote)
+    read_fast(urlset(f"<url>{LOC}<xhtml:link {link}/></url>".encode() * 30))
+    entry = f"<entry><link {link}/><link href={quote}https://a.example/{quote}/></entry>"
+    read_fast(f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry * 30}</feed>".encode())

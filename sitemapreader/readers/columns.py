@@ -38,7 +38,7 @@ def read_rows(rows: Rows, format_: Format, sitemap: str) -> list[Entry]:
     moments, texts = _read_lastmods(rows.field(LASTMOD))
     sitemaps = repeat(sitemap)
     if format_ is Format.INDEX:
-        if rows.attributes() or rows.layout.values:
+        if rows.layout.has_links or rows.layout.values:
             raise Doubt
         return list(map(SitemapEntry, locs, moments, repeat(Via.INDEX), sitemaps, texts))
     extensions = _read_values(rows)
@@ -161,11 +161,11 @@ def _make_values(rows: Rows, value: Value) -> Column:
 
 
 def _read_links(rows: Rows) -> list[tuple[Alternate, ...]]:
-    links = rows.attributes()
-    if not links:
+    if not rows.layout.has_links:
         return []
+    links = rows.attributes()
     hrefs = links.get("href", [])
-    relations = {relation or "alternate" for relation in links.get("rel", ())}
+    relations = set(links.get("rel", ())) - {None}
     if not hrefs or not all(hrefs) or not all(map(is_alternate_relation, relations)):
         raise Doubt
     others = (links.get(name, _ABSENT) for name in ("hreflang", "media"))

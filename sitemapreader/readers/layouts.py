@@ -57,6 +57,11 @@ class Layout:
     bare: list[int] = attrs.Factory(list)
     free: list[int] = attrs.Factory(list)
 
+    @property
+    def has_links(self) -> bool:
+        """Whether there are any, with attributes or without."""
+        return bool(self.links or self.attributes)
+
 
 def lay_out(kinds: Kinds, *, is_feed: bool, max_depth: int) -> Layout:
     """Find out the layout of a record, start tags included; raise Doubt if it is not plain."""
