@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -50,6 +51,16 @@ def locs(events: list[Event]) -> list[str]:
 
 
 IMAGE = b"<image:image><image:loc>http://i/1</image:loc>"
+
+
+def check_fast(data: bytes, **limits: Any) -> list[Event]:
+    """Return the events of a document, which the exact reader alone has to give as well."""
+    events = read(data, **limits)
+    with mock.patch.object(FastReader, "read", return_value=None):
+        assert read(data, **limits) == events
+    return events
+
+
 ALIKE = {
     "text-before-a-date": urlset(url(b"20<lastmod>20-01-01</lastmod>") * 2),
     "text-before-a-priority": urlset(url(b"0.<priority>5</priority>") * 2),
@@ -114,9 +125,7 @@ LIMITS = {
 def test_fast_is_exact(name: str) -> None:
     """What the fast reader cannot read as the exact one does, it leaves to that one."""
     limits = LIMITS.get(name, {})
-    events = read(ALIKE[name], **limits)
-    with mock.patch.object(FastReader, "read", return_value=None):
-        assert read(ALIKE[name], **limits) == events
+    check_fast(ALIKE[name], **limits)
 
 
 @pytest.mark.parametrize("name", LENIENT_TOO)
@@ -249,3 +258,108 @@ def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
         assert locs(events) == [f"http://a.b/{number}" for number in (0, 1, 2, 3, 4, 1)]
         codes = [event.code for event in events if isinstance(event, Issue)]
         assert codes == [IssueCode.NAMESPACE]
+
+
+SECTIONS = (
+    b"http://a.b/?x=1&<![CDATA[amp;]]>y=2",
+    b"http://a.b/?x=1&am<![CDATA[p;]]>y=2",
+    b"http://a.b/&#5<![CDATA[0;]]>",
+    b"<![CDATA[http://a.b/]]>&<![CDATA[amp;]]>",
+)
+
+
+@pytest.mark.parametrize("loc", SECTIONS)
+def test_no_reference_goes_on_in_a_section(loc: bytes) -> None:
+    """What a CDATA section interrupts is no reference, to any reader."""
+    record = b"<url><loc>" + loc + b"</loc></url>"
+    check_fast(urlset(record * 5))
+
+
+def test_no_line_ends_across_a_section() -> None:
+    """A return at the end of a section and the feed behind it are two ends of lines."""
+    title = b"<image:title><![CDATA[a\r]]>\nb</image:title></image:image>"
+    events = check_fast(urlset(url(IMAGE + title) * 3))
+    images = [event.images for event in events if isinstance(event, UrlEntry)]
+    assert images == [(Image("http://i/1", "a\n\nb"),)] * 3
+
+
+@pytest.mark.parametrize("depth", [5, 6, 32])
+def test_depth_in_feeds(depth: int) -> None:
+    """What is deeper than is read is so in fast reading as well, to the element."""
+    for more in (-1, 0, 1):
+        inner = b"<a>" * (depth + more) + b"</a>" * (depth + more)
+        item = b"<item><link>http://a.b/1</link>" + inner + b"</item>"
+        check_fast(b"<rss><channel>" + item + b"</channel></rss>", record_depth=depth)
+
+
+NAMED = b"<item><link>http://a.b/1</link><dc:date>2026-01-01</dc:date></item>"
+RENAMED = {
+    "a-root-in-an-extension": urlset(
+        url(IMAGE + b"</image:image>") * 400
+        + b'<urlset xmlns="http://www.google.com/schemas/sitemap-image/1.1"/>'
+        + url(IMAGE + b"</image:image>") * 800
+    ),
+    "a-default-that-comes-late": b'<rss xmlns:dc="http://purl.org/dc/elements/1.1/"><channel>'
+    + NAMED * 500
+    + b'<x xmlns="http://purl.org/dc/elements/1.1/"/>'
+    + NAMED * 1_500
+    + b"</channel></rss>",
+}
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_names_that_change_their_meaning(name: str) -> None:
+    """What a name stands for is looked up anew once the document has said otherwise."""
+    check_fast(RENAMED[name])
+
+
+def test_records_behind_a_fast_batch_are_not_lost() -> None:
+    """Whole records that wait with another end tag are no record that is too long."""
+    events = check_fast(
+        urlset(url(b"") * 1_200 + url(b"").replace(b"url>", b"URL>") * 8), record_bytes=200
+    )
+    assert len(locs(events)) == 1_208
+
+
+def test_the_protocol_s_limit_is_behind_its_entry() -> None:
+    """The Issue stands right behind the 50,001st URL, however fast that was read."""
+    events = check_fast(urlset(b"<url><loc>http://a/</loc></url>" * 50_600))
+    assert isinstance(events[50_001], Issue)
+    assert events[50_001].code is IssueCode.OVER_PROTOCOL_LIMIT
+
+
+def test_lines_that_end_with_a_return() -> None:
+    """An Issue has the same line where lines end with a return alone."""
+    lines = url(b"") * 150 + (url(b"") + b"\r") * 5
+    odd = url(b"").replace(b"</url>", b"</url >") + b"<url></url >"
+    events = check_fast(urlset(lines + odd))
+    assert [event.line for event in events if isinstance(event, Issue)] == [6]
+
+
+LARGE = {
+    "words": [
+        f"<item a='\U0001f600{number}{'x' * 60_000}'><link>http://a.b/1</link></item>"
+        for number in range(80)
+    ],
+    "tokens": [
+        f"<item><link>http://a.b/1</link>{'<a/>x' * number}{'<a/>' * (3_000 - number)}"
+        f"<!--{'p' * 20_000}--></item>"
+        for number in range(60)
+    ],
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_remembered_is_small(name: str) -> None:
+    """Records that are all large and all different are not kept in mind."""
+    data = ("<rss><channel>" + "".join(LARGE[name]) + "</channel></rss>").encode()
+    reader = SitemapReader("https://h.example/s.xml")
+    tracemalloc.start()
+    try:
+        for start in range(0, len(data), 65_536):
+            reader.feed(data[start : start + 65_536])
+        reader.close()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8_000_000

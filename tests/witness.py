@@ -91,6 +91,7 @@ def _texts(text: str) -> set[str]:
             pieces += _QUOTE.split(markup.translate(_SPACES))
             pieces += ["".join(groups).translate(_SPACES) for groups in _QUOTED.findall(markup)]
             pieces += _UNQUOTED.findall(markup)
+            pieces += [one.partition("]]>")[0] for one in markup.split("<![CDATA[")[1:]]
             pieces += _UNQUOTED.findall(markup.replace("<", " "))
     texts = set(pieces) | {_unescape(piece) for piece in set(pieces) if "&" in piece}
     return {text.strip(_BLANKS) for text in texts} | {text.strip() for text in texts}

@@ -72,7 +72,7 @@ class BatchReader:
         entries = self._read_fast()
         if entries is not None:
             yield entries
-        else:
+        if entries is None or len(self._pending) > self._limits.record_bytes:
             yield from self._scan()
             if self._scanner.end:
                 yield from self._read_slowly(self._take(self._scanner.end))
@@ -104,7 +104,7 @@ class BatchReader:
 
     def _take(self, end: int) -> bytes:
         taken, self._pending = self._pending[:end], self._pending[end:]
-        self._line += taken.count(b"\n")
+        self._line += count_lines(taken)
         self._scanner.drop(end)
         return taken
 
@@ -140,7 +140,7 @@ class BatchReader:
 
     def _read_slowly(self, batch: bytes) -> Iterator[list[Event]]:
         """Read a batch that has just been taken, exactly or, if that fails, leniently."""
-        line = self._line - batch.count(b"\n")
+        line = self._line - count_lines(batch)
         is_heavy = self._is_heavy(batch)
         builder = None if is_heavy else (yield from self._read_exactly(batch, line))
         if builder:
@@ -278,3 +278,9 @@ class BatchReader:
             del self._skips[0]
             self._scanner.reset()
         return True
+
+
+def count_lines(data: bytes) -> int:
+    """Count the ends of lines (XML 1.0, section 2.11)."""
+    lines = data.count(b"\n")
+    return lines + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else lines

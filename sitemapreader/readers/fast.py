@@ -28,14 +28,15 @@ _MAX_DEPTH = 4
 """Plain records are nested no deeper; whoever allows less wants each to be looked at."""
 _GIVE_UP_AFTER = 8
 """Batches in doubt before a document is left to the exact reader, if none was plain meanwhile."""
-_MAX_LAYOUTS = 200
-"""That are remembered of one document."""
+_MAX_LAYOUTS, _MAX_KINDS = 200, 400
+"""Layouts that are remembered of one document, and tokens of one."""
 
 
 class FastReader:
     """Reads the plain batches of one document."""
 
     def __init__(self, head: Head, sitemap: str, limits: Limits) -> None:
+        self._head = head
         self._format = head.format
         self._is_feed = head.format in (Format.RSS, Format.ATOM)
         self._sitemap = sitemap
@@ -50,7 +51,7 @@ class FastReader:
 
     def read(self, batch: bytes) -> list[Entry] | None:
         """Return the entries of a batch, or `None` if it is not plain."""
-        if self._doubts >= _GIVE_UP_AFTER:
+        if self._doubts >= _GIVE_UP_AFTER or not self._head.has_one_vocabulary:
             return None
         try:
             entries = self._read(batch)
@@ -108,5 +109,6 @@ class FastReader:
             if len(self._layouts) >= _MAX_LAYOUTS:
                 self._layouts.clear()
             layout = lay_out(kinds, is_feed=self._is_feed, max_depth=self._limits.record_depth)
-            self._layouts[key] = layout
+            if len(kinds) <= _MAX_KINDS:
+                self._layouts[key] = layout
         return layout

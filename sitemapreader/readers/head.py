@@ -94,6 +94,11 @@ class Head:
         """Namespace URI of the root element, or ""."""
         return self.namespaces.get(self.root.rpartition(":")[0], "")
 
+    @property
+    def has_one_vocabulary(self) -> bool:
+        """Whether no root inside the root has brought a namespace of its own."""
+        return self.own_uris <= {"", self.uri}
+
     def copy(self) -> Head:
         """Return what is known now, for it may have to be restored."""
         return attrs.evolve(self, namespaces=self.namespaces.copy(), own_uris=self.own_uris.copy())

@@ -121,7 +121,7 @@ class _Survey:
         self._depth += 1
         self._start, self._text = place, None
         self.layout.free.append(place)
-        if self._depth > self._max_depth or self._has_ended:  # one record, and no more
+        if self._depth >= self._max_depth or self._has_ended:  # one record, and no more
             raise Doubt
 
     def _close(self, kind: type[End]) -> None:

@@ -49,8 +49,8 @@ class _Knife:
 
     def cut(self, data: bytes) -> list[str]:
         """Return the pieces between marks; raise Doubt if they are no texts of XML."""
-        data = _resolve_references(data.translate(self._cuts, _SECTION_MARK))
-        data = data.replace(_STAND_INS[:1], _MARKUP[:1])
+        data = _resolve_references(data.translate(self._cuts))  # none goes on in a section
+        data = data.replace(_SECTION_MARK, b"").replace(_STAND_INS[:1], _MARKUP[:1])
         if not data.isascii() and any(char in data for char in _NO_CHARACTERS):
             raise Doubt
         try:
@@ -89,7 +89,7 @@ def _resolve_sections(batch: bytes) -> bytes:
         text, end, behind = other.partition(_SECTION_END)
         if not end:
             raise Doubt
-        pieces += (_SECTION_MARK, text.translate(_TO_STAND_INS), behind)
+        pieces += (_SECTION_MARK, text.translate(_TO_STAND_INS), _SECTION_MARK, behind)
     return b"".join(pieces)
 
 

@@ -140,6 +140,8 @@ class SitemapReader:
     def _read_block(self, block: bytes, *, final: bool) -> Iterator[list[Event]]:
         self.ledger.inflated_bytes += len(block)
         events = self._take_notes()
+        if self.ledger.inflated_bytes > PROTOCOL_MAX_BYTES:
+            self.ledger.note_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
         if self._transcoder is None:
             started = start_transcoder(events, self.ledger, block, self._charset)
             if started is None:
@@ -193,14 +195,17 @@ class SitemapReader:
     def _check_limits(self, events: list[Event]) -> list[Event]:
         """Cut the events at the limit of entries, and note where a document leaves the protocol."""
         ledger = self.ledger
-        if ledger.delivered > PROTOCOL_MAX_ENTRIES or ledger.inflated_bytes > PROTOCOL_MAX_BYTES:
-            ledger.note_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
+        beyond = ledger.delivered - PROTOCOL_MAX_ENTRIES
+        if beyond > 0 and not ledger.counts[IssueCode.OVER_PROTOCOL_LIMIT]:
+            note: list[Event] = []
+            ledger.note_once(note, IssueCode.OVER_PROTOCOL_LIMIT)
+            behind = _places_of_entries(events)[-beyond] + 1
+            events[behind:behind] = note
         if self._reader and self._reader.finished:
             self.finished = True
         surplus = ledger.delivered - self._limits.entries
         if surplus > 0:
-            places = [i for i, event in enumerate(events) if not isinstance(event, Issue)]
-            for place in reversed(places[-surplus:]):
+            for place in reversed(_places_of_entries(events)[-surplus:]):
                 del events[place]
             ledger.delivered -= surplus
             ledger.records -= surplus
@@ -208,3 +213,7 @@ class SitemapReader:
             ledger.note(events, IssueCode.TOO_LARGE, value="entries")
             self.finished = True
         return events
+
+
+def _places_of_entries(events: list[Event]) -> list[int]:
+    return [place for place, event in enumerate(events) if not isinstance(event, Issue)]

@@ -114,9 +114,11 @@ class Repair:
         mended: set[IssueCode] = set()
         is_long = len(raw) > MAX_TAG_CHARS
         most = self._limits.attributes + MAX_NAMESPACES
-        attributes = {} if is_long else read_attributes(raw, mended, most)
+        attributes: dict[str, str] = {}
         bound: dict[str, str] = {}
-        bind(bound, attributes)
+        if "=" in raw and not is_long:
+            attributes = read_attributes(raw, mended, most)
+            bind(bound, attributes)
         del self._scopes[len(self._builder.open) + 1 :]
         uri = self._find_uri(prefix, bound)
         if prefix and not uri:
@@ -127,7 +129,8 @@ class Repair:
         if self._builder.is_record_name(uri, tag) and (depth == 1 or (depth and not is_empty)):
             self._builder.finish(IssueCode.MISMATCHED_TAG)
         line = self._line_at(match.start())
-        self._builder.start(uri, local, _without_declarations(attributes), line)
+        own = _without_declarations(attributes) if attributes else {}
+        self._builder.start(uri, local, own, line)
         if self._builder.open:
             del self._scopes[len(self._builder.open) :]
             self._scopes.append(bound)
@@ -190,6 +193,8 @@ class Repair:
 
     def _add_text(self, start: int, end: int) -> Iterator[None]:
         text = self._text[start:end]
+        if not text:
+            return
         if self._builder.open:
             for part in slices(text):
                 self._builder.text(unescape(part, self._builder.mended))

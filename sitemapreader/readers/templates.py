@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from sitemapreader.readers.head import Head
     from sitemapreader.readers.tokens import Token
 
-_MAX_TEMPLATES, _MAX_WORDS = 200, 400
-"""That are remembered of one document, and of one template: 8 MB at the most."""
+_MAX_TEMPLATES, _MAX_WORDS, _MAX_CHARS = 200, 400, 8_000
+"""Templates that are remembered of one document; what one is made of. 12 MB at the most."""
 _MAX_NEW = 8
 """That are looked at in one batch."""
 _GIVE_UP_AFTER = 8
@@ -108,7 +108,9 @@ class TemplateReader:
         key = (marks, tuple(words))
         template = self._templates.get(key)
         if template is None:
-            if len(self._templates) >= _MAX_TEMPLATES or len(words) > _MAX_WORDS:
+            size = sum(map(len, words))
+            is_large = len(words) > _MAX_WORDS or size > _MAX_CHARS
+            if is_large or len(self._templates) >= _MAX_TEMPLATES:
                 raise Doubt
             template = self._templates[key] = _Template(words, marks, self._lay_out(words, marks))
         return template

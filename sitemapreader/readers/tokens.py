@@ -69,9 +69,11 @@ class Tokenizer:
         self.lexicon = LEXICONS[head.format]
         self._head = head
         self._limits = limits
-        self._names: dict[str, Any] = {}
+        self._known_names: dict[str, Any] = {}
         if head.format is not Format.RSS:  # whose links are texts, and whose elements have titles
-            self._names.update(_NAMES_OF_ATTRIBUTES)
+            self._known_names.update(_NAMES_OF_ATTRIBUTES)
+        self._names = self._known_names.copy()
+        self._uri = head.uri
         self._bound = -1
         self._prolog = b""
 
@@ -90,6 +92,9 @@ class Tokenizer:
         if len(self._head.namespaces) != self._bound:  # which only ever become more
             self._bound = len(self._head.namespaces)
             self._prolog = prolog(self._head)
+            if self._uri != self._head.uri:  # what a name stands for is another
+                self._uri = self._head.uri
+                self._names = self._known_names.copy()
         tokens: list[Token] = []
         parser: Any = arm_parser()  # whose types know nothing of numbers for names
         parser.intern.update(self._names)
