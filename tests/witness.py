@@ -163,7 +163,8 @@ def _inflate_members(data: bytes) -> Iterator[bytes]:
 
 def _inflate(data: bytes) -> tuple[bytes, int]:
     """Inflate one member, with its header or, where that is damaged, without it."""
-    return max(_run(data, 0, 47), _run(data, _HEADER_BYTES, -15), key=lambda run: len(run[0]))
+    headless = (_run(data, _HEADER_BYTES + more, -15) for more in (0, 2))  # 2: its checksum
+    return max(_run(data, 0, 47), *headless, key=lambda run: len(run[0]))
 
 
 def _run(data: bytes, start: int, wbits: int) -> tuple[bytes, int]:
