@@ -125,9 +125,10 @@ class Fuzzer:
 
     def _document_faults(self, case: Case, choice: float) -> Iterator[str]:
         """Check the laws; which of the dear ones, the choice decides."""
-        start = time.thread_time()
-        reading = properties.read(case)
-        took_ms = (time.thread_time() - start) * 1000
+        reading, took_ms = timed(lambda: properties.read(case))
+        for _ in range(2):
+            if took_ms > self._max_ms:  # by itself, or because the machine has other work?
+                took_ms = min(took_ms, timed(lambda: properties.read(case))[1])
         self.figures.worst_ms = max(self.figures.worst_ms, took_ms)
         self.figures.entries += len(reading.entries)
         if took_ms > self._max_ms:
@@ -148,6 +149,13 @@ class Fuzzer:
         self.figures.worst_ms = max(self.figures.worst_ms, took_ms)
         if took_ms > self._max_ms:
             yield f"robots.txt took {took_ms:.0f} ms"
+
+
+def timed(read: Callable[[], properties.Reading]) -> tuple[properties.Reading, float]:
+    """Return a reading, and what it took of the processor's time in milliseconds."""
+    start = time.thread_time()
+    reading = read()
+    return reading, (time.thread_time() - start) * 1000
 
 
 def first_fault(data: bytes, faults: Callable[[bytes], Iterator[str]]) -> str | None:
