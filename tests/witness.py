@@ -62,6 +62,7 @@ def urls_in(data: bytes, url: str) -> set[str]:
     folders = {base[: base.rfind("/") + 1] for base in bases}
     odd = [text for text in seen if "//" in text or ";" in text]  # which urljoin drops a part of
     seen |= {without_dots(folder + text) for text in odd for folder in folders}
+    seen |= {without_dots(f"{scheme}:{text}") for text in odd for scheme in ("http", "https")}
     return seen | {resolved for text in seen for base in bases if (resolved := join(base, text))}
 
 
@@ -80,6 +81,7 @@ def _texts(text: str) -> set[str]:
     """Read as markup: what stands between tags, in lines of it, and in attributes."""
     pieces: list[str] = []
     for visible in (text, _HIDDEN.sub("", text)):
+        pieces += [one.partition("]]>")[0] for one in visible.split("<![CDATA[")[1:]]
         literals = (pattern.sub(_escape, visible) for pattern in (_CDATA, _OPEN_CDATA))
         for markup in (*literals, _MARKS.sub("", visible), _MARKS.sub(">", visible)):
             pieces += _TAG.split(markup)
@@ -91,7 +93,6 @@ def _texts(text: str) -> set[str]:
             pieces += _QUOTE.split(markup.translate(_SPACES))
             pieces += ["".join(groups).translate(_SPACES) for groups in _QUOTED.findall(markup)]
             pieces += _UNQUOTED.findall(markup)
-            pieces += [one.partition("]]>")[0] for one in markup.split("<![CDATA[")[1:]]
             pieces += _UNQUOTED.findall(markup.replace("<", " "))
     texts = set(pieces) | {_unescape(piece) for piece in set(pieces) if "&" in piece}
     return {text.strip(_BLANKS) for text in texts} | {text.strip() for text in texts}

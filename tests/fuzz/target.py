@@ -8,6 +8,7 @@ documents to the golden ones. An input that fails is made as small as it can be,
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import sys
 import time
@@ -86,11 +87,11 @@ class Fuzzer:
                 self.step()
                 figures.inputs += 1
                 figures.seconds = time.monotonic() - start
-                if figures.inputs <= WARM_UP:
+                if figures.inputs == WARM_UP:
                     base_mb = memory_mb()
                 if len(figures.failures) >= MAX_FAILURES:
                     break
-            figures.growth_mb = memory_mb() - base_mb
+            figures.growth_mb = memory_mb() - (base_mb or memory_mb())
         return figures
 
     def step(self) -> None:
@@ -186,7 +187,12 @@ def minimise(data: bytes, fault: str, faults: Callable[[bytes], Iterator[str]]) 
 
 
 def memory_mb() -> float:
-    """Return the memory that the process has in use, in MB; 0 where that cannot be told."""
+    """Return the memory that the process has in use, in MB; 0 where that cannot be told.
+
+    Readings that the fuzzer keeps itself, to compare others with, are let go of first.
+    """
+    properties.read_undamaged.cache_clear()
+    gc.collect()
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii")
     except OSError:
