@@ -24,6 +24,16 @@ class Format(StrEnum):
     ATOM = "atom"
     TEXT = "text"
 
+    @property
+    def is_feed(self) -> bool:
+        """Whether it is RSS or Atom, whose records are posts."""
+        return self in (Format.RSS, Format.ATOM)
+
+    @property
+    def is_protocol(self) -> bool:
+        """Whether it is what sitemaps.org describes in XML."""
+        return self in (Format.URLSET, Format.INDEX)
+
 
 class Via(StrEnum):
     """How a sitemap was found."""

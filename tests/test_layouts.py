@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
-from test_attacks import read, urlset
+from reading import read, urlset
 
 from sitemapreader.issues import Issue
 from sitemapreader.models import Alternate, Image, UrlEntry, Video
-from sitemapreader.readers import fast
+from sitemapreader.readers import parsed
 from sitemapreader.readers.fast import FastReader
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def read_fast(document: bytes, **limits: int) -> tuple[list[Event], int]:
 def test_any_mixture_of_plain_records(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records of all layouts, mixed, are all read fast, in their order, and as the exact reader."""
     random = Random(seed)
-    monkeypatch.setattr(fast, "_MAX_LAYOUTS", random.choice((1, 20, 500)))
+    monkeypatch.setattr(parsed, "_MAX_LAYOUTS", random.choice((1, 20, 500)))
     records = [record(random, number) for number in range(random.choice((2, 5, 60)))]
     documents = random.choices(records, k=120)
     events, doubts = read_fast(urlset("\n".join(documents).encode()))

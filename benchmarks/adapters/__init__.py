@@ -72,6 +72,6 @@ def collect_each(
         try:
             with limited(SECONDS_PER_DOCUMENT):
                 collect(url, found)
-        except Exception as problem:
+        except Exception as problem:  # a tool that fails in any way has failed, and no more
             error = f"{type(problem).__name__}: {problem}"
         yield Collected(url, found, error)

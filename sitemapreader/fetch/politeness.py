@@ -42,7 +42,7 @@ class Turn:
     lent_at: float = math.inf
 
     def rest(self) -> None:
-        """Say that nothing is asked of the server for now."""
+        """Say that nothing is asked of the server until `go_on`."""
         if self._host is not None:
             self.lent_at = time.monotonic() + LENT_AFTER_SECONDS
             self._host.expect_loan()

@@ -30,7 +30,7 @@ _NONE: repeat[tuple[Any, ...]] = repeat(())
 
 def read_rows(rows: Rows, format_: Format, sitemap: str) -> list[Entry]:
     """Make the entries of records; raise Doubt if one is not plain."""
-    if format_ in (Format.RSS, Format.ATOM):
+    if format_.is_feed:
         return _read_items(rows, sitemap)
     locs = rows.field(LOC)
     if not locs or not all(locs):
@@ -47,8 +47,8 @@ def read_rows(rows: Rows, format_: Format, sitemap: str) -> list[Entry]:
             UrlEntry,
             locs,
             moments,
-            parse_all(rows.field(CHANGEFREQ), parse_changefreq) or _ABSENT,
-            parse_all(rows.field(PRIORITY), parse_priority) or _ABSENT,
+            _parse_all(rows.field(CHANGEFREQ), parse_changefreq) or _ABSENT,
+            _parse_all(rows.field(PRIORITY), parse_priority) or _ABSENT,
             extensions.get("images", _NONE),
             extensions.get("videos", _NONE),
             map(itemgetter(0), extensions["news"]) if "news" in extensions else _ABSENT,
@@ -106,21 +106,21 @@ def _choose_dates(rows: Rows) -> list[str]:
 def _read_lastmods(texts: list[str]) -> tuple[Iterable[Any], Iterable[str | None]]:
     if not texts:
         return _ABSENT, _ABSENT
-    return read_dates(texts), texts if all(texts) else or_none(texts)
+    return _read_dates(texts), texts if all(texts) else _or_none(texts)
 
 
-def read_dates(texts: list[str]) -> Column:
+def _read_dates(texts: list[str]) -> Column:
     """Read a column of dates, some of them blank; raise Doubt if any cannot be read."""
     return parse_column(texts) or [sure(parse_lastmod(text)) if text else None for text in texts]
 
 
-def parse_all(texts: list[str], parse: Callable[[str], Any]) -> Column:
+def _parse_all(texts: list[str], parse: Callable[[str], Any]) -> Column:
     """Parse a column, each different text once; raise Doubt if any cannot be read."""
     known = {text: sure(parse(text)) if text else None for text in set(texts)}
     return list(map(known.__getitem__, texts))
 
 
-def or_none(texts: list[str]) -> list[str | None]:
+def _or_none(texts: list[str]) -> list[str | None]:
     """Put `None` in place of blank texts."""
     return [text or None for text in texts]
 
@@ -145,11 +145,11 @@ def _make_values(rows: Rows, value: Value) -> Column:
         texts = rows.texts(place)
         parse = part.parsers.get(slot)
         if parse is parse_lastmod:
-            columns[slot] = read_dates(texts)
+            columns[slot] = _read_dates(texts)
         elif parse:
-            columns[slot] = parse_all(texts, parse)
+            columns[slot] = _parse_all(texts, parse)
         else:
-            columns[slot] = texts if all(texts) else or_none(texts)
+            columns[slot] = texts if all(texts) else _or_none(texts)
     if part.extension.required and not (columns and None not in columns[0]):
         raise Doubt
     make = part.extension.make

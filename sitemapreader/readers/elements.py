@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format
 from sitemapreader.readers.head import RECORD_OF, ROOTS, Head
 from sitemapreader.readers.names import NAMESPACES, OWN, namespace_key
 
@@ -242,7 +241,7 @@ class ElementBuilder:
         return (
             element.tag == self._record_name
             and element.key not in (OWN, *NAMESPACES.values())
-            and self._head.format in (Format.URLSET, Format.INDEX)
+            and self._head.format.is_protocol
         )
 
     def _is_stray_loc(self, element: Element) -> bool:

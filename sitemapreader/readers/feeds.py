@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format
 from sitemapreader.readers.elements import Element
 from sitemapreader.readers.entities import unescape
 from sitemapreader.readers.findings import Findings
@@ -19,7 +18,7 @@ from sitemapreader.readers.names import OWN
 from sitemapreader.readers.records import read_record
 
 if TYPE_CHECKING:
-    from sitemapreader.models import Event
+    from sitemapreader.models import Event, Format
     from sitemapreader.readers.ledger import Ledger
 
 _JAIL = Path(__file__).with_name("jail.py")
@@ -46,7 +45,7 @@ class FeedKeeper:
         if (
             len(self._kept) > MAX_BYTES
             or self._ledger.delivered
-            or format_ not in (None, Format.RSS, Format.ATOM)
+            or (format_ is not None and not format_.is_feed)
         ):
             self._given_up = True
             self._kept.clear()

@@ -222,7 +222,7 @@ class HeadReader:
         closed = root in _ROOTLESS or tag[2].endswith(b"/")
         base = attributes.get("xml:base", "")
         head = Head(format_, name, namespaces, records, closed, base)
-        if format_ in (Format.URLSET, Format.INDEX) and head.uri != PROTOCOL_URI:
+        if format_.is_protocol and head.uri != PROTOCOL_URI:
             self._ledger.note_once(events, IssueCode.NAMESPACE, value=head.uri)
         return head, start
 

@@ -14,6 +14,7 @@ from sitemapreader.readers.lexicon import Role
 from sitemapreader.readers.tokens import Doubt
 
 if TYPE_CHECKING:
+    from sitemapreader.models import Format
     from sitemapreader.readers.lexicon import End, Meaning, Part
 
 Kinds: TypeAlias = list[type]
@@ -63,9 +64,9 @@ class Layout:
         return bool(self.links or self.attributes)
 
 
-def lay_out(kinds: Kinds, *, is_feed: bool, max_depth: int) -> Layout:
-    """Find out the layout of a record, start tags included; raise Doubt if it is not plain."""
-    survey = (_FeedSurvey if is_feed else _Survey)(kinds, max_depth)
+def lay_out(kinds: Kinds, format_: Format, max_depth: int) -> Layout:
+    """Find out the layout of a record; raise Doubt if it is not plain."""
+    survey = (_FeedSurvey if format_.is_feed else _Survey)(kinds, max_depth)
     survey.take()
     return survey.layout
 

@@ -46,10 +46,9 @@ class Role(Enum):
 
 @attrs.frozen
 class Part:
-    """An extension: how many texts it is made of, and those that are not taken as they stand."""
+    """An extension: slot -> what reads the text, of those that are not taken as they stand."""
 
     extension: Extension
-    size: int
     parsers: dict[int, Callable[[str], object | None]]
 
 
@@ -88,12 +87,10 @@ class Lexicon:
     """The tokens of one format.
 
     Attributes:
-        fields: how many slots a record has for its own fields.
         record: the class of the token that ends a record.
         tokens: (namespace key, tag) -> token.
     """
 
-    fields: int
     record: type[End]
     tokens: dict[tuple[str, str], End]
 
@@ -104,14 +101,14 @@ class Lexicon:
         return self.tokens.get((key, local.lower()))
 
 
-def _make_lexicon(fields: int, meanings: dict[tuple[str, str], Meaning]) -> Lexicon:
+def _make_lexicon(meanings: dict[tuple[str, str], Meaning]) -> Lexicon:
     tokens, record = {}, End
     for number, (name, meaning) in enumerate(meanings.items(), _FIRST):
         kind: type[End] = type(name[1], (End,), {"__slots__": (), "meaning": meaning})
         tokens[name] = kind(number)
         if meaning.role is Role.RECORD:
             record = kind
-    return Lexicon(fields, record, tokens)
+    return Lexicon(record, tokens)
 
 
 def _protocol(record: str) -> Lexicon:
@@ -120,7 +117,7 @@ def _protocol(record: str) -> Lexicon:
     for extension in EXTENSIONS:
         texts = [field for field in extension.fields if field.is_text]
         parsers = {i: field.parse for i, field in enumerate(texts) if not field.is_verbatim}
-        part = Part(extension, len(texts), parsers)
+        part = Part(extension, parsers)
         key = extension.key
         meanings |= {
             (key, field.tag): Meaning(Role.DETAIL, slot, part) for slot, field in enumerate(texts)
@@ -129,7 +126,7 @@ def _protocol(record: str) -> Lexicon:
         meanings[key, extension.tag] = Meaning(Role.VALUE, 0, part)
         if key == VIDEO:
             meanings[key, "tag"] = Meaning(Role.TAG, 0, part)
-    return _make_lexicon(len(PROTOCOL_FIELDS), meanings)
+    return _make_lexicon(meanings)
 
 
 def _feed(format_: Format, record: str) -> Lexicon:
@@ -139,7 +136,7 @@ def _feed(format_: Format, record: str) -> Lexicon:
     meanings |= {
         name: Meaning(Role.FIELD, slot) for slot, names in enumerate(dates, 1) for name in names
     }
-    return _make_lexicon(1 + len(dates), meanings)
+    return _make_lexicon(meanings)
 
 
 LEXICONS = {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sitemapreader.readers.tokens import Doubt, known_only
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sitemapreader.readers.layouts import Layout
     from sitemapreader.readers.tokens import Token
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Column: TypeAlias = list[Any]
 Attributes: TypeAlias = dict[str, Column]
 """Name of an attribute -> its value in each record; `None` where one has it not."""
+Look = TypeVar("Look")
 
 
 class Rows:
@@ -26,7 +27,7 @@ class Rows:
         self._tokens = tokens
         self.starts = starts
         self._width = len(layout.kinds)
-        self._are_all = len(starts) * self._width == len(tokens) - starts[0]
+        self._are_all = len(starts) * self._width == len(tokens)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -34,7 +35,7 @@ class Rows:
     def column(self, place: int) -> Column:
         """Return the tokens at one place of each record."""
         if self._are_all:
-            return self._tokens[self.starts[0] + place :: self._width]
+            return self._tokens[place :: self._width]
         return [self._tokens[start + place] for start in self.starts]
 
     def texts(self, place: int) -> list[str]:
@@ -82,3 +83,30 @@ class Rows:
             attributes = self.column(place)
             if any(attributes) and max(map(len, attributes)) > most:
                 raise Doubt
+
+
+def group(
+    size: int,
+    usual: Look | None,
+    fit: Callable[[Look, int], int],
+    find: Callable[[int], tuple[Look, int]],
+) -> dict[Look, list[int]]:
+    """Return where in a batch the records begin, by what they look like.
+
+    Most look as the one before, and the first as usual. `fit` returns where a record that begins at
+    a place and looks so ends, or 0; `find` returns how any record looks, and where it ends.
+    """
+    groups: dict[Look, list[int]] = {}
+    start, look = 0, usual
+    while start < size:
+        end = fit(look, start) if look else 0
+        if not look or not end:
+            look, end = find(start)
+        groups.setdefault(look, []).append(start)
+        start = end
+    return groups
+
+
+def find_usual(groups: Mapping[Look, Sequence[int]]) -> Look | None:
+    """Return what most records look like, if there are any."""
+    return max(groups, key=lambda look: len(groups[look]), default=None)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.models import Format
 from sitemapreader.readers.layouts import Layout, Value, lay_out
 from sitemapreader.readers.pieces import cut
-from sitemapreader.readers.rows import Rows
+from sitemapreader.readers.rows import Rows, find_usual, group
 from sitemapreader.readers.tokens import Doubt, Tokenizer, known_only, sure
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class TemplateReader:
         self._tokenizer = tokenizer
         self._bound = -1
         self._templates: dict[tuple[bytes, tuple[str, ...]], _Template] = {}
-        self._last: _Template | None = None
+        self._usual: _Template | None = None
         self._doubts = 0
 
     def read(self, batch: bytes) -> list[Rows] | None:
@@ -64,7 +63,7 @@ class TemplateReader:
         if self._bound != len(self._head.namespaces):  # what a name stands for may be new
             self._bound = len(self._head.namespaces)
             self._templates.clear()
-            self._last = None
+            self._usual = None
         try:
             rows = self._read(batch)
         except Doubt:
@@ -75,34 +74,35 @@ class TemplateReader:
 
     def _read(self, batch: bytes) -> list[Rows]:
         pieces, marks = cut(batch)
-        words, last = pieces[1::2], self._last
-        if last:
-            count = len(words) // len(last.words)
-            if marks == last.marks * count and words == last.words * count:
-                return [Rows(pieces, range(0, len(pieces), len(last.marks)), last.layout)]
+        words, usual = pieces[1::2], self._usual
+        if usual:
+            count = len(words) // len(usual.words)
+            if marks == usual.marks * count and words == usual.words * count:
+                return [Rows(pieces, range(0, len(pieces), len(usual.marks)), usual.layout)]
         groups = self._group(words, marks)
+        self._usual = find_usual(groups)
         return [Rows(pieces, starts, template.layout) for template, starts in groups.items()]
 
     def _group(self, words: list[str], marks: bytes) -> dict[_Template, list[int]]:
-        """Return where the records begin, by their templates."""
-        groups: dict[_Template, list[int]] = {}
+        """Return at which pieces the records begin, by their templates."""
         known = len(self._templates)
-        start, last = 0, self._last
-        while start < len(words):
-            end = start + len(last.words) if last else 0
-            if (
-                last is None
-                or words[start:end] != last.words
-                or marks[2 * start : 2 * end] != last.marks
-            ):
-                end = words.index(words[-1], start) + 1
-                last = self._find(words[start:end], marks[2 * start : 2 * end])
-                if len(self._templates) > known + _MAX_NEW:
-                    raise Doubt
-            groups.setdefault(last, []).append(2 * start)
-            start = end
-        self._last = last
-        return groups
+
+        def fit(template: _Template, start: int) -> int:
+            end = start + len(template.marks)
+            is_same = (
+                words[start // 2 : end // 2] == template.words
+                and marks[start:end] == template.marks
+            )
+            return end if is_same else 0
+
+        def find(start: int) -> tuple[_Template, int]:
+            end = words.index(words[-1], start // 2) + 1
+            template = self._find(words[start // 2 : end], marks[start : 2 * end])
+            if len(self._templates) > known + _MAX_NEW:
+                raise Doubt
+            return template, 2 * end
+
+        return group(len(marks), self._usual, fit, find)
 
     def _find(self, words: list[str], marks: bytes) -> _Template:
         key = (marks, tuple(words))
@@ -125,13 +125,9 @@ class TemplateReader:
             for place, mark in enumerate(marks)
         )
         tokens = self._tokenizer.tokenize(record.encode())
-        layout = lay_out(
-            list(map(type, tokens[1:])),
-            is_feed=self._head.format in (Format.RSS, Format.ATOM),
-            max_depth=self._limits.record_depth,
-        )
-        Rows(tokens, [1], layout).check_attributes(self._limits.attributes)
-        return _find_again(layout, tokens[1:], len(marks))
+        layout = lay_out(list(map(type, tokens)), self._head.format, self._limits.record_depth)
+        Rows(tokens, [0], layout).check_attributes(self._limits.attributes)
+        return _find_again(layout, tokens, len(marks))
 
 
 def _filler(place: int) -> str:

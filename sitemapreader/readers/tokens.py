@@ -81,6 +81,7 @@ class Tokenizer:
         """Return the tokens of a batch; raise Doubt."""
         while (tokens := self._parse(batch)) is None:  # it ends at the first new name
             self._parse(batch, starts=False)  # learns all of them at once
+        del tokens[0]  # the root's
         if len(batch) > self._limits.field_chars:
             self._check_sizes(tokens)
         if len(tokens) > self._limits.record_elements:  # one record may have them all

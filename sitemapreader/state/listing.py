@@ -86,7 +86,7 @@ def _forget(db: sqlite3.Connection, ids: str, values: tuple[object, ...]) -> Non
 
 
 def merge(db: sqlite3.Connection, site: int) -> None:
-    """Bring the set up to what the documents list; what none lists any more stays for now."""
+    """Bring the set up to what the documents list; what none lists any more stays in it."""
     db.execute(
         "CREATE TEMP TABLE turn AS SELECT id AS document, listed_run AS run, EXISTS ("
         " SELECT 1 FROM chunk WHERE chunk.document = document.id AND chunk.run <> listed_run)"

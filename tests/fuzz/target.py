@@ -163,7 +163,7 @@ def first_fault(data: bytes, faults: Callable[[bytes], Iterator[str]]) -> str | 
     """Return the first thing that is wrong, an exception included."""
     try:
         return next(faults(data), None)
-    except Exception as error:
+    except Exception as error:  # none may come, whatever it is
         return f"raised {error!r}"
 
 

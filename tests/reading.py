@@ -1,0 +1,53 @@
+"""Small documents, and their events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.models import SitemapEntry, UrlEntry
+from sitemapreader.options import Limits
+from sitemapreader.readers import SitemapReader
+from sitemapreader.readers.fast import FastReader
+
+if TYPE_CHECKING:
+    from sitemapreader.models import Event
+
+URLSET = (
+    b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    b' xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
+    b' xmlns:video="http://www.google.com/schemas/sitemap-video/1.1"'
+    b' xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
+    b' xmlns:xhtml="http://www.w3.org/1999/xhtml" xmlns:x="urn:x">'
+)
+FEED = b'<feed xmlns="http://www.w3.org/2005/Atom">'
+
+
+def urlset(records: bytes) -> bytes:
+    return URLSET + records + b"</urlset>"
+
+
+def url(fields: bytes) -> bytes:
+    return b"<url><loc>http://a.b/1</loc>" + fields + b"</url>"
+
+
+def read(data: bytes, **limits: Any) -> list[Event]:
+    reader = SitemapReader("https://h.example/s.xml", limits=Limits(**limits))
+    return reader.feed(data) + reader.close()
+
+
+def issues(events: list[Event]) -> list[IssueCode]:
+    return [event.code for event in events if isinstance(event, Issue)]
+
+
+def locs(events: list[Event]) -> list[str]:
+    return [event.loc for event in events if isinstance(event, UrlEntry | SitemapEntry)]
+
+
+def check_fast(data: bytes, **limits: Any) -> list[Event]:
+    """Return the events of a document, which the exact reader alone has to give as well."""
+    events = read(data, **limits)
+    with mock.patch.object(FastReader, "read", return_value=None):
+        assert read(data, **limits) == events
+    return events
