@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers import ledger, reader
-from sitemapreader.readers.inflate import InflateError, Inflation
+from sitemapreader.readers.gunzip import InflateError
+from sitemapreader.readers.inflate import Inflation
 
 if TYPE_CHECKING:
     from pathlib import Path

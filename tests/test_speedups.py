@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader.readers import inflate
-from sitemapreader.readers.inflate import InflateError, Inflation
+from sitemapreader.readers import gunzip
+from sitemapreader.readers.gunzip import InflateError
+from sitemapreader.readers.inflate import Inflation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ def inflate_with(module: ModuleType, data: bytes, chunk: int) -> Outcome:
     notes: list[IssueCode] = []
     pieces: list[bytes] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inflate, "zlib", module)
+        patch.setattr(gunzip, "zlib", module)
         stream = Inflation(8, notes)
         try:
             for start in range(0, len(data), chunk):
@@ -143,7 +144,7 @@ def test_all_compressed_sitemaps_of_the_corpus_are_read_alike(zlib_ng: ModuleTyp
 
 def test_zlib_ng_is_used_where_it_is_installed(zlib_ng: ModuleType) -> None:
     """Nothing has to be switched on."""
-    assert vars(inflate)["zlib"] is zlib_ng
+    assert vars(gunzip)["zlib"] is zlib_ng
 
 
 def test_sitemaps_are_read_without_zlib_ng(tmp_path: Path) -> None:

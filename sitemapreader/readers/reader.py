@@ -17,7 +17,8 @@ from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limi
 from sitemapreader.readers.detect import choose_reader, tells_all
 from sitemapreader.readers.encoding import Transcoder, start_transcoder
 from sitemapreader.readers.feeds import FeedKeeper
-from sitemapreader.readers.inflate import InflateError, Inflation
+from sitemapreader.readers.gunzip import InflateError
+from sitemapreader.readers.inflate import Inflation
 from sitemapreader.readers.ledger import Ledger
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, Limits, walk
-from sitemapreader.readers.inflate import InflateError, Inflation
+from sitemapreader.readers.gunzip import InflateError
+from sitemapreader.readers.inflate import Inflation
 from sitemapreader.readers.robots import Robots, parse_robots
 from sitemapreader.urls import origin_of
 from sitemapreader.visits.bodies import is_absent

@@ -13,7 +13,8 @@ import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.inflate import InflateError, Inflation
+from sitemapreader.readers.gunzip import InflateError
+from sitemapreader.readers.inflate import Inflation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping

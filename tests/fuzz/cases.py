@@ -10,7 +10,8 @@ import attrs
 import strategies
 
 from sitemapreader.options import Limits
-from sitemapreader.readers.inflate import InflateError, Inflation
+from sitemapreader.readers.gunzip import InflateError
+from sitemapreader.readers.inflate import Inflation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
