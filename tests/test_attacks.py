@@ -12,6 +12,7 @@ from reading import FEED, check_fast, issues, locs, read, url, urlset
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Image, UrlEntry
 from sitemapreader.readers import SitemapReader
+from sitemapreader.readers import reader as sitemap_reader
 from sitemapreader.readers.batches import BatchReader
 from sitemapreader.readers.fast import FastReader
 
@@ -275,6 +276,14 @@ def test_records_behind_a_fast_batch_are_not_lost() -> None:
         urlset(url(b"") * 1_200 + url(b"").replace(b"url>", b"URL>") * 8), record_bytes=200
     )
     assert len(locs(events)) == 1_208
+
+
+@pytest.mark.parametrize("block_bytes", range(200, 600, 7))
+def test_a_batch_ends_behind_the_last_record(block_bytes: int) -> None:
+    """Where records of two kinds end each other, batches do not end where one of the kinds does."""
+    odd = b"<url><loc xmlns='u'><sitemap>a</sitemap><sitemap><loc>b<loc>http://a/</loc></url>"
+    with mock.patch.object(sitemap_reader, "BLOCK_BYTES", block_bytes):
+        check_fast(urlset(url(b"") * 9 + odd))
 
 
 def test_the_protocol_s_limit_is_behind_its_entry() -> None:

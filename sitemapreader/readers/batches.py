@@ -72,7 +72,7 @@ class BatchReader:
         entries = self._read_fast()
         if entries is not None:
             yield entries
-        if entries is None or len(self._pending) > self._limits.record_bytes:
+        else:
             yield from self._scan()
             if self._scanner.end:
                 yield from self._read_slowly(self._take(self._scanner.end))
@@ -128,7 +128,7 @@ class BatchReader:
             return None
         start = self._pending.rfind(end_tag) if end_tag else -1
         end = start + len(end_tag)
-        if start < 0 or end > _LARGE_BATCH:
+        if start < 0 or end > _LARGE_BATCH or self._scanner.ends_record(self._pending, end):
             return None
         entries = self._fast.read(self._pending[:end])
         if entries is None:

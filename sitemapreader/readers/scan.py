@@ -39,6 +39,7 @@ class Scanner:
     def __init__(self, records: frozenset[str]) -> None:
         self.records = records
         self._tag = _record_tag(records)
+        self._end_tag = record_end(records)
         self.end_tag = b""
         self.reset()
 
@@ -76,6 +77,10 @@ class Scanner:
                 self.last_start = match.start()
         last = data.rfind(b"<", self.position)  # the last tag may not be whole yet
         self.position = last if last >= 0 and data.find(b">", last) < 0 else len(data)
+
+    def ends_record(self, data: bytes, start: int) -> bool:
+        """Tell whether a record's end tag, in any spelling, stands behind a place."""
+        return bool(self._end_tag.search(data, start))
 
     def _close_section(self, data: bytes) -> bool:
         """Pass over the open section, if there is one; tell whether it ends."""
