@@ -87,7 +87,7 @@ class IssueCode(StrEnum):
     FIELD_TOO_LONG = ("field-too-long", ERROR, "a field is longer than is read; it, or its record, was dropped", "shorten it; raise `Limits.field_chars` if it is trusted")
     TOO_DEEP = ("too-deep", ERROR, "a record is nested deeper than is read and was dropped", "flatten it")
     TOO_MANY_ELEMENTS = ("too-many-elements", ERROR, "a record has more elements than are read and was dropped", "split it; raise `Limits.record_elements` if it is trusted")
-    TOO_MANY_ATTRIBUTES = ("too-many-attributes", ERROR, "an element has more attributes than are read; its record was dropped", "remove them")
+    TOO_MANY_ATTRIBUTES = ("too-many-attributes", ERROR, "an element has more attributes than are read; a record that it is in was dropped", "remove them")
     TOO_MANY_NAMES = ("too-many-names", ERROR, "the document uses more different names than are read; the rest was not read", "use the protocol's names")
     # -- the values of a record
     MISSING_LOC = ("missing-loc", WARNING, "a record has no `<loc>`", "give every record its URL")

@@ -134,10 +134,9 @@ class HeadReader:
     `data` is all of them. Each is looked at once, for they may be made to look at.
     """
 
-    def __init__(self, ledger: Ledger, max_attributes: int) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self.data = b""
         self._ledger = ledger
-        self._max_attributes = max_attributes
         self._position = 0
         self._first = ""
         self._doctype = ""
@@ -213,7 +212,9 @@ class HeadReader:
     ) -> tuple[Head, int]:
         start = tag.end()
         namespaces: dict[str, str] = {}
-        attributes = read_attributes(_text(tag[2]), set(), self._max_attributes)
+        attributes = read_attributes(_text(tag[2]), set(), MAX_NAMESPACES)
+        if len(attributes) > MAX_NAMESPACES:
+            self._ledger.note_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
         bind(namespaces, attributes)
         if root in _ROOTLESS:
             self._ledger.note_once(events, IssueCode.MISSING_ROOT)

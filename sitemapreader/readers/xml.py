@@ -22,7 +22,7 @@ class XmlReader:
     def __init__(self, ledger: Ledger, limits: Limits) -> None:
         self._ledger = ledger
         self._limits = limits
-        self._head_reader = HeadReader(ledger, limits.attributes)
+        self._head_reader = HeadReader(ledger)
         self._refused = False
         self._batches: BatchReader | None = None
 
