@@ -274,6 +274,7 @@ RECORDS = (
         ),
         IssueCode.BARE_AMPERSAND,
         IssueCode.NAMESPACE,
+        IssueCode.TOO_MANY_ATTRIBUTES,
         others=20_000,
     ),
     row(

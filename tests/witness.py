@@ -144,7 +144,7 @@ def inflations(data: bytes) -> list[bytes]:
     Gives the first member alone, the first two, and so on, for one may count as junk.
     """
     found = [data]
-    if raw := _run(data, 0, -15)[0]:  # bare deflate data begins with no magic number
+    if not data.startswith(_MAGICS) and (raw := _run(data, 0, -15)[0]):  # bare deflate data
         found = [data, raw]
     while found[-1].startswith(_MAGICS):
         members = list(itertools.accumulate(_inflate_members(found[-1])))
