@@ -164,21 +164,27 @@ def _inflate_members(data: bytes) -> Iterator[bytes]:
 
 def _inflate(data: bytes) -> tuple[bytes, int]:
     """Inflate one member, with its header or, where that is damaged, without it."""
-    headless = (_run(data, _HEADER_BYTES + more, -15) for more in (0, 2))  # 2: its checksum
-    return max(_run(data, 0, 47), *headless, key=lambda run: len(run[0]))
+    runs = [_run(data, 0, 47)]
+    if not runs[0][2]:
+        runs += [_run(data, _HEADER_BYTES + more, -15) for more in (0, 2)]  # 2: its checksum
+    inflated, used, _ = max(runs, key=lambda run: len(run[0]))
+    return inflated, used
 
 
-def _run(data: bytes, start: int, wbits: int) -> tuple[bytes, int]:
-    """Inflate byte by byte, for at an error zlib gives nothing of its last step."""
+def _run(data: bytes, start: int, wbits: int) -> tuple[bytes, int, bool]:
+    """Inflate byte by byte, for at an error zlib gives nothing of its last step.
+
+    Returns what comes out, how far it was read, and whether that is the end.
+    """
     inflater, inflated = zlib.decompressobj(wbits=wbits), b""
     for at in range(start, len(data)):
         try:
             inflated += inflater.decompress(data[at : at + 1])
         except zlib.error:
-            return inflated, at + 1
+            return inflated, at + 1, False
         if inflater.eof:
-            return inflated, at + 1
-    return inflated, len(data)
+            return inflated, at + 1, True
+    return inflated, len(data), False
 
 
 def decodings(data: bytes) -> list[str]:
