@@ -352,6 +352,16 @@ async def ask_to_come_back(line: Line, request: Request) -> None:
         await line.answer(b"", f"{query['status']} Later", f"Retry-After: {query['after']}")
 
 
+@route("packed")
+async def pack(line: Line, request: Request) -> None:
+    """Answer with as many `?layers=` of gzip, and whatever `?coding=` says that there are."""
+    query, body = request.query, DOCUMENT
+    for _ in range(int(query["layers"])):
+        body = gzip.compress(body, mtime=0)
+    coding = [f"Content-Encoding: {query['coding']}"] if "coding" in query else []
+    await line.answer(body, "200 OK", *coding)
+
+
 @route("slow")
 async def answer_after_a_while(line: Line, request: Request) -> None:
     del request

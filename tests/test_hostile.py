@@ -28,7 +28,7 @@ each_bomb = pytest.mark.parametrize("bad", bombs.BOMBS, ids=lambda bad: bad.id)
 def test_the_threats_are_all_there() -> None:
     """Each number of the list has an input, but 64, which is that all are fed byte by byte."""
     numbers = {bad.number for bad in bombs.ALL_INPUTS}
-    labels = {83, 84, 85}  # names and headers, which no reader ever sees
+    labels = {83, 84, 85}  # names and headers, which no reader ever sees: rows of `web_http`
     assert numbers == {*range(1, 89), *range(152, 159)} - {64} - labels
     assert len({bad.id for bad in bombs.ALL_INPUTS}) == len(bombs.ALL_INPUTS)
 

@@ -67,6 +67,7 @@ CASES = [
     Case("gzipped", None, GZIPPED),
     Case("gzip-cut", None, GZIPPED[:40]),
     Case("coding-unknown", None, DOCUMENT),
+    Case("packed/urls.xml?layers=1", None, GZIPPED),
     Case("empty", None),
     Case("links", None, b"ok"),
     Case("length-small-late", None, DOCUMENT[:HALF]),

@@ -1,4 +1,4 @@
-"""Rows 89 to 120 of the table: what servers do."""
+"""Rows 83 to 85 and 89 to 120 of the table: what servers do."""
 
 from __future__ import annotations
 
@@ -84,6 +84,23 @@ faulty(
     "redirect: metadata",
 )
 faulty(117, "unknown name", "dns, keeps 0", "redirect: none")
+
+
+@row(83, ".gz URL, plain body", "ok, 200 entries, 1 requests")
+async def unpacked(web: Web) -> str:
+    return await web.visit("packed/urls.xml.gz?layers=0")
+
+
+@row(84, "XML URL, gzip body", "ok, 200 entries, 1 requests")
+async def packed(web: Web) -> str:
+    return await web.visit("packed/urls.xml?layers=1")
+
+
+@row(85, "Content-Encoding: x-gzip; gzip, gzip; UTF-8; foo", "ok, 200 entries, 1 requests")
+async def labels(web: Web) -> str:
+    codings = ("x-gzip", "gzip,%20gzip", "UTF-8", "foo", "br", "")
+    paths = [f"packed/u?layers={layers}&coding={c}" for c in codings for layers in (0, 1, 2)]
+    return " / ".join(dict.fromkeys([await web.visit(path) for path in paths]))
 
 
 @row(101, "closed or RST before the headers", "connect, 0 entries, 2 requests")

@@ -139,6 +139,8 @@ class HeadReader:
         self._ledger = ledger
         self._position = 0
         self._first = ""
+        self._junk_end = 0
+        """Where text ends that stands before the root, outside of comments and the like."""
         self._doctype = ""
         self._has_open_doctype = False
 
@@ -151,6 +153,8 @@ class HeadReader:
         self.data += data
         final = final or len(self.data) > MAX_HEAD_BYTES
         while markup := _MARKUP.search(self.data, self._position):
+            if not self._has_open_doctype and self.data[self._position : markup.start()].strip():
+                self._junk_end = markup.start()
             if markup[1]:
                 end = self._section_end(markup)
             elif markup[2]:
@@ -200,7 +204,7 @@ class HeadReader:
         name = _text(tag[1])
         root = name.rpartition(":")[2].lower()
         if root in ROOTS or (root in _ROOTLESS and not self._first):
-            self._note_prolog(events, tag.start() if self._first else -1)
+            self._note_prolog(events, tag.start() if self._first else self._junk_end)
             return self._open(events, name, root, tag)
         self._first = self._first or root
         if self._first in _HTML or self._doctype == "html":
@@ -227,12 +231,13 @@ class HeadReader:
             self._ledger.note_once(events, IssueCode.NAMESPACE, value=head.uri)
         return head, start
 
-    def _note_prolog(self, events: list[Event], root: int) -> None:
-        """Note what stands before the root; `root` is its place if another tag precedes it."""
+    def _note_prolog(self, events: list[Event], end: int) -> None:
+        """Note what stands before the root; `end` is where the last of it ends that should not."""
         start = self.data.find(b"<")
-        before = self.data[:start]
-        if root >= 0 or before.strip() or (before and self.data.startswith(b"<?xml", start)):
-            value = _text(self.data[: max(start, root)])
+        if not end and self.data.startswith(b"<?xml", start):  # which has to be the very first
+            end = start
+        if end:
+            value = _text(self.data[:end])
             self._ledger.note_once(events, IssueCode.LEADING_BYTES, value=value)
         if self._doctype:
             self._ledger.note_once(events, IssueCode.DOCTYPE, value=self._doctype)
