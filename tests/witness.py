@@ -83,7 +83,8 @@ def _texts(text: str) -> set[str]:
     for visible in (text, _HIDDEN.sub("", text)):
         pieces += [one.partition("]]>")[0] for one in visible.split("<![CDATA[")[1:]]
         literals = (pattern.sub(_escape, visible) for pattern in (_CDATA, _OPEN_CDATA))
-        for markup in (*literals, _MARKS.sub("", visible), _MARKS.sub(">", visible)):
+        cut = _CDATA.sub(lambda section: ">" + _escape(section), visible)  # in a tag: it ends there
+        for markup in (*literals, cut, _MARKS.sub("", visible), _MARKS.sub(">", visible)):
             pieces += _TAG.split(markup)
             pieces += _TAG_WITH_VALUES.split(markup)
             pieces += _LOOSE_TAG.split(markup)
