@@ -55,7 +55,7 @@ class IssueCode(StrEnum):
     DOCTYPE = ("doctype", INFO, "the document has a DOCTYPE", "remove it; sitemaps need none")
     DTD_REFUSED = ("dtd-refused", ERROR, "the DOCTYPE has an internal subset, which is refused", "remove the `[...]` with its declarations")
     MISSING_ROOT = ("missing-root", WARNING, "records stand without a root element", "wrap them in <urlset> or <sitemapindex>")
-    NESTED_ROOT = ("nested-root", WARNING, "a second root element stands inside or after the first", "write one urlset or sitemapindex a file")
+    NESTED_ROOT = ("nested-root", WARNING, "a second root element, or a record of another kind, stands inside or after the first", "write one urlset or sitemapindex a file")
     TRUNCATED = ("truncated", ERROR, "the document ends before its root element does", "check the generator's and the server's limits")
     EMPTY = ("empty", WARNING, "the document holds no records", "list at least one URL, or remove the sitemap")
     HTML_NOT_SITEMAP = ("html-not-sitemap", ERROR, "the document is an HTML page", "check the address; an error or login page is often served with status 200")

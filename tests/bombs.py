@@ -364,10 +364,9 @@ FLOODS = (
         36,
         "records-in-an-open-instruction",
         around(b"", b"<url><?x <loc>http://x/</loc></url>", size=4 * MB),
-        IssueCode.TRUNCATED,
-        IssueCode.MALFORMED,
-        IssueCode.MISMATCHED_TAG,
-        good=FIRST,
+        IssueCode.NOT_WELL_FORMED,
+        OVER,
+        others=90_000,
     ),
     row(
         36,

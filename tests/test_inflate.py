@@ -6,8 +6,11 @@ import gzip
 import zlib
 
 import pytest
-from reading import locs, read, urlset
+from reading import issues, locs, read, urlset
 
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import Limits
+from sitemapreader.readers import SitemapReader
 from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
 
@@ -30,7 +33,7 @@ def deflate(data: bytes, frame: str) -> bytes:
 
 
 def inflate(data: bytes) -> bytes:
-    inflation, out = Inflation(1, []), bytearray()
+    inflation, out = Inflation(Limits(), []), bytearray()
     try:
         for piece in (data, b""):
             for inflated in inflation.feed(piece) if piece else inflation.close():
@@ -79,3 +82,29 @@ def test_records_before_damage_to_bare_deflate_data_are_read() -> None:
 def test_text_before_a_document_is_not_taken_for_deflate_data(words: bytes) -> None:
     """What stands before the first tag may look like deflate data for a while."""
     assert len(locs(read(words + SMALL))) == 40
+
+
+@pytest.mark.parametrize("window", range(9, 16))
+def test_zlib_of_any_window(window: int) -> None:
+    """The window has its size in the header (RFC 1950, section 2.2)."""
+    stream = zlib.compressobj(9, zlib.DEFLATED, window)
+    assert len(locs(read(stream.compress(SMALL) + stream.flush()))) == 40
+
+
+@pytest.mark.parametrize("before", [b"\n", b"\r\n\r\n  ", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
+def test_blanks_before_gzip(before: bytes) -> None:
+    """What a script prints before the data that it sends is passed over, and told."""
+    events = read(before + deflate(SMALL, "gzip"))
+    assert len(locs(events)) == 40
+    assert issues(events) == [IssueCode.LEADING_BYTES]
+
+
+def test_bytes_are_counted_in_any_pieces() -> None:
+    """What comes after the end of reading is counted too, whole or byte by byte."""
+    data = deflate(deflate(deflate(SMALL, "gzip"), "gzip"), "gzip")
+    for size in (len(data), 7, 1):
+        reader = SitemapReader()
+        for at in range(0, len(data), size):
+            reader.feed(data[at : at + size])
+        reader.close()
+        assert reader.ledger.raw_bytes == len(data)

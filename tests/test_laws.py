@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
+from sitemapreader.readers import inflate as inflate_module
 from sitemapreader.readers import ledger, reader
 from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
@@ -152,13 +153,14 @@ def test_damage_behind_a_limit(layers: int) -> None:
         assert golden.read_pieces(single, limits=limits) == whole, most
 
 
+@mock.patch.object(inflate_module, "_FRAME_BYTES", 0)
 def test_a_limit_between_two_layers() -> None:
     """What one layer hands to another before it is too much is the same in any pieces (law 5)."""
     inner = gzip.compress(make_long_document(), 1, mtime=0)
     body = gzip.compress(inner, 1, mtime=0)
 
     def inflate(size: int, most: int) -> tuple[bytes, IssueCode | None]:
-        inflation, out = Inflation(1, [], max_bytes=most), bytearray()
+        inflation, out = Inflation(Limits(gzip_members=1, inflated_bytes=most), []), bytearray()
         try:
             for at in range(0, len(body), size):
                 for piece in inflation.feed(body[at : at + size]):

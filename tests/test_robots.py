@@ -340,3 +340,19 @@ def test_real_files(file: str, count: int) -> None:
     """Every Sitemap line of a real file is delivered, or dropped as a template with an Issue."""
     robots = parse_robots((CORPUS / "wild" / file).read_bytes(), URL)
     assert len(robots.sitemaps) + robots.counts[IssueCode.TEMPLATE] == count
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("https://a.b/${x}.xml", IssueCode.TEMPLATE),
+        ("https://a.b/<?x.xml", IssueCode.TEMPLATE),
+        ("https://a.b/{{ name }}.xml", IssueCode.TEMPLATE),
+        ("https://", IssueCode.INVALID_URL),
+        ("https:///sitemap.xml", IssueCode.INVALID_URL),
+    ],
+)
+def test_a_line_is_as_good_as_a_loc(value: str, code: IssueCode) -> None:
+    """What would be refused as a loc is not asked for as a sitemap."""
+    robots = parse_robots(f"Sitemap: {value}\n".encode(), "https://a.b/robots.txt")
+    assert (robots.sitemaps, dict(robots.counts)) == ((), {code: 1})

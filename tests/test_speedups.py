@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sitemapreader.options import Limits
 from sitemapreader.readers import gunzip
 from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
@@ -67,7 +68,7 @@ def inflate_with(module: ModuleType, data: bytes, chunk: int) -> Outcome:
     pieces: list[bytes] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gunzip, "zlib", module)
-        stream = Inflation(8, notes)
+        stream = Inflation(Limits(gzip_members=8), notes)
         try:
             for start in range(0, len(data), chunk):
                 pieces.extend(stream.feed(data[start : start + chunk]))

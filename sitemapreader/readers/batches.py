@@ -8,17 +8,19 @@ one starts afresh, and a broken record costs at most itself.
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.elements import ElementBuilder
+from sitemapreader.readers.builder import ElementBuilder
 from sitemapreader.readers.exact import UnreadableError, read_exact
 from sitemapreader.readers.fast import FastReader
 from sitemapreader.readers.findings import Findings
-from sitemapreader.readers.head import RECORD_OF
 from sitemapreader.readers.records import read_record
 from sitemapreader.readers.repair import MAX_TAG_CHARS, Repair
+from sitemapreader.readers.roots import RECORD_OF
 from sitemapreader.readers.scan import COMMENT_END, HIDING, Scanner, record_begin, record_end
+from sitemapreader.readers.triage import sort_out
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from sitemapreader.readers.ledger import Ledger
 
 _LARGE_BATCH = 131_072
-"""No batch of plain records is as large; expat takes 120 bytes for each element that is open, and
-500 for each attribute."""
+"""No batch of plain records is as large, which `exact.TEXT_BUFFER` and `lexicon` rest on. Of larger
+ones, expat takes 120 bytes for each element that is open, and 500 for each attribute."""
 _STEP = 500
 """Parts of records that one step reads, in about 5 ms."""
 _COMMENT = re.compile(re.escape(COMMENT_END))
@@ -119,9 +121,10 @@ class BatchReader:
             yield from self._read_slowly(self._take(len(lead)))
 
     def _read_fast(self) -> list[Event] | None:
-        """Read up to the last end tag of a record, if that is well-formed and plain.
+        """Read up to the last end tag of a record; return `None` if that is not plain.
 
-        Where it is, the end tag stands in no comment; where it is not, more has to be known.
+        If all before the end tag is well-formed, it stands in no comment; if not, the scanner has
+        to tell.
         """
         end_tag = self._scanner.end_tag
         if self._scanner.records != self.head.records:  # a root of another format inside the root
@@ -139,21 +142,36 @@ class BatchReader:
         return [*entries]
 
     def _read_slowly(self, batch: bytes) -> Iterator[list[Event]]:
-        """Read a batch that has just been taken, exactly or, if that fails, leniently."""
+        """Read a batch that has just been taken, exactly or, what is broken of it, leniently."""
         line = self._line - count_lines(batch)
-        is_heavy = self._is_heavy(batch)
-        builder = None if is_heavy else (yield from self._read_exactly(batch, line))
+        if self._is_heavy(batch):
+            yield from self._mend(batch, line)
+            return
+        builder = yield from self._read_exactly(batch, line)
         if builder:
             yield from self._read_records(builder)
             return
-        noted = self._ledger.counts.total()
+        for part in sort_out(batch, self.head):
+            if part is None:
+                yield []
+                continue
+            data = batch[part.start : part.end]
+            builder = (yield from self._read_exactly(data, line)) if part.is_sound else None
+            if builder:
+                yield from self._read_records(builder)
+            elif not self.finished:
+                yield from self._mend(data, line, is_refused=True)
+            line += count_lines(data)
+
+    def _mend(self, data: bytes, line: int, *, is_refused: bool = False) -> Iterator[list[Event]]:
+        """Read records leniently; of what expat has refused, something is to be said."""
         builder = self._new_builder()
-        yield from self._repair(builder, batch, line)
+        is_said = yield from self._repair(builder, data, line)
         if builder.open:
             builder.finish(IssueCode.MISMATCHED_TAG)
+            is_said = True
         yield from self._read_records(builder)
-        if not is_heavy and self._ledger.counts.total() == noted:
-            # what expat refused was read: that is to be said
+        if is_refused and not is_said:
             events: list[Event] = []
             self._ledger.note_once(events, IssueCode.NOT_WELL_FORMED)
             yield events
@@ -177,18 +195,26 @@ class BatchReader:
             or max(map(len, batch.split(b"<"))) > MAX_TAG_CHARS
         )
 
-    def _repair(self, builder: ElementBuilder, batch: bytes, line: int) -> Iterator[list[Event]]:
-        """Read a batch leniently; the record that its end cuts stays open in the builder."""
+    def _repair(
+        self, builder: ElementBuilder, batch: bytes, line: int
+    ) -> Generator[list[Event], None, bool]:
+        """Read a batch leniently; the record that its end cuts stays open in the builder.
+
+        Returns whether it was said of anything that it had to be mended.
+        """
         repair = Repair(builder, self.head, self._limits, batch, line)
-        for _ in repair.read():
+        is_said, dropped = False, self._ledger.dropped
+        for _ in chain(repair.read(), (None,)):
+            is_said = is_said or any(record.mended for record in builder.records)
             yield from self._read_records(builder)
-        yield from self._read_records(builder)
         events: list[Event] = []
         if repair.is_odd:
             self._ledger.note_once(events, IssueCode.NOT_WELL_FORMED)
         if repair.trailing:
             self._ledger.note_once(events, IssueCode.TRAILING_BYTES, value=repair.trailing)
         yield events
+        is_said = is_said or repair.is_odd or bool(repair.trailing) or builder.nested_root
+        return is_said or self._ledger.dropped > dropped
 
     def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
         """Read what stands behind the last complete record."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.encoding import has_rivals
+from sitemapreader.readers.roots import ROOTLESS, ROOTS
 from sitemapreader.readers.text import TextReader
 from sitemapreader.readers.xml import XmlReader
 from sitemapreader.urls import has_web_scheme
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 # What begins one of our XML documents, wherever it stands: behind front matter, warnings, blanks.
 _XML_BEGINS = re.compile(
-    rb"<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|RDF|feed|url|sitemap)[\s>/]", re.IGNORECASE
+    rf"<(?:[\w.-]+:)?(?:{'|'.join((*ROOTS, *ROOTLESS))})[\s>/]".encode(), re.IGNORECASE
 )
 _SAMPLE_LINES = 20
 

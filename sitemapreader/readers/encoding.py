@@ -62,7 +62,8 @@ _ALLOWED = {
 class Transcoder:
     """Turns a document in any encoding into UTF-8, piece by piece.
 
-    A sequence that does not decode becomes U+FFFD, with one Issue for the document.
+    A sequence that does not decode becomes U+FFFD, with one Issue for the document. What is UTF-8
+    already passes as it stands: a bad sequence is mended where its record is known.
     """
 
     _decoder: codecs.IncrementalDecoder | None

@@ -13,13 +13,13 @@ from xml.parsers import expat
 
 from defusedxml.ElementTree import DefusedXMLParser
 
-from sitemapreader.readers.head import ROOTS
+from sitemapreader.readers.roots import ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pyexpat import XMLParserType
 
-    from sitemapreader.readers.elements import ElementBuilder
+    from sitemapreader.readers.builder import ElementBuilder
     from sitemapreader.readers.head import Head
 
 NAMESPACE_SEPARATOR = "}"
@@ -27,7 +27,7 @@ _PREFIX = re.compile(r"[A-Za-z_][\w.-]*|")
 _BLANKS = {ord(blank): f"&#{ord(blank)};" for blank in "\t\n\r"}
 _RESERVED = ("xml", "xmlns")
 TEXT_BUFFER = 1 << 18
-"""Larger than any run of text between two tags that is kept, so that each comes in one piece."""
+"""Larger than a batch that is read fast: there each text has to come in one piece."""
 _STEP_BYTES = 8_192
 """The smallest elements that fit in take 5 ms to build."""
 
@@ -52,7 +52,7 @@ def arm_parser() -> XMLParserType:
     return parser
 
 
-def prolog(head: Head) -> bytes:
+def make_start_tag(head: Head) -> bytes:
     """Write the start tag that a batch stands behind."""
     bound = "".join(
         f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_BLANKS)}'"
@@ -62,12 +62,12 @@ def prolog(head: Head) -> bytes:
     return f"<r{bound}>".encode()
 
 
-def parse_batch(parser: XMLParserType, head: bytes, batch: bytes) -> None:
+def parse_batch(parser: XMLParserType, start_tag: bytes, batch: bytes) -> None:
     """Run a batch through a parser; raise UnreadableError if it is not well-formed.
 
-    That all its elements are closed is only known once the start tag before it is.
+    That an element was left open shows only when our own start tag is closed.
     """
-    for _ in parse_steps(parser, head, batch, len(batch)):
+    for _ in parse_steps(parser, start_tag, batch, len(batch)):
         pass
     parser.EndElementHandler = None
     try:
@@ -77,17 +77,17 @@ def parse_batch(parser: XMLParserType, head: bytes, batch: bytes) -> None:
 
 
 def parse_steps(
-    parser: XMLParserType, head: bytes, batch: bytes, step_bytes: int
+    parser: XMLParserType, start_tag: bytes, batch: bytes, step_bytes: int
 ) -> Iterator[None]:
     """Do what `parse_batch` does, with a pause behind every `step_bytes`."""
     try:
-        parser.Parse(head, False)
+        parser.Parse(start_tag, False)
         for start in range(0, len(batch), step_bytes):
             parser.Parse(batch[start : start + step_bytes], False)
             yield
     except (expat.ExpatError, ValueError) as error:  # ValueError: what defusedxml refuses
         raise UnreadableError(str(error)) from None
-    if parser.CurrentByteIndex != len(head) + len(batch):
+    if parser.CurrentByteIndex != len(start_tag) + len(batch):
         raise UnreadableError("a tag, comment or section is not closed")
 
 
@@ -132,7 +132,7 @@ def read_exact(builder: ElementBuilder, head: Head, batch: bytes, line: int) -> 
     parser.ProcessingInstructionHandler = instruction
     parser.StartNamespaceDeclHandler = bind
     try:
-        yield from parse_steps(parser, prolog(head), batch, _STEP_BYTES)
+        yield from parse_steps(parser, make_start_tag(head), batch, _STEP_BYTES)
     finally:
         parser.StartElementHandler = None  # it knows the parser, which knows it
     if builder.open:

@@ -87,7 +87,10 @@ def _read_field(
 ) -> None:
     for attribute, slot, parse in field.attributes:
         if attribute in element.attributes:
-            values[slot] = parse(element.attributes[attribute])
+            text = element.attributes[attribute]
+            values[slot] = parse(text)
+            if values[slot] is None:
+                findings.note(IssueCode.EXTENSION, element, url=url, value=text)
     if field.build:
         text = findings.field_text(element, url, IssueCode.EXTENSION)
         value: Any = field.build(element) if text else None

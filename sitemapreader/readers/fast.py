@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from sitemapreader.readers.head import Head
     from sitemapreader.readers.tokens import Entry
 
-_MAX_DEPTH = 4
-"""Plain records are nested no deeper; whoever allows less wants each to be looked at."""
 _GIVE_UP_AFTER = 8
 """Batches in doubt before a document is left to the exact reader, if none was plain meanwhile."""
 
@@ -35,8 +33,7 @@ class FastReader:
         tokenizer = Tokenizer(head, limits)
         self._templates = TemplateReader(head, limits, tokenizer)
         self._parsed = ParsedReader(head, limits, tokenizer)
-        can_read = CAN_TOKENIZE and limits.record_depth > _MAX_DEPTH
-        self._doubts = 0 if can_read else _GIVE_UP_AFTER
+        self._doubts = 0 if CAN_TOKENIZE else _GIVE_UP_AFTER
 
     def read(self, batch: bytes) -> list[Entry] | None:
         """Return the entries of a batch, or `None` if it is not plain."""

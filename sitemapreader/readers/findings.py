@@ -1,4 +1,4 @@
-"""What the records of a document give, and the checks that all of them share."""
+"""What the records of a batch give, and the checks that all of them share."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}
 """Mends after which markup may have been taken for text."""
 _MARKUP = re.compile(r"[<>\"\s]")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")  # `host:8080` has none
 
 
 @attrs.define
 class Findings:
-    """Takes what the records of one document give: entries and Issues, each with its count.
+    """Takes what the records of one batch give: entries and Issues, each with its count.
 
     `base` is the xml:base of the document's root, if it has one.
     """
@@ -43,14 +43,17 @@ class Findings:
         events, self.events = self.events, []
         return events
 
+    def note_mends(self, record: Element, text: str) -> None:
+        """Say what was mended in a record; `text` is its first loc."""
+        for code in sorted(record.mended):
+            self.note(code, record, url=text or None)
+
     def check_loc(self, record: Element, text: str, loc: Element | None = None) -> str | None:
         """Return the URL that a record's loc gives, absolute; or drop the record and say why.
 
         A relative one is resolved against the document's URL and any xml:base (RFC 4287, section
         2, and XML Base, section 4).
         """
-        for code in sorted(record.mended):
-            self.note(code, record, url=text or None)
         unusable = _unusable(text, loc, record.mended)
         if unusable:
             self.ledger.drop(
@@ -111,11 +114,11 @@ class Findings:
             self.note(code, element, url=url, value=text)
         return value
 
-    def last(self, fields: list[Element], tag: str) -> Element | None:
+    def last(self, fields: list[Element], tag: str, url: str) -> Element | None:
         """Return the last field of that name that is not empty; an Issue if there are several."""
         filled = [field for field in fields if is_own(field, tag) and is_filled(field)]
         if len(filled) > 1:
-            self.note(IssueCode.REPEATED_FIELD, filled[-1], value=filled[-1].name)
+            self.note(IssueCode.REPEATED_FIELD, filled[-1], url=url, value=filled[-1].name)
         return filled[-1] if filled else None
 
     def field_text(self, element: Element | None, url: str, code: IssueCode) -> str:

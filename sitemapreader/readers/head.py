@@ -8,41 +8,29 @@ namespaces that are bound there.
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format
-from sitemapreader.readers.entities import unescape
+from sitemapreader.readers.attributes import (
+    MAX_NAMESPACE_CHARS,
+    MAX_NAMESPACES,
+    bind,
+    find_unbound,
+    read_attributes,
+)
 from sitemapreader.readers.names import PROTOCOL_URI
+from sitemapreader.readers.roots import ROOTLESS, ROOTS
 from sitemapreader.readers.scan import CLOSINGS
 
 if TYPE_CHECKING:
-    from sitemapreader.models import Event
+    from sitemapreader.models import Event, Format
     from sitemapreader.readers.ledger import Ledger
 
 MAX_HEAD_BYTES = 262_144
 """A licence as a comment, a dozen namespaces: no real head has a tenth of it."""
-MAX_NAMESPACES = 256
-"""Prefixes that are bound outside of records; every batch is parsed with all of them."""
-MAX_NAMESPACE_CHARS = 1_024
 
-_PROTOCOL_RECORDS = frozenset({"url", "sitemap"})
-# local name of a root element, in lower case -> format and the local names of its records
-ROOTS: dict[str, tuple[Format, frozenset[str]]] = {
-    "urlset": (Format.URLSET, _PROTOCOL_RECORDS),
-    "sitemapindex": (Format.INDEX, _PROTOCOL_RECORDS),
-    "rss": (Format.RSS, frozenset({"item"})),
-    "rdf": (Format.RSS, frozenset({"item"})),
-    "feed": (Format.ATOM, frozenset({"entry"})),
-}
-RECORDS = frozenset[str]().union(*(records for _, records in ROOTS.values()))
-RECORD_OF = {Format.URLSET: "url", Format.INDEX: "sitemap"}
-"""The record that a format of the protocol is made of."""
-_ROOTLESS = {"url": "urlset", "sitemap": "sitemapindex"}
-"""A record that stands where the root should -> the root that is missing."""
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
 # No attribute's value has a `<`: so no attempt to match goes further than to the next one
@@ -51,13 +39,9 @@ _DOCTYPE = re.compile(
     rb"""<!doctype(?:\s++([^\s<>\["']*+))?(?:[^"'\[>]++|"[^"]*+"|'[^']*+')*+([\[>])?""",
     re.IGNORECASE,
 )
+_DECLARATION = re.compile(rb"<\?xml\s[^<>]*+(?:>|(?=<))")
+"""The XML declaration: up to its end or, if that is not there, the next tag."""
 _MARKUP = re.compile(rb"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[A-Za-z_])")
-_ATTRIBUTE = re.compile(
-    r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
-)
-_NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
-"""XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
-_PREFIX = re.compile(r"xmlns(?::([A-Za-z_][\w.-]*+))?")
 
 
 @attrs.define
@@ -69,7 +53,7 @@ class Head:
         root: the root's name as written, with its prefix.
         namespaces: prefix ("" for the default) -> URI.
         records: local names of the format's records, in lower case.
-        closed: the end tag of a root was met, or there is no root: one may close several.
+        closed: an end tag of a root was met, which closes nested roots too; or there is no root.
         base: the root's xml:base, as written.
     """
 
@@ -131,7 +115,8 @@ class NotXmlError(Exception):
 class HeadReader:
     """Looks for the root element in a document's first bytes, in UTF-8, which come in pieces.
 
-    `data` is all of them. Each is looked at once, for they may be made to look at.
+    `data` is all of them. What has been passed is not looked at again; what is still open is, once
+    a block, and 256 KiB are the most.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -156,7 +141,7 @@ class HeadReader:
             if not self._has_open_doctype and self.data[self._position : markup.start()].strip():
                 self._junk_end = markup.start()
             if markup[1]:
-                end = self._section_end(markup)
+                end = self._section_end(events, markup)
             elif markup[2]:
                 end = self._doctype_end(markup.start(), final=final)
             else:
@@ -176,7 +161,11 @@ class HeadReader:
 
     # -- where what is passed over ends; -1 if that is not known yet
 
-    def _section_end(self, section: re.Match[bytes]) -> int:
+    def _section_end(self, events: list[Event], section: re.Match[bytes]) -> int:
+        if declaration := _DECLARATION.match(self.data, section.start()):
+            if not declaration[0].endswith(b"?>"):
+                self._ledger.note_once(events, IssueCode.NOT_WELL_FORMED)
+            return declaration.end()
         closing = CLOSINGS[section[0]]
         end = self.data.find(closing, section.end())
         return end + len(closing) if end >= 0 else -1
@@ -203,7 +192,7 @@ class HeadReader:
     def _read_tag(self, events: list[Event], tag: re.Match[bytes]) -> tuple[Head, int] | None:
         name = _text(tag[1])
         root = name.rpartition(":")[2].lower()
-        if root in ROOTS or (root in _ROOTLESS and not self._first):
+        if root in ROOTS or (root in ROOTLESS and not self._first):
             self._note_prolog(events, tag.start() if self._first else self._junk_end)
             return self._open(events, name, root, tag)
         self._first = self._first or root
@@ -220,11 +209,13 @@ class HeadReader:
         if len(attributes) > MAX_NAMESPACES:
             self._ledger.note_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
         bind(namespaces, attributes)
-        if root in _ROOTLESS:
+        if unbound := find_unbound(attributes, namespaces):
+            self._ledger.note_once(events, IssueCode.UNBOUND_PREFIX, value=unbound)
+        if root in ROOTLESS:
             self._ledger.note_once(events, IssueCode.MISSING_ROOT)
             start = tag.start()
-        format_, records = ROOTS[_ROOTLESS.get(root, root)]
-        closed = root in _ROOTLESS or tag[2].endswith(b"/")
+        format_, records = ROOTS[ROOTLESS.get(root, root)]
+        closed = root in ROOTLESS or tag[2].endswith(b"/")
         base = attributes.get("xml:base", "")
         head = Head(format_, name, namespaces, records, closed, base)
         if format_.is_protocol and head.uri != PROTOCOL_URI:
@@ -241,28 +232,6 @@ class HeadReader:
             self._ledger.note_once(events, IssueCode.LEADING_BYTES, value=value)
         if self._doctype:
             self._ledger.note_once(events, IssueCode.DOCTYPE, value=self._doctype)
-
-
-def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:
-    """Add the namespace declarations among a tag's attributes."""
-    for name, value in attributes.items():
-        if (match := _PREFIX.fullmatch(name)) and 0 < len(value) <= MAX_NAMESPACE_CHARS:
-            namespaces[match[1] or ""] = value
-
-
-def read_attributes(text: str, mended: set[IssueCode], limit: int) -> dict[str, str]:
-    """Read the attributes of a tag, quoted or not; of a repeated one, the first.
-
-    No more than one past the limit: that tells that it is broken, and more is not needed.
-    """
-    attributes: dict[str, str] = {}
-    for match in islice(_ATTRIBUTE.finditer(text), limit + 1):
-        name, double, single, bare = match.groups("")
-        if bare or name in attributes:
-            mended.add(IssueCode.MISMATCHED_TAG)
-        value = double or single or bare
-        attributes.setdefault(name, unescape(value.translate(_NORMAL_BLANKS), mended))
-    return attributes
 
 
 def _text(data: bytes) -> str:

@@ -6,7 +6,6 @@ import codecs
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.options import MIB
 from sitemapreader.readers.gunzip import (
     GZIP_MAGIC,
     ZLIB_MAGICS,
@@ -20,7 +19,13 @@ from sitemapreader.readers.gunzip import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sitemapreader.options import Limits
+
+_LEADING = b" \t\r\n" + codecs.BOM_UTF8
+"""What scripts print before the gzip data that they mean to send."""
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_FRAME_BYTES = 65_536
+"""What a small document may grow by when it is compressed."""
 MAX_LAYERS = 2
 """gzip by the web server of a .gz file: the most that has a reason."""
 # How what raw deflate data hides must begin, for it has no magic number of its own; nobody puts it
@@ -43,21 +48,14 @@ _PROOF_BYTES = 512
 class Inflation:
     """All layers of compression of one body: none, one or two, told by the first bytes of each.
 
-    `notes` fill up with what was wrong but cost no data. `max_bytes` bounds what one layer hands to
-    another; how much of what comes out is wanted, the caller knows.
+    `notes` fill up with what was wrong but cost no data. `limits.inflated_bytes` bounds what one
+    layer hands to another; how much of what comes out is wanted, the caller knows.
     """
 
-    def __init__(
-        self,
-        max_members: int,
-        notes: list[IssueCode],
-        *,
-        max_bytes: int = 256 * MIB,
-        depth: int = 0,
-    ) -> None:
+    def __init__(self, limits: Limits, notes: list[IssueCode], *, depth: int = 0) -> None:
+        self._limits = limits
         self._notes = notes
-        self._max_members = max_members
-        self._room = max_bytes
+        self._room = limits.inflated_bytes + _FRAME_BYTES
         self._depth = depth
         self._first = b""
         self._layer: Gunzip | None = None
@@ -106,31 +104,45 @@ class Inflation:
 
     def _can_tell(self) -> bool:
         first = self._first
+        if len(first) >= _PROOF_BYTES:
+            return True
         is_known = first.startswith((GZIP_MAGIC, *ZLIB_MAGICS, *_PLAIN_STARTS))
-        return len(first) >= (len(GZIP_MAGIC) if is_known or self._depth else _PROOF_BYTES)
+        return (is_known or self._depth > 0) and len(first.lstrip(_LEADING)) >= len(GZIP_MAGIC)
 
     def _tell(self) -> bytes:
         first, self._first, self._told = self._first, b"", True
+        if first.lstrip(_LEADING).startswith(GZIP_MAGIC) and not first.startswith(GZIP_MAGIC):
+            self._notes.append(IssueCode.LEADING_BYTES)
+            first = first.lstrip(_LEADING)
         if first.startswith(GZIP_MAGIC):
-            self._layer = Gunzip(self._max_members, self._notes)
-        elif first.startswith(ZLIB_MAGICS):
-            self._layer = Unzlib(self._max_members, self._notes)
+            self._layer = Gunzip(self._limits.gzip_members, self._notes)
+        elif first.startswith(ZLIB_MAGICS) or (not self._depth and _is_zlib(first)):
+            self._layer = Unzlib(self._limits.gzip_members, self._notes)
         elif not self._depth and _is_raw_deflate(first):
-            self._layer = RawInflate(self._max_members, self._notes)
+            self._layer = RawInflate(self._limits.gzip_members, self._notes)
         else:
             return first
         if self._depth >= MAX_LAYERS:
             raise InflateError(IssueCode.GZIP_TOO_MANY_LAYERS)
         if self._depth:
             self._notes.append(IssueCode.GZIP_NESTED)
-        self._inner = Inflation(self._max_members, self._notes, depth=self._depth + 1)
+        self._inner = Inflation(self._limits, self._notes, depth=self._depth + 1)
         return first
+
+
+def _is_zlib(first: bytes) -> bool:
+    """Tell whether the first bytes are of zlib with a small window (RFC 1950, section 2.2)."""
+    header = int.from_bytes(first[:2], "big")
+    is_header = header % 31 == 0 and header & 0x8F20 == 0x0800  # deflate, to 32 KiB, no dictionary
+    return is_header and _inflates_to_a_sitemap(first[2:])
 
 
 def _is_raw_deflate(first: bytes) -> bool:
     """Tell whether the first bytes of a document inflate to how a sitemap begins."""
-    if first.startswith(_PLAIN_STARTS):
-        return False
+    return not first.startswith(_PLAIN_STARTS) and _inflates_to_a_sitemap(first)
+
+
+def _inflates_to_a_sitemap(first: bytes) -> bool:
     plain, is_damaged = inflate_start(first[:_PROOF_BYTES], _PROOF_BYTES)
     if not is_damaged:
         return plain.startswith(_PLAIN_STARTS)

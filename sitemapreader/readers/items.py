@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sitemapreader.models import UrlEntry
+from sitemapreader.models import Format, UrlEntry
 from sitemapreader.readers.findings import is_filled, is_own
 from sitemapreader.readers.links import choose_link, is_alternate
-from sitemapreader.readers.names import ATOM, DC, OWN
+from sitemapreader.readers.vocabulary import FEED_DATES
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -24,15 +24,7 @@ def read_item(findings: Findings, record: Element) -> Iterator[None]:
     if link is None:
         link = next((c for c in record.children if is_own(c, "guid") and _is_permalink(c)), None)
     text = record.attributes.get("about", "") if link is None else link.text
-    url = findings.check_loc(record, text, link)
-    if url is None:
-        return
-    date = (
-        _first_filled(record, {"pubdate"}, {OWN})
-        or _first_filled(record, {"date", "modified"}, {DC})
-        or _first_filled(record, {"updated"}, {ATOM})
-    )
-    _deliver_feed_entry(findings, url, date)
+    _deliver(findings, record, text, link, FEED_DATES[Format.RSS])
 
 
 def read_entry(findings: Findings, record: Element) -> Iterator[None]:
@@ -45,19 +37,23 @@ def read_entry(findings: Findings, record: Element) -> Iterator[None]:
     if link is None:  # its URL as its text, as in RSS
         link = next((one for one in links if is_alternate(one.attributes) and one.texts()), None)
         text = link.text if link else ""
+    _deliver(findings, record, text, link, FEED_DATES[Format.ATOM])
+
+
+def _deliver(
+    findings: Findings,
+    record: Element,
+    text: str,
+    link: Element | None,
+    dates: tuple[tuple[tuple[str, str], ...], ...],
+) -> None:
+    findings.note_mends(record, text)
     url = findings.check_loc(record, text, link)
     if url is None:
         return
-    dates = (_first_filled(record, {tag}, {OWN}) for tag in _ATOM_DATES)
-    _deliver_feed_entry(findings, url, next((date for date in dates if date), None))
-
-
-_ATOM_DATES = ("updated", "modified", "published", "issued")
-
-
-def _deliver_feed_entry(findings: Findings, url: str, date: Element | None) -> None:
-    lastmod, text = findings.read_date(date, url)
-    findings.deliver(UrlEntry(url, lastmod, sitemap=findings.ledger.sitemap, lastmod_text=text))
+    filled = filter(None, (_first_filled(record, names) for names in dates))
+    lastmod, written = findings.read_date(next(filled, None), url)
+    findings.deliver(UrlEntry(url, lastmod, sitemap=findings.ledger.sitemap, lastmod_text=written))
 
 
 def _is_permalink(guid: Element) -> bool:
@@ -67,6 +63,6 @@ def _is_permalink(guid: Element) -> bool:
     )
 
 
-def _first_filled(record: Element, tags: set[str], keys: set[str]) -> Element | None:
-    fields = (c for c in record.children if c.tag in tags and c.key in keys)
+def _first_filled(record: Element, names: tuple[tuple[str, str], ...]) -> Element | None:
+    fields = (child for child in record.children if (child.key, child.tag) in names)
     return next(filter(is_filled, fields), None)

@@ -41,10 +41,10 @@ class Layout:
     """Where in the tokens of a record its fields are.
 
     Attributes:
-        kinds: the types of the tokens, which all records of this layout have.
+        kinds: the types of the tokens of each record; of a template's pieces, only how many.
         fields: slot -> place of the text.
         links: places of the start tags of links.
-        attributes: name -> place of the value, for each link, where the two stand apart.
+        attributes: for each link, name -> place of the value; of templates only, without `links`.
         values: the extensions, in their order.
         bare: places of start tags that may have no attributes.
         free: places of start tags that may have some.
@@ -105,6 +105,8 @@ class _Survey:
         self._value: Value | None = None
         """What was met of the extension that is open."""
         self._has_ended = False
+        self._slots: set[int] = set()
+        """Fields of the record's own that were met."""
 
     def take(self) -> None:
         """Take all tokens."""
@@ -137,7 +139,7 @@ class _Survey:
             case Role.LINK, _:
                 self.layout.links.append(self.layout.free[-1])
             case Role.FIELD, _:
-                self._take_text(self.layout.fields, meaning.slot)
+                self._take_field(meaning.slot)
             case Role.DETAIL, Value(texts=texts):
                 self.layout.bare.append(self.layout.free.pop())
                 self._take_text(texts, meaning.slot)
@@ -154,6 +156,12 @@ class _Survey:
             and (self._start is not None or not place.leaf)
             and (self._value is None or self._value.part is meaning.part)
         )
+
+    def _take_field(self, slot: int) -> None:
+        if slot in self._slots:  # though one of the two may be empty
+            raise Doubt
+        self._slots.add(slot)
+        self._take_text(self.layout.fields, slot)
 
     def _take_text(self, texts: dict[int, int], slot: int) -> None:
         if self._text is not None and texts.setdefault(slot, self._text) != self._text:

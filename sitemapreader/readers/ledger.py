@@ -1,4 +1,4 @@
-"""The ledger of one document: what was seen, delivered, dropped and noted. It keeps law 1."""
+"""The ledger of one document: what was seen, delivered, dropped and noted: nothing in silence."""
 
 from __future__ import annotations
 

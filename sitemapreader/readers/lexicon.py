@@ -11,20 +11,15 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from sitemapreader.models import Format
-from sitemapreader.readers.names import ATOM, DC, OWN, VIDEO, XHTML, namespace_key
-from sitemapreader.readers.vocabulary import EXTENSIONS, PROTOCOL_FIELDS, Extension
+from sitemapreader.readers.names import OWN, XHTML, namespace_key
+from sitemapreader.readers.vocabulary import EXTENSIONS, FEED_DATES, PROTOCOL_FIELDS, Extension
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOC, LASTMOD, CHANGEFREQ, PRIORITY = range(len(PROTOCOL_FIELDS))
-"""Slots of a url's or a sitemap's own fields; those of a feed's are its link and its dates."""
-
-_FEED_DATES: dict[Format, tuple[tuple[tuple[str, str], ...], ...]] = {
-    Format.RSS: (((OWN, "pubdate"),), ((DC, "date"), (DC, "modified")), ((ATOM, "updated"),)),
-    Format.ATOM: tuple(((OWN, tag),) for tag in ("updated", "modified", "published", "issued")),
-}
-"""The date fields of a feed's record, best first: slots 1, 2, ... (slot 0 is the link)."""
+"""Slots of a url's or a sitemap's own fields; of a feed's record, 0 is its link, 1, 2 ... are its
+dates, best first."""
 
 
 class Role(Enum):
@@ -124,15 +119,18 @@ def _protocol(record: str) -> Lexicon:
         }
         meanings |= {(key, tag): Meaning(Role.GROUP, 0, part) for tag in extension.containers}
         meanings[key, extension.tag] = Meaning(Role.VALUE, 0, part)
-        if key == VIDEO:
-            meanings[key, "tag"] = Meaning(Role.TAG, 0, part)
+        meanings |= {
+            (key, field.tag): Meaning(Role.TAG, 0, part)
+            for field in extension.fields
+            if field.many and not field.build
+        }
     return _make_lexicon(meanings)
 
 
 def _feed(format_: Format, record: str) -> Lexicon:
     link = Meaning(Role.LINK) if format_ is Format.ATOM else Meaning(Role.FIELD, LOC)
     meanings = {(OWN, record): Meaning(Role.RECORD), (OWN, "link"): link}
-    dates = _FEED_DATES[format_]
+    dates = FEED_DATES[format_]
     meanings |= {
         name: Meaning(Role.FIELD, slot) for slot, names in enumerate(dates, 1) for name in names
     }

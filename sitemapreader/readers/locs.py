@@ -12,7 +12,7 @@ _LOST = "\ufffd"
 _NO_HOST = re.compile(r"https?://(?:[/?#]|\Z)", re.IGNORECASE)
 _ORIGIN = re.compile(r"\nhttps?://[^\n/?#]+")
 _ODD = (" ", "{", "<", "\t", "\r", "\x7f", _LOST)
-"""Of the ASCII characters that XML allows, those that do not stand in plain URLs."""
+"""Any of these may mean a fault or an oddity; other control characters no XML can have."""
 
 
 def fault_of(loc: str) -> IssueCode | None:

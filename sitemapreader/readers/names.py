@@ -11,16 +11,15 @@ from functools import lru_cache
 from sitemapreader.models import Format
 
 SITEMAP, IMAGE, VIDEO, NEWS, XHTML = "sitemap", "image", "video", "news", "xhtml"
-RSS, RDF, ATOM, DC = "rss", "rdf", "atom", "dc"
+RSS, RDF, ATOM, DC, MODULE = "rss", "rdf", "atom", "dc", "module"
 OWN = ""
 """Key of the document's own vocabulary, whatever namespace its author gave it."""
 
 PROTOCOL_URI = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
-# How a URI begins, without scheme, `www.` and case -> key. An empty URI is the format's own.
+# How a URI begins, without scheme, `www.` and case -> key; the first that fits holds.
 NAMESPACES: dict[str, str] = {
     "sitemaps.org/schemas/sitemap/": SITEMAP,
-    "sitemaps.org/schemas/sitemap": SITEMAP,
     "google.com/schemas/sitemap/": SITEMAP,
     "google.com/schemas/sitemap-image/": IMAGE,
     "sitemaps.org/schemas/sitemap-image/": IMAGE,
@@ -33,6 +32,7 @@ NAMESPACES: dict[str, str] = {
     "w3.org/2002/06/xhtml2": XHTML,
     "w3.org/2005/atom": ATOM,
     "purl.org/atom/": ATOM,
+    "purl.org/rss/1.0/modules/": MODULE,
     "purl.org/rss/1.0": RSS,
     "my.netscape.com/rdf/simple/0.9": RSS,
     "my.netscape.com/publish/formats/rss-0.91": RSS,
@@ -43,6 +43,7 @@ NAMESPACES: dict[str, str] = {
     "w3.org/1999/02/22-rdf-syntax-ns": RDF,
     "purl.org/dc/elements/": DC,
     "purl.org/dc/terms": DC,
+    "sitemaps.org/schemas/sitemap": SITEMAP,  # without a version
 }
 
 # Prefixes by convention, for documents that use them without a declaration -> the URI meant.
@@ -73,7 +74,7 @@ MAX_URI_CHARS = 200
 def namespace_key(uri: str, root_uri: str, format_: Format) -> str:
     """Return the key of a namespace URI in any of its spellings; the URI if we do not know it.
 
-    None at all, the root element's, and those of the document's format are its own.
+    No namespace, the root element's, and those of the document's format are all `OWN`.
     """
     if uri in ("", root_uri):
         return OWN

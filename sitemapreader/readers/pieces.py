@@ -49,7 +49,7 @@ class _Knife:
 
     def cut(self, data: bytes) -> list[str]:
         """Return the pieces between marks; raise Doubt if they are no texts of XML."""
-        data = _resolve_references(data.translate(self._cuts))  # none goes on in a section
+        data = _resolve_references(data.translate(self._cuts))  # sections' marks keep them apart
         data = data.replace(_SECTION_MARK, b"").replace(_STAND_INS[:1], _MARKUP[:1])
         if not data.isascii() and any(char in data for char in _NO_CHARACTERS):
             raise Doubt

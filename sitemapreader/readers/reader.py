@@ -16,10 +16,10 @@ from sitemapreader.models import Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
 from sitemapreader.readers.detect import choose_reader, tells_all
 from sitemapreader.readers.encoding import Transcoder, start_transcoder
-from sitemapreader.readers.feeds import FeedKeeper
 from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
 from sitemapreader.readers.ledger import Ledger
+from sitemapreader.readers.salvage import FeedKeeper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 32_768
 """Fast, as what is made of it stays in the processor's cache; holds an event loop up for 1-2 ms."""
 FIRST_BLOCK_BYTES = 4_096
-"""The first block, where that tells all that more would: the first URLs are not to wait for 200."""
+"""The first block, where `tells_all` of it: so the first URL need not wait for 200 others."""
 
 
 class SitemapReader:
@@ -59,7 +59,7 @@ class SitemapReader:
         self._limits = limits or Limits()
         self._charset = charset
         self._notes: list[IssueCode] = []
-        self._inflation = Inflation(self._limits.gzip_members, self._notes)
+        self._inflation = Inflation(self._limits, self._notes)
         self._block = bytearray()
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
@@ -94,9 +94,9 @@ class SitemapReader:
         """
         if self._closed:
             raise ValueError("the reader is closed: make a new SitemapReader for each document")
+        self.ledger.raw_bytes += len(data)
         if self.finished:
             return
-        self.ledger.raw_bytes += len(data)
         for start in range(0, len(data), BLOCK_BYTES):
             if not self.finished:
                 piece = bytes(data[start : start + BLOCK_BYTES])

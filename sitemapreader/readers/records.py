@@ -36,7 +36,9 @@ def read_record(findings: Findings, record: Element) -> Iterator[None]:
 
 def read_url(findings: Findings, record: Element) -> Iterator[None]:
     """Read a `<url>`; one with several locs gives an entry each, with what follows its loc."""
-    for text, loc, fields in _split_by_loc(findings, record):
+    parts = _split_by_loc(findings, record)
+    findings.note_mends(record, parts[0][0])
+    for text, loc, fields in parts:
         yield
         url = findings.check_loc(record, text, loc)
         if url is not None:
@@ -45,11 +47,13 @@ def read_url(findings: Findings, record: Element) -> Iterator[None]:
 
 def read_sitemap(findings: Findings, record: Element) -> Iterator[None]:
     """Read a `<sitemap>` of an index."""
-    for text, loc, fields in _split_by_loc(findings, record):
+    parts = _split_by_loc(findings, record)
+    findings.note_mends(record, parts[0][0])
+    for text, loc, fields in parts:
         yield
         url = findings.check_loc(record, text, loc)
         if url is not None:
-            lastmod, lastmod_text = findings.read_date(findings.last(fields, "lastmod"), url)
+            lastmod, lastmod_text = findings.read_date(findings.last(fields, "lastmod", url), url)
             sitemap = findings.ledger.sitemap
             findings.deliver(SitemapEntry(url, lastmod, Via.INDEX, sitemap, lastmod_text))
             for field in fields:
@@ -75,8 +79,8 @@ def _split_by_loc(
         if text:
             findings.note(IssueCode.MISSING_LOC, record, value=text)
         return [(text, None, record.children)]
-    if len(locs) > 1:
-        findings.note(IssueCode.REPEATED_LOC, record, value=str(len(locs)))
+    if len(texts) > 1:
+        findings.note(IssueCode.REPEATED_LOC, record, value=str(len(texts)))
     starts = [0, *locs[1:]]
     ends = [*locs[1:], len(record.children)]
     return [
@@ -88,11 +92,11 @@ def _split_by_loc(
 def _make_url_entry(
     findings: Findings, url: str, fields: list[Element]
 ) -> Generator[None, None, UrlEntry]:
-    lastmod, lastmod_text = findings.read_date(findings.last(fields, "lastmod"), url)
-    changefreq, priority = findings.last(fields, "changefreq"), findings.last(fields, "priority")
+    lastmod, changefreq, priority = (findings.last(fields, tag, url) for tag in PROTOCOL_FIELDS[1:])
+    moment, lastmod_text = findings.read_date(lastmod, url)
     entry = UrlEntry(
         url,
-        lastmod,
+        moment,
         findings.read_value(changefreq, url, parse_changefreq, IssueCode.CHANGEFREQ),
         findings.read_value(priority, url, parse_priority, IssueCode.PRIORITY),
         sitemap=findings.ledger.sitemap,

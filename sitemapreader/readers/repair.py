@@ -8,40 +8,45 @@ record. Time is linear in the batch: every character is passed a bounded number 
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.attributes import MAX_NAMESPACES, bind, find_unbound, read_attributes
 from sitemapreader.readers.entities import remove_controls, slices, unescape
-from sitemapreader.readers.head import MAX_NAMESPACES, RECORDS, ROOTS, bind, read_attributes
 from sitemapreader.readers.names import USUAL_PREFIXES
+from sitemapreader.readers.roots import RECORDS, ROOTS
 from sitemapreader.readers.vocabulary import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from sitemapreader.options import Limits
-    from sitemapreader.readers.elements import ElementBuilder
+    from sitemapreader.readers.builder import ElementBuilder
     from sitemapreader.readers.head import Head
 
 # A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
 # `>`; and where there is none, at the next `<`.
 _MARKUP = re.compile(
     r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|(?P<instruction>\?)"
-    r"|(?P<end>/?)(?P<name>[A-Za-z_][\w.:-]*+)"
+    r"|(?P<end>/?)(?P<name>[^\W\d][\w.:\xb7-]*+)"
     r"""(?:(?P<attributes>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
     r"|(?P<loose>[^<>]*+)(?P<closed>>)?))"
 )
-_BEGIN = re.compile(r"<(?:/?[A-Za-z_]|!--|!\[CDATA\[|\?)")
+_BEGIN = re.compile(r"<(?:/?[^\W\d]|!--|!\[CDATA\[|\?)")
 _LONGEST_BEGIN = len("<![CDATA[")
 _CLOSINGS = {
     "comment": re.compile(r"-->"),
     "cdata": re.compile(r"\]\]>"),
     "instruction": re.compile(r"\?>"),
 }
+_ROOT_END = re.compile(rf"</(?:[\w.-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
 _LOST = "\ufffd"
 _STEP_CHARS = 4_096
 """The smallest elements that fit in take 8 ms to build."""
+_SAMPLE_CHARS = 200
+"""Of what stands behind the root."""
 MAX_TAG_CHARS = 65_536
 """Of a longer tag the attributes are not read, and its record is dropped."""
 _WINDOW_CHARS = 65_536
@@ -65,15 +70,16 @@ class Repair:
         self._limits = limits
         text = batch.decode("utf-8", "replace")
         self._text = text.replace("\r\n", "\n").replace("\r", "\n")  # XML 1.0, section 2.11
-        self._has_bad_bytes = _LOST in self._text and _LOST.encode() not in batch
+        self._has_bad_bytes = self._text.count(_LOST) > batch.count(_LOST.encode())
         self._line = line
         self._counted = 0
-        self._scopes = [head.namespaces.copy()]
+        self._scopes = [head.namespaces]
         """Namespaces that are bound: outside of records, then by each open element."""
         self._own_prefix = ""
         """An undeclared prefix that records are written with."""
         self._found: dict[re.Pattern[str], int] = {}
         names = "|".join(map(re.escape, head.records))
+        self._record_tag = re.compile(rf"</?(?:[\w.-]++:)?(?i:{names})(?=[\s/>])")
         self._record_end = re.compile(rf"</(?=\w)(?:[\w.-]++:)?(?i:{names})\s*+>")
 
     def read(self) -> Iterator[None]:
@@ -112,37 +118,46 @@ class Repair:
         if self._mend_missing_end(tag, match):
             return
         mended: set[IssueCode] = set()
-        is_long = len(raw) > MAX_TAG_CHARS
-        most = self._limits.attributes + MAX_NAMESPACES
-        attributes: dict[str, str] = {}
-        bound: dict[str, str] = {}
-        if "=" in raw and not is_long:
-            attributes = read_attributes(raw, mended, most)
-            bind(bound, attributes)
         del self._scopes[len(self._builder.open) + 1 :]
+        attributes, bound = self._read_attributes(raw, mended)
         uri = self._find_uri(prefix, bound)
         if prefix and not uri:
-            mended.add(IssueCode.UNBOUND_PREFIX)
+            if prefix != "xml":  # which need not be declared
+                mended.add(IssueCode.UNBOUND_PREFIX)
             uri = self._guess_uri(prefix, tag)
         is_empty = raw.endswith("/")
         depth = len(self._builder.open)
         if self._builder.is_record_name(uri, tag) and (depth == 1 or (depth and not is_empty)):
             self._builder.finish(IssueCode.MISMATCHED_TAG)
         line = self._line_at(match.start())
-        own = _without_declarations(attributes) if attributes else {}
-        self._builder.start(uri, local, own, line)
+        self._builder.start(uri, local, _without_declarations(attributes), line)
         if self._builder.open:
             del self._scopes[len(self._builder.open) :]
             self._scopes.append(bound)
         elif bound:  # a root inside the root, or a feed's channel: what follows needs it
-            for bound_prefix, bound_uri in bound.items():
-                self._scopes[0].setdefault(bound_prefix, bound_uri)
             self._head.adopt(bound)
+        elif tag not in ROOTS:
+            self._note_trailing(match)
         self._builder.mended.update(mended)
-        if is_long:
+        if len(raw) > MAX_TAG_CHARS:
             self._builder.fail(IssueCode.FIELD_TOO_LONG)
         if is_empty:
             self._builder.end()
+
+    def _read_attributes(
+        self, raw: str, mended: set[IssueCode]
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the attributes of a tag, and the namespaces that it binds."""
+        bound: dict[str, str] = {}
+        if "=" not in raw or len(raw) > MAX_TAG_CHARS:
+            return {}, bound
+        attributes = read_attributes(raw, mended, self._limits.attributes + MAX_NAMESPACES)
+        bind(bound, attributes)
+        if ":" in raw and find_unbound(attributes, ChainMap(bound, *self._scopes)):
+            mended.add(IssueCode.UNBOUND_PREFIX)
+        if self._has_bad_bytes and _LOST in raw:
+            mended.add(IssueCode.ENCODING)
+        return attributes, bound
 
     def _find_uri(self, prefix: str, bound: dict[str, str]) -> str:
         return next((b[prefix] for b in (bound, *reversed(self._scopes)) if prefix in b), "")
@@ -174,20 +189,28 @@ class Repair:
             for _ in range(above + 1):
                 self._builder.pop()
             return
-        if tags and tag in ROOTS:
+        if not tags:
+            self._close_outside(match, tag)
+        elif tag in ROOTS:
             self._builder.finish(IssueCode.MISMATCHED_TAG)
-        elif tags:
+        else:
             self._builder.mended.add(IssueCode.MISMATCHED_TAG)
             self._builder.open[-1].add_break()
             if tags[-1] in FIELDS and self._builder.open[-1].has_text:
                 self._builder.pop()  # a misspelt end tag
-        elif tag in self._head.records or (self._head.closed and not self._head.own_uris):
-            self.is_odd = True
         if tag in ROOTS:
             is_cut = match["attributes"] is None and not match["closed"]
             is_other = match["name"] != self._head.root and not self._head.own_uris
             self.is_odd = self.is_odd or is_cut or is_other
             self._head.closed = True
+
+    def _close_outside(self, match: re.Match[str], tag: str) -> None:
+        """Take note of an end tag outside of all records: a record's, or one behind the root's."""
+        is_behind = self._head.closed and not self._head.own_uris
+        if tag in self._head.records or (is_behind and tag in ROOTS):
+            self.is_odd = True
+        elif is_behind:
+            self._note_trailing(match)
 
     # -- what is no element
 
@@ -206,6 +229,11 @@ class Repair:
         elif self._head.closed and not self.trailing:
             self.trailing = text.strip()
 
+    def _note_trailing(self, match: re.Match[str]) -> None:
+        """Note a tag that stands behind the end of the root."""
+        if self._head.closed and not self.trailing:
+            self.trailing = self._text[match.start() : match.start() + _SAMPLE_CHARS]
+
     def _pass_over(self, kind: str, start: int) -> Generator[None, None, int]:
         """Pass over a comment, CDATA section or PI that begins at `start`; return where it ends."""
         closing = _CLOSINGS[kind]
@@ -220,7 +248,25 @@ class Repair:
             return end
         if kind == "instruction":
             self._builder.mark_template()
-        return len(self._text) if end < 0 else end + 3 - (kind == "instruction")
+        if end < 0:
+            end = self._find_next(kind, start)
+            self.is_odd = self.is_odd or end < len(self._text)
+            return end
+        return end + 3 - (kind == "instruction")
+
+    def _find_next(self, kind: str, start: int) -> int:
+        """Return where what is read begins behind a comment or PI that nothing closes.
+
+        A PI ends at the next tag; a comment, in which there may be tags, before the next record if
+        the root ends behind it too: if not, it may be the document that is not whole.
+        """
+        if kind == "comment":
+            record = (
+                self._find(self._record_tag, start) if self._find(_ROOT_END, start) >= 0 else -1
+            )
+        else:
+            record = self._text.find("<", start)
+        return record if record >= 0 else len(self._text)
 
     def _read_section(self, start: int, end: int) -> tuple[str, int]:
         """Return a CDATA section's content and where it ends.

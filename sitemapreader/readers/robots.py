@@ -22,6 +22,7 @@ from sitemapreader.options import (
     ROBOTS_MAX_SITEMAPS,
 )
 from sitemapreader.readers.ledger import Ledger
+from sitemapreader.readers.locs import fault_of
 from sitemapreader.urls import has_web_scheme, resolve, url_key
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 MAX_LINE_CHARS = 8_192
 """A longer line is dropped, for what is cut off a URL or a rule changes its meaning."""
 
-# SECURITY: str.splitlines() breaks a line at each of these, so a comment could smuggle in a rule
+# SECURITY: str.splitlines() breaks a line at some of these, so a comment could smuggle in a rule;
+# the other control characters have no place in a line either
 _HOSTILE = dict.fromkeys(
     [*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F, 0x85, 0x2028, 0x2029], " "
 )
@@ -41,8 +43,7 @@ _SITEMAP_LINE = re.compile(
     r"^[ \t]*site-?maps?(?:[ \t]*:|[ \t]+)([^\n#]*)", re.ASCII | re.IGNORECASE | re.MULTILINE
 )
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
-_TEMPLATE = re.compile(r"\{\{|\{%|<%")
-# As generous as protego is: a line that it takes for one of these, and we do not, is its weak spot
+# As generous as protego: a line that only it took for one would keep its name, and escape `rename`
 _AGENT_LINE = re.compile(
     r"^([^\S\n]*user(?:-|[^\S\n]+)?agent(?:[^\S\n]*:|[^\S\n]))([^\n#]*)",
     re.IGNORECASE | re.MULTILINE,
@@ -51,7 +52,7 @@ _WORD = re.compile(r"[\w-]+", re.ASCII)
 _US, _OTHERS = "us", "others"
 _ADDRESS = re.compile(r"\+?https?://[^\s;)]*", re.ASCII | re.IGNORECASE)
 _BOMS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-# a page, a gzip file, and what holds NUL is none of the two in any encoding that RFC 9309 allows
+# How a page, gzip, PDF and zip begin; NUL, which is looked for as well, stands in no UTF-8 text
 _NOT_TEXT = (b"<", b"\x1f\x8b", b"%PDF", b"PK\x03\x04")
 _SNIFFED_BYTES = 1_024
 
@@ -120,7 +121,7 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
     line that is not whole is not read. `url` is the address after redirects, against which relative
     values are resolved. Never raises.
     """
-    found = _Findings(url)
+    found = _SitemapLines(url)
     text = _decode(data[:ROBOTS_MAX_BYTES])
     if text is None:
         found.note(IssueCode.ROBOTS_NOT_TEXT)
@@ -189,7 +190,7 @@ def _names_of(agent: str) -> frozenset[str]:
     return frozenset(_WORD.findall(_ADDRESS.sub("", agent).lower()))
 
 
-class _Findings:
+class _SitemapLines:
     """The Sitemap lines of one file, as they are found."""
 
     def __init__(self, url: str) -> None:
@@ -228,8 +229,9 @@ class _Findings:
         else:
             url = resolve(self._url, value)
             code = IssueCode.INVALID_URL if url is None else IssueCode.RELATIVE_LOC
-        if _TEMPLATE.search(value):
-            url, code = None, IssueCode.TEMPLATE
+        if fault := fault_of(value):
+            url = None
+            code = fault if fault is IssueCode.TEMPLATE else IssueCode.INVALID_URL
         elif " " in value or "\t" in value:
             self.note(IssueCode.URL_CHARACTERS, line, value)
         if code is not None:

@@ -48,9 +48,9 @@ class Rows:
         return [] if place is None else self.texts(place)
 
     def attributes(self) -> Attributes:
-        """Return the attributes of links: of each record's first, then of each second ...
+        """Return each attribute of the links as one column; raise Doubt if they are not plain.
 
-        Raises Doubt if they are not plain.
+        The first link of every record comes first, then the second of every record, and so on.
         """
         if self.layout.links:
             tags = list(chain.from_iterable(map(self.column, self.layout.links)))

@@ -20,6 +20,8 @@ COMMENT_END = b"-->"
 CLOSINGS = {b"<!--": COMMENT_END, b"<?": b"?>", b"<![CDATA[": b"]]>"}
 """Markup that holds no elements: how it begins, how it ends."""
 
+_EMPTY = re.compile(rb"[^<>]*+/>")
+"""How a start tag goes on that is its own end tag."""
 HIDING = re.compile(rb"<[!?]")
 """How everything begins that may hide a record's tag."""
 
@@ -93,6 +95,30 @@ class Scanner:
         self.position = end + len(self.closing)
         self.closing = b""
         return True
+
+
+def find_borders(data: bytes, records: frozenset[str]) -> list[tuple[int, int]]:
+    """Find where records begin and end, outside of comments and the like.
+
+    Returns each place, and how many records are open there: 0 at the borders of an outermost one.
+    """
+    borders: list[tuple[int, int]] = []
+    tag = _record_tag(records)
+    position = depth = 0
+    while match := tag.search(data, position):
+        position = match.end()
+        if closing := CLOSINGS.get(match[0]):
+            end = data.find(closing, position)
+            if end < 0:
+                break
+            position = end + len(closing)
+        elif match[0].startswith(b"</"):
+            depth = max(0, depth - 1)
+            borders.append((position, depth))
+        else:
+            borders.append((match.start(), depth))
+            depth += not _EMPTY.match(data, position)
+    return borders
 
 
 def record_begin(records: frozenset[str]) -> re.Pattern[bytes]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MAX_TEMPLATES, _MAX_WORDS, _MAX_CHARS = 200, 400, 8_000
 """Templates that are remembered of one document; what one is made of. 12 MB at the most."""
 _MAX_NEW = 8
-"""That are looked at in one batch."""
+"""New templates that one batch may bring."""
 _GIVE_UP_AFTER = 8
 """Batches in a row that do not come out of a template, before no more are tried."""
 

@@ -69,7 +69,7 @@ class TextReader:
             self._ledger.drop(events, IssueCode.FIELD_TOO_LONG, line=self._line)
             lines[0] = ""
         urls = [line.strip() for line in lines]
-        if are_plain(urls) and "".join(urls).isprintable():
+        if are_plain(urls) and "".join(urls).isprintable():  # unlike XML, it may have any character
             self._ledger.deliver(len(urls))
             sitemap = self._ledger.sitemap
             events += [UrlEntry(url, sitemap=sitemap) for url in urls]

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sitemapreader.models import Format, SitemapEntry, UrlEntry
-from sitemapreader.readers.exact import UnreadableError, arm_parser, parse_batch, prolog
+from sitemapreader.readers.exact import UnreadableError, arm_parser, make_start_tag, parse_batch
 from sitemapreader.readers.lexicon import LEXICONS, End, other
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Tokenizer:
         self._names = self._known_names.copy()
         self._uri = head.uri
         self._bound = -1
-        self._prolog = b""
+        self._start_tag = b""
 
     def tokenize(self, batch: bytes) -> list[Token]:
         """Return the tokens of a batch; raise Doubt."""
@@ -92,7 +92,7 @@ class Tokenizer:
         """Return the tokens of a batch, or `None` if it had names that were no numbers yet."""
         if len(self._head.namespaces) != self._bound:  # which only ever become more
             self._bound = len(self._head.namespaces)
-            self._prolog = prolog(self._head)
+            self._start_tag = make_start_tag(self._head)
             if self._uri != self._head.uri:  # what a name stands for is another
                 self._uri = self._head.uri
                 self._names = self._known_names.copy()
@@ -105,7 +105,7 @@ class Tokenizer:
         if starts:
             parser.StartElementHandler = tokens.insert
         try:
-            parse_batch(parser, self._prolog, batch)
+            parse_batch(parser, self._start_tag, batch)
         except UnreadableError:
             raise Doubt from None
         except TypeError:  # a name that is no number, which `insert` does not take

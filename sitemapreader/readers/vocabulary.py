@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.models import Image, News, Price, Restriction, Video
-from sitemapreader.readers.names import IMAGE, NEWS, VIDEO
+from sitemapreader.models import Format, Image, News, Price, Restriction, Video
+from sitemapreader.readers.names import ATOM, DC, IMAGE, NEWS, OWN, VIDEO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ class Field:
 
     Attributes:
         tag: local name of its element, in lower case.
-        slot: the value's name in the model.
+        slot: the value's name in the model, where that is not the tag.
         parse: reads its text; `None` for one that cannot be read.
         many: the values are collected into a tuple.
         build: reads the element, where its attributes belong to the value.
@@ -111,7 +111,7 @@ class Extension:
         slot: where the values go in UrlEntry.
         make: the class of the value.
         fields: one row a field; those that are text alone come first, in the model's order.
-        required: the field without which there is no value.
+        required: the first of the fields, if there is no value without it.
         containers: elements that only group fields.
     """
 
@@ -194,7 +194,14 @@ EXTENSIONS: tuple[Extension, ...] = (
 )
 
 PROTOCOL_FIELDS = ("loc", "lastmod", "changefreq", "priority")
-FEED_FIELDS = ("link", "guid", "pubdate", "updated", "modified", "published", "issued", "date")
+# Format -> the date fields of a feed's record, best first, each in all its names: (key, tag)
+FEED_DATES: dict[Format, tuple[tuple[tuple[str, str], ...], ...]] = {
+    Format.RSS: (((OWN, "pubdate"),), ((DC, "date"), (DC, "modified")), ((ATOM, "updated"),)),
+    Format.ATOM: tuple(((OWN, tag),) for tag in ("updated", "modified", "published", "issued")),
+}
+FEED_FIELDS = frozenset({"link", "guid"}) | {
+    tag for dates in FEED_DATES.values() for names in dates for _, tag in names
+}
 
 FIELDS = frozenset(
     {*PROTOCOL_FIELDS, *FEED_FIELDS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.batches import BatchReader
+from sitemapreader.readers.batches import BatchReader, count_lines
 from sitemapreader.readers.head import HeadReader, NotXmlError
 
 if TYPE_CHECKING:
@@ -65,6 +65,6 @@ class XmlReader:
         if found:
             head, end = found
             start, self._head_reader.data = self._head_reader.data, b""
-            line = 1 + start.count(b"\n", 0, end)
+            line = 1 + count_lines(start[:end])
             self._batches = BatchReader(self._ledger, self._limits, head, line)
             yield from self._batches.feed(start[end:])

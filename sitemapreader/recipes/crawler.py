@@ -38,7 +38,7 @@ MAX_PAGE_BYTES = 10 * 1024 * 1024
 """Of a page, after inflating; a larger one is missed."""
 MAX_ORIGINS = 100
 """Whose robots.txt is remembered: rules can take megabytes, and pages may be on any host."""
-_GZIP_MEMBERS = Limits().gzip_members
+_LIMITS = Limits()
 
 
 @attrs.frozen(eq=False)
@@ -113,7 +113,7 @@ async def _fetch(fetcher: HttpFetcher, rules: _Rules, entry: UrlEntry) -> Page:
 async def _read(response: Response) -> bytes:
     """Return a body, inflated; raise FetchError if it breaks off, is damaged or too large."""
     body = bytearray()
-    inflation = Inflation(_GZIP_MEMBERS, [])
+    inflation = Inflation(_LIMITS, [])
     try:
         async for chunk in response.chunks():
             for piece in inflation.feed(chunk):

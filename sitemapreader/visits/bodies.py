@@ -114,7 +114,7 @@ async def fetch_whole(trip: Trip, url: str, max_bytes: int) -> Whole:
     raw_bytes = 0
     fault = None
     async with open_document(trip, url) as response:
-        inflation = Inflation(trip.limits.gzip_members, [])
+        inflation = Inflation(trip.limits, [])
         try:
             async with aclosing(read_chunks(response, trip.budget)) as chunks:
                 async for chunk in chunks:

@@ -96,7 +96,7 @@ def load_seeds(folder: Path | None) -> tuple[bytes, ...]:
 
 def inflate(data: bytes) -> bytes:
     """Return what the bytes inflate to for certain, whatever follows."""
-    inflation = Inflation(1024, [])
+    inflation = Inflation(Limits(), [])
     inflated = bytearray()
     try:
         for piece in chain(inflation.feed(data), inflation.close()):

@@ -1,0 +1,56 @@
+"""The attributes of a tag whose markup may be broken, and the namespaces that they bind."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.readers.entities import unescape
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+MAX_NAMESPACES = 256
+"""Prefixes that are bound outside of records, by a root among others: every batch is parsed with
+all of them."""
+MAX_NAMESPACE_CHARS = 1_024
+_ATTRIBUTE = re.compile(
+    r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
+)
+_NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
+"""XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
+_PREFIX = re.compile(r"xmlns(?::([A-Za-z_][\w.-]*+))?")
+
+
+def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:
+    """Add the namespace declarations among a tag's attributes."""
+    for name, value in attributes.items():
+        match = _PREFIX.fullmatch(name)
+        if match and len(value) <= MAX_NAMESPACE_CHARS and (value or not match[1]):
+            namespaces[match[1] or ""] = value
+
+
+def find_unbound(attributes: dict[str, str], namespaces: Container[str]) -> str | None:
+    """Return the first attribute whose prefix is not bound, if there is one."""
+    for name in attributes:
+        prefix, colon, _ = name.partition(":")
+        if colon and prefix not in ("xml", "xmlns") and prefix not in namespaces:
+            return name
+    return None
+
+
+def read_attributes(text: str, mended: set[IssueCode], limit: int) -> dict[str, str]:
+    """Read the attributes of a tag, quoted or not; of a repeated one, the first.
+
+    No more than one past the limit: that tells that it is broken, and more is not needed.
+    """
+    attributes: dict[str, str] = {}
+    for match in islice(_ATTRIBUTE.finditer(text), limit + 1):
+        name, double, single, bare = match.groups("")
+        if bare or name in attributes:
+            mended.add(IssueCode.NOT_WELL_FORMED)
+        value = double or single or bare
+        attributes.setdefault(name, unescape(value.translate(_NORMAL_BLANKS), mended))
+    return attributes
