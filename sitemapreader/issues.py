@@ -80,7 +80,7 @@ class IssueCode(StrEnum):
     CONTROL_CHARACTER = ("control-character", WARNING, "a control character was removed", "remove it")
     UNBOUND_PREFIX = ("unbound-prefix", WARNING, "a namespace prefix is used that is not declared", "declare it on the root element")
     MISMATCHED_TAG = ("mismatched-tag", WARNING, "an end tag is missing or fits no start tag", "close every element in order")
-    NOT_WELL_FORMED = ("not-well-formed", WARNING, "the markup around the records is not well-formed", "check it with an XML parser")
+    NOT_WELL_FORMED = ("not-well-formed", WARNING, "the markup is not well-formed, and was read all the same", "check it with an XML parser")
     MALFORMED = ("malformed", ERROR, "a record could not be read and was dropped", "make the markup well-formed")
     TEMPLATE = ("template", ERROR, "an unfilled template stands in a record; its field, or the record, was dropped", "publish the rendered file")
     RECORD_TOO_LONG = ("record-too-long", ERROR, "a record is longer than is read and was dropped", "split it; raise `Limits.record_bytes` if it is trusted")

@@ -140,7 +140,7 @@ class Alternate(NamedTuple):
 
 @attrs.define(weakref_slot=False)
 class Extra:
-    """An element that no table of ours knows, kept as it stands."""
+    """An element that no table of ours knows, as it stands; or a link: rel and href."""
 
     namespace: str
     name: str

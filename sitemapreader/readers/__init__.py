@@ -35,7 +35,8 @@ def read(
     Args:
         source: the document, compressed or not: bytes, a binary file, or an iterable of bytes.
         url: where it came from; relative URLs are resolved against it.
-        since: leave out entries whose lastmod lies wholly before; those without one stay.
+        since: leave out UrlEntries whose lastmod lies wholly before; those without one stay, and so
+            does every SitemapEntry, for its URLs may be newer.
         limits: how much is read.
 
     Raises TypeError for a source that is not bytes.

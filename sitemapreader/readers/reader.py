@@ -69,7 +69,10 @@ class SitemapReader:
 
     @property
     def format(self) -> Format | None:
-        """What the document is; `None` until enough of it was seen, or if it is nothing we know."""
+        """What the document is; `None` until enough of it was seen, or if it is nothing we know.
+
+        Any feed that was salvaged counts as RSS, which is what its entries are made of.
+        """
         if self.ledger.counts[IssueCode.FEED_SALVAGED]:
             return Format.RSS
         return self._reader.format if self._reader else None
