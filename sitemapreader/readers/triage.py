@@ -14,7 +14,7 @@ from sitemapreader.readers.exact import UnreadableError, arm_parser, make_start_
 from sitemapreader.readers.scan import find_borders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sitemapreader.readers.head import Head
 
@@ -63,13 +63,21 @@ class _Triage:
 
         Where that does not help, for an end tag may be missing, cut between all.
         """
-        every = list(dict.fromkeys(place for place, _ in self._borders))
-        outer = list(dict.fromkeys(place for place, depth in self._borders if depth == 0))
+        every = self._join_blanks(place for place, _ in self._borders)
+        outer = self._join_blanks(place for place, depth in self._borders if depth == 0)
         for part in self._halve(self._cut(0, len(self._batch), outer)):
             if part is None or part.is_sound:
                 yield part
             else:
                 yield from self._halve(self._cut(part.start, part.end, every))
+
+    def _join_blanks(self, places: Iterable[int]) -> list[int]:
+        """Leave out the places behind which a piece would end that is nothing but blanks."""
+        kept = [0]
+        for place in places:
+            if self._batch[kept[-1] : place].strip(b" \t\r\n"):
+                kept.append(place)
+        return kept[1:]
 
     def _cut(self, start: int, end: int, places: list[int]) -> list[tuple[int, int]]:
         inner = places[bisect_right(places, start) : bisect_left(places, end)]

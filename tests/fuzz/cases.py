@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 URL = "https://www.example.org/folder/sitemap.xml"
 BLOCK_BYTES = 32_768
-MAX_LONG_BYTES = 81_920
+MAX_LONG_BYTES = 65_536
 LIMITS = Limits(inflated_bytes=98_304)
 """The usual ones: damaged gzip data may inflate to anything, and time is bounded by its size."""
 MAX_BLOCKS = 1_000
