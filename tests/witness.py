@@ -34,6 +34,7 @@ _HIDDEN = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _OPEN_CDATA = re.compile(r"<!\[CDATA\[([^<\]]*)(?:\]\]>)?")
 _MARKS = re.compile(r"<!\[CDATA\[|\]\]>")
+_SECTION_IN_TAG = re.compile(r"(</?[A-Za-z][^<>]*)<!\[CDATA\[")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _TAG_WITH_VALUES = re.compile(r"""</?[A-Za-z](?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>""")
 _LOOSE_TAG = re.compile(r"</?[A-Za-z][^<>]*>?")
@@ -83,8 +84,15 @@ def _texts(text: str) -> set[str]:
     for visible in (text, _HIDDEN.sub("", text)):
         pieces += [one.partition("]]>")[0] for one in visible.split("<![CDATA[")[1:]]
         literals = (pattern.sub(_escape, visible) for pattern in (_CDATA, _OPEN_CDATA))
-        cut = _CDATA.sub(lambda section: ">" + _escape(section), visible)  # in a tag: it ends there
-        for markup in (*literals, cut, _MARKS.sub("", visible), _MARKS.sub(">", visible)):
+        ended = _SECTION_IN_TAG.sub(r"\1>", visible)  # the tag ends where a section begins in it
+        cut = _CDATA.sub(lambda section: ">" + _escape(section), visible)
+        for markup in (
+            *literals,
+            cut,
+            _MARKS.sub("", ended),
+            _MARKS.sub("", visible),
+            _MARKS.sub(">", visible),
+        ):
             pieces += _TAG.split(markup)
             pieces += _TAG_WITH_VALUES.split(markup)
             pieces += _LOOSE_TAG.split(markup)
