@@ -28,7 +28,7 @@ def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:
     """Add the namespace declarations among a tag's attributes."""
     for name, value in attributes.items():
         match = _PREFIX.fullmatch(name)
-        if match and len(value) <= MAX_NAMESPACE_CHARS and (value or not match[1]):
+        if match and (value or not match[1]):
             namespaces[match[1] or ""] = value
 
 

@@ -204,12 +204,12 @@ class HeadReader:
         self, events: list[Event], name: str, root: str, tag: re.Match[bytes]
     ) -> tuple[Head, int]:
         start = tag.end()
-        namespaces: dict[str, str] = {}
+        bound: dict[str, str] = {}
         attributes = read_attributes(_text(tag[2]), set(), MAX_NAMESPACES)
         if len(attributes) > MAX_NAMESPACES:
             self._ledger.note_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
-        bind(namespaces, attributes)
-        if unbound := find_unbound(attributes, namespaces):
+        bind(bound, attributes)
+        if unbound := find_unbound(attributes, bound):
             self._ledger.note_once(events, IssueCode.UNBOUND_PREFIX, value=unbound)
         if root in ROOTLESS:
             self._ledger.note_once(events, IssueCode.MISSING_ROOT)
@@ -217,7 +217,8 @@ class HeadReader:
         format_, records = ROOTS[ROOTLESS.get(root, root)]
         closed = root in ROOTLESS or tag[2].endswith(b"/")
         base = attributes.get("xml:base", "")
-        head = Head(format_, name, namespaces, records, closed, base)
+        head = Head(format_, name, {}, records, closed, base)
+        head.adopt(bound)
         if format_.is_protocol and head.uri != PROTOCOL_URI:
             self._ledger.note_once(events, IssueCode.NAMESPACE, value=head.uri)
         return head, start

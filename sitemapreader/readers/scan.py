@@ -112,12 +112,12 @@ def find_borders(data: bytes, records: frozenset[str]) -> list[tuple[int, int]]:
             if end < 0:
                 break
             position = end + len(closing)
-        elif match[0].startswith(b"</"):
-            depth = max(0, depth - 1)
-            borders.append((position, depth))
-        else:
+        elif not match[0].startswith(b"</"):
             borders.append((match.start(), depth))
             depth += not _EMPTY.match(data, position)
+        elif depth:
+            depth -= 1
+            borders.append((position, depth))
     return borders
 
 

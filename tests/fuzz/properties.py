@@ -37,6 +37,7 @@ RECORDS = {"url", "sitemap", "item", "entry"}
 ROOT_BEGIN = re.compile(rb"<(?:\w+:)?(?:urlset|sitemapindex|rss|RDF|feed)\b[^<>]*>", re.IGNORECASE)
 SECTION = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
 SECTION_BEGIN = re.compile(rb"<!--|<!\[CDATA\[|<\?")
+LONG_NAMESPACE = re.compile(rb"""xmlns[^\s=]*\s*=\s*["'][^"'<]{1000}""")
 TOKENS = re.compile(r"[<>\"'\s\[\]]+")
 READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED, IssueCode.TRAILING_BYTES}
 """Noted where expat refuses what could be read all the same; text between records, if leniently."""
@@ -155,8 +156,11 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
 def nests(data: bytes) -> bool:
     """Tell whether a field begins inside of a field, or a record inside of another, naively.
 
-    Or whether the end of a record stands in a CDATA section, which may be one that is not closed.
+    Or whether the end of a record stands in a CDATA section, which may be one that is not closed; or
+    a namespace is bound that is too long to be kept.
     """
+    if LONG_NAMESPACE.search(data.replace(b"\0", b"")):
+        return True
     if any(RECORD_END.search(section) for section in SECTION.findall(data)):
         return True
     open_tags: list[str] = []
