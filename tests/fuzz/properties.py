@@ -156,8 +156,8 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
 def nests(data: bytes) -> bool:
     """Tell whether a field begins inside of a field, or a record inside of another, naively.
 
-    Or whether the end of a record stands in a CDATA section, which may be one that is not closed; or
-    a namespace is bound that is too long to be kept.
+    Or whether the end of a record stands in a CDATA section, which may be one that is not closed;
+    or a namespace is bound that is too long to be kept.
     """
     if LONG_NAMESPACE.search(data.replace(b"\0", b"")):
         return True
