@@ -89,6 +89,7 @@ def _texts(text: str) -> set[str]:
         for markup in (
             *literals,
             cut,
+            ended,
             _MARKS.sub("", ended),
             _MARKS.sub("", visible),
             _MARKS.sub(">", visible),
@@ -103,6 +104,7 @@ def _texts(text: str) -> set[str]:
             pieces += ["".join(groups).translate(_SPACES) for groups in _QUOTED.findall(markup)]
             pieces += _UNQUOTED.findall(markup)
             pieces += _UNQUOTED.findall(markup.replace("<", " "))
+    pieces += [piece.replace("]]>", "", 1) for piece in pieces if "]]>" in piece]
     texts = set(pieces) | {_unescape(piece) for piece in set(pieces) if "&" in piece}
     return {text.strip(_BLANKS) for text in texts} | {text.strip() for text in texts}
 
