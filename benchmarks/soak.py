@@ -197,8 +197,8 @@ class Curve:
     ) -> None:
         self._name = name
         self._steps: dict[int, list[float]] = {}
-        for now, value in samples.read(figure):
-            number = math.floor(10 * (now - warm) / (end - warm))
+        for at, value in samples.read(figure):
+            number = math.floor(10 * (at - warm) / (end - warm))
             self._steps.setdefault(number, []).append(value)
         self._medians = {number: median(step) for number, step in self._steps.items()}
 

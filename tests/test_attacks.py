@@ -13,8 +13,8 @@ from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Image, UrlEntry
 from sitemapreader.readers import SitemapReader
 from sitemapreader.readers import reader as sitemap_reader
-from sitemapreader.readers.batches import BatchReader
 from sitemapreader.readers.fast import FastReader
+from sitemapreader.readers.slow import SlowReader
 
 IMAGE = b"<image:image><image:loc>http://i/1</image:loc>"
 
@@ -91,7 +91,7 @@ def test_lenient_is_exact(name: str) -> None:
     events = read(ALIKE[name], **LIMITS.get(name, {}))
     with (
         mock.patch.object(FastReader, "read", return_value=None),
-        mock.patch.object(BatchReader, "_is_heavy", return_value=True),
+        mock.patch.object(SlowReader, "_is_heavy", return_value=True),
     ):
         assert read(ALIKE[name], **LIMITS.get(name, {})) == events
 
@@ -210,7 +210,7 @@ def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
     record = b'<url xmlns="urn:%d"><loc>http://a.b/%d</loc></url>'
     records = b"".join(record % (number, number) for number in range(5)) + url(b"")
     for data in (urlset(records), b"<urlset>" + records + b"</urlset>"):
-        with mock.patch.object(BatchReader, "_is_heavy", return_value=is_heavy):
+        with mock.patch.object(SlowReader, "_is_heavy", return_value=is_heavy):
             events = read(data)
         assert locs(events) == [f"http://a.b/{number}" for number in (0, 1, 2, 3, 4, 1)]
         codes = [event.code for event in events if isinstance(event, Issue)]

@@ -8,22 +8,22 @@ one starts afresh, and a broken record costs at most itself.
 from __future__ import annotations
 
 import re
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.builder import ElementBuilder
-from sitemapreader.readers.exact import UnreadableError, read_exact
 from sitemapreader.readers.fast import FastReader
-from sitemapreader.readers.findings import Findings
-from sitemapreader.readers.records import read_record
-from sitemapreader.readers.repair import MAX_TAG_CHARS, Repair
-from sitemapreader.readers.roots import RECORD_OF
-from sitemapreader.readers.scan import COMMENT_END, HIDING, Scanner, record_begin, record_end
-from sitemapreader.readers.triage import sort_out
+from sitemapreader.readers.scan import (
+    COMMENT_END,
+    HIDING,
+    Scanner,
+    count_lines,
+    record_begin,
+    record_end,
+)
+from sitemapreader.readers.slow import SlowReader
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.ledger import Ledger
 
 _LARGE_BATCH = 131_072
-"""No batch of plain records is as large, which `exact.TEXT_BUFFER` and `lexicon` rest on. Of larger
-ones, expat takes 120 bytes for each element that is open, and 500 for each attribute."""
-_STEP = 500
-"""Parts of records that one step reads, in about 5 ms."""
+"""No batch of plain records is as large, which `exact.TEXT_BUFFER` and `lexicon` rest on."""
 _COMMENT = re.compile(re.escape(COMMENT_END))
 _TAG_END = re.compile(b">")
 _LONGEST_MARK = 256
@@ -44,23 +41,27 @@ _LONGEST_MARK = 256
 class BatchReader:
     """Reads all that follows the root's start tag; `line` is the line on which that ends.
 
-    `finished` is set once a limit has ended the reading. Steps that give nothing yield empty lists,
-    so that whoever waits for the next one never waits long.
+    Steps that give nothing yield empty lists, so that whoever waits for the next one never waits
+    long.
     """
 
     def __init__(self, ledger: Ledger, limits: Limits, head: Head, line: int) -> None:
         self.head = head
-        self.finished = False
         self._ledger = ledger
         self._limits = limits
         self._line = line
         self._fast = FastReader(head, ledger.sitemap, limits)
+        self._slow = SlowReader(ledger, limits, head)
         self._scanner = Scanner(head.records)
         self._pending = b""
         self._has_begun = False
-        self._names: set[int] = set()
         self._skips: list[re.Pattern[bytes]] = []
         """What ends the oversized record or comment that is being passed over, one by one."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether a limit has ended the reading."""
+        return self._slow.finished
 
     def feed(self, data: bytes) -> Iterator[list[Event]]:
         """Take the next bytes; yield the events of the records that are complete with them."""
@@ -77,7 +78,7 @@ class BatchReader:
         else:
             yield from self._scan()
             if self._scanner.end:
-                yield from self._read_slowly(self._take(self._scanner.end))
+                yield from self._read_slowly(self._scanner.end)
         if len(self._pending) > self._limits.record_bytes and not self.finished:
             yield from self._scan()
             yield from self._shorten()
@@ -92,7 +93,7 @@ class BatchReader:
             return
         if not self._has_skipped():
             self._pending = b""
-        yield from self._read_tail(why)
+        yield from self._slow.read_tail(self._pending, self._line, why)
         events: list[Event] = []
         if not self._ledger.records and not self._ledger.has_errors:
             self._ledger.note_once(events, IssueCode.EMPTY)
@@ -110,7 +111,7 @@ class BatchReader:
         self._scanner.drop(end)
         return taken
 
-    # -- a batch, in the three ways
+    # -- batches
 
     def _read_lead(self) -> Iterator[list[Event]]:
         """Read what stands before the first record, such as a feed's title: it is not plain."""
@@ -118,7 +119,7 @@ class BatchReader:
         first = record_begin(self.head.records).search(self._pending)
         lead = self._pending[: first.start()].rstrip() if first else b""
         if lead and not HIDING.search(lead):
-            yield from self._read_slowly(self._take(len(lead)))
+            yield from self._read_slowly(len(lead))
 
     def _read_fast(self) -> list[Event] | None:
         """Read up to the last end tag of a record; return `None` if that is not plain.
@@ -141,117 +142,10 @@ class BatchReader:
         self._ledger.deliver(len(entries))
         return [*entries]
 
-    def _read_slowly(self, batch: bytes) -> Iterator[list[Event]]:
-        """Read a batch that has just been taken, exactly or, what is broken of it, leniently."""
-        line = self._line - count_lines(batch)
-        if self._is_heavy(batch):
-            yield from self._mend(batch, line)
-            return
-        builder = yield from self._read_exactly(batch, line)
-        if builder:
-            yield from self._read_records(builder)
-            return
-        for part in sort_out(batch, self.head):
-            if part is None:
-                yield []
-                continue
-            data = batch[part.start : part.end]
-            builder = (yield from self._read_exactly(data, line)) if part.is_sound else None
-            if builder:
-                yield from self._read_records(builder)
-            elif not self.finished:
-                yield from self._mend(data, line, is_refused=True)
-            line += count_lines(data)
-
-    def _mend(self, data: bytes, line: int, *, is_refused: bool = False) -> Iterator[list[Event]]:
-        """Read records leniently; of what expat has refused, something is to be said."""
-        builder = self._new_builder()
-        is_said = yield from self._repair(builder, data, line)
-        if builder.open:
-            builder.finish(IssueCode.MISMATCHED_TAG)
-            is_said = True
-        yield from self._read_records(builder)
-        if is_refused and not is_said:
-            events: list[Event] = []
-            self._ledger.note_once(events, IssueCode.NOT_WELL_FORMED)
-            yield events
-
-    def _read_exactly(
-        self, batch: bytes, line: int
-    ) -> Generator[list[Event], None, ElementBuilder | None]:
-        builder, before = self._new_builder(), self.head.copy()
-        try:
-            for _ in read_exact(builder, self.head, batch, line):
-                yield []
-        except UnreadableError:
-            self.head.restore(before)
-            return None
-        return builder
-
-    def _is_heavy(self, batch: bytes) -> bool:
-        """Tell whether expat could be made to take a lot of memory for a batch."""
-        return len(batch) > _LARGE_BATCH and (
-            batch.count(b"<") > self._limits.record_elements
-            or max(map(len, batch.split(b"<"))) > MAX_TAG_CHARS
-        )
-
-    def _repair(
-        self, builder: ElementBuilder, batch: bytes, line: int
-    ) -> Generator[list[Event], None, bool]:
-        """Read a batch leniently; the record that its end cuts stays open in the builder.
-
-        Returns whether it was said of anything that it had to be mended.
-        """
-        repair = Repair(builder, self.head, self._limits, batch, line)
-        is_said, dropped = False, self._ledger.dropped
-        for _ in chain(repair.read(), (None,)):
-            is_said = is_said or any(record.mended for record in builder.records)
-            yield from self._read_records(builder)
-        events: list[Event] = []
-        if repair.is_odd:
-            self._ledger.note_once(events, IssueCode.NOT_WELL_FORMED)
-        if repair.trailing:
-            self._ledger.note_once(events, IssueCode.TRAILING_BYTES, value=repair.trailing)
-        yield events
-        is_said = is_said or repair.is_odd or bool(repair.trailing) or builder.nested_root
-        return is_said or self._ledger.dropped > dropped
-
-    def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
-        """Read what stands behind the last complete record."""
-        builder = self._new_builder()
-        yield from self._repair(builder, self._pending, self._line)
-        events: list[Event] = []
-        if builder.open:
-            record = builder.open[0]
-            self._ledger.drop(events, why, line=record.line, value=record.all_text() or None)
-        elif not self.head.closed:
-            self._ledger.note_once(events, why)
-        yield events
-
-    def _read_records(self, builder: ElementBuilder) -> Iterator[list[Event]]:
-        findings = Findings([], self._ledger, self.head.base)
-        if builder.nested_root:
-            self._ledger.note_once(findings.events, IssueCode.NESTED_ROOT)
-        if builder.foreign_uri is not None:
-            value = builder.foreign_uri
-            self._ledger.note_once(findings.events, IssueCode.NAMESPACE, value=value)
-        work = 0
-        records, builder.records = builder.records, []
-        for record in records:
-            if record.tag != RECORD_OF.get(self.head.format, record.tag):
-                value = f"<{record.name}>"
-                self._ledger.note_once(findings.events, IssueCode.NESTED_ROOT, value=value)
-            for _ in read_record(findings, record):
-                work += 1
-                if work % _STEP == 0:
-                    yield findings.take_events()
-        if len(self._names) > self._limits.names and not self.finished:
-            self._ledger.note(findings.events, IssueCode.TOO_MANY_NAMES)
-            self.finished = True
-        yield findings.take_events()
-
-    def _new_builder(self) -> ElementBuilder:
-        return ElementBuilder(self.head, self._limits, self._names)
+    def _read_slowly(self, end: int) -> Iterator[list[Event]]:
+        """Take a batch, and read it exactly or leniently."""
+        line = self._line
+        yield from self._slow.read(self._take(end), line)
 
     # -- what is too long to be kept
 
@@ -261,11 +155,10 @@ class BatchReader:
         if scanner.closing == COMMENT_END:
             yield self._pass_over(_COMMENT)
         elif end := self._find_hidden_end():
-            batch = self._take(end)
             scanner.reset()
-            yield from self._read_slowly(batch)
+            yield from self._read_slowly(end)
         elif scanner.starts > 1:  # no record has an end tag
-            yield from self._read_slowly(self._take(scanner.last_start))
+            yield from self._read_slowly(scanner.last_start)
         elif scanner.starts:
             yield self._pass_over(record_end(scanner.records), _TAG_END)
         elif scanner.closing:
@@ -304,9 +197,3 @@ class BatchReader:
             del self._skips[0]
             self._scanner.reset()
         return True
-
-
-def count_lines(data: bytes) -> int:
-    """Count the ends of lines (XML 1.0, section 2.11)."""
-    lines = data.count(b"\n")
-    return lines + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else lines

@@ -111,9 +111,10 @@ class Inflation:
 
     def _tell(self) -> bytes:
         first, self._first, self._told = self._first, b"", True
-        if first.lstrip(_LEADING).startswith(GZIP_MAGIC) and not first.startswith(GZIP_MAGIC):
+        bare = first.lstrip(_LEADING)
+        if bare != first and bare.startswith(GZIP_MAGIC):
             self._notes.append(IssueCode.LEADING_BYTES)
-            first = first.lstrip(_LEADING)
+            first = bare
         if first.startswith(GZIP_MAGIC):
             self._layer = Gunzip(self._limits.gzip_members, self._notes)
         elif first.startswith(ZLIB_MAGICS) or (not self._depth and _is_zlib(first)):

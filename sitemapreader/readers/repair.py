@@ -40,6 +40,7 @@ _CLOSINGS = {
     "cdata": re.compile(r"\]\]>"),
     "instruction": re.compile(r"\?>"),
 }
+_TAG_BEGIN = re.compile(r"<")
 _ROOT_END = re.compile(rf"</(?:[\w.-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
 _LOST = "\ufffd"
@@ -77,7 +78,7 @@ class Repair:
         """Namespaces that are bound: outside of records, then by each open element."""
         self._own_prefix = ""
         """An undeclared prefix that records are written with."""
-        self._found: dict[re.Pattern[str], int] = {}
+        self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
         names = "|".join(map(re.escape, head.records))
         self._record_tag = re.compile(rf"</?(?:[\w.-]++:)?(?i:{names})(?=[\s/>])")
         self._record_end = re.compile(rf"</(?=\w)(?:[\w.-]++:)?(?i:{names})\s*+>")
@@ -137,7 +138,7 @@ class Repair:
         elif bound:  # a root inside the root, or a feed's channel: what follows needs it
             self._head.adopt(bound)
         elif tag not in ROOTS:
-            self._note_trailing(match)
+            self._note_trailing(self._sample(match))
         self._builder.mended.update(mended)
         if len(raw) > MAX_TAG_CHARS:
             self._builder.fail(IssueCode.FIELD_TOO_LONG)
@@ -210,7 +211,10 @@ class Repair:
         if tag in self._head.records or (is_behind and tag in ROOTS):
             self.is_odd = True
         elif is_behind:
-            self._note_trailing(match)
+            self._note_trailing(self._sample(match))
+
+    def _sample(self, match: re.Match[str]) -> str:
+        return self._text[match.start() : match.start() + _SAMPLE_CHARS]
 
     # -- what is no element
 
@@ -226,20 +230,19 @@ class Repair:
             self._note_bad_bytes(text)
             if "<" in text:
                 self._builder.mended.add(IssueCode.BARE_LESS_THAN)
-        elif self._head.closed and not self.trailing:
-            self.trailing = text.strip()
+        else:
+            self._note_trailing(text.strip())
 
-    def _note_trailing(self, match: re.Match[str]) -> None:
-        """Note a tag that stands behind the end of the root."""
+    def _note_trailing(self, text: str) -> None:
+        """Note what stands outside of all records, if the root has ended."""
         if self._head.closed and not self.trailing:
-            self.trailing = self._text[match.start() : match.start() + _SAMPLE_CHARS]
+            self.trailing = text
 
     def _pass_over(self, kind: str, start: int) -> Generator[None, None, int]:
         """Pass over a comment, CDATA section or PI that begins at `start`; return where it ends."""
-        closing = _CLOSINGS[kind]
-        end = self._find(closing, start)
+        closing = self._find(_CLOSINGS[kind], start)
         if kind == "cdata":
-            content, end = self._read_section(start, end)
+            content, end = self._read_section(start, closing)
             for part in slices(content):
                 self._builder.text(remove_controls(part, self._builder.mended))
                 if len(part) < len(content):
@@ -248,45 +251,40 @@ class Repair:
             return end
         if kind == "instruction":
             self._builder.mark_template()
-        if end < 0:
-            end = self._find_next(kind, start)
-            self.is_odd = self.is_odd or end < len(self._text)
-            return end
-        return end + 3 - (kind == "instruction")
+        if closing:
+            return closing.end()
+        following = self._find_next(kind, start)
+        self.is_odd = self.is_odd or following is not None
+        return following.start() if following else len(self._text)
 
-    def _find_next(self, kind: str, start: int) -> int:
-        """Return where what is read begins behind a comment or PI that nothing closes.
+    def _find_next(self, kind: str, start: int) -> re.Match[str] | None:
+        """Find what is read on with behind a comment or PI that nothing closes.
 
         A PI ends at the next tag; a comment, in which there may be tags, before the next record if
         the root ends behind it too: if not, it may be the document that is not whole.
         """
-        if kind == "comment":
-            record = (
-                self._find(self._record_tag, start) if self._find(_ROOT_END, start) >= 0 else -1
-            )
-        else:
-            record = self._text.find("<", start)
-        return record if record >= 0 else len(self._text)
+        if kind == "instruction":
+            return self._find(_TAG_BEGIN, start)
+        return self._find(self._record_tag, start) if self._find(_ROOT_END, start) else None
 
-    def _read_section(self, start: int, end: int) -> tuple[str, int]:
+    def _read_section(self, start: int, closing: re.Match[str] | None) -> tuple[str, int]:
         """Return a CDATA section's content and where it ends.
 
         One that is not closed before its record is ends at the next tag.
         """
         record_end = self._find(self._record_end, start)
-        if end >= 0 and not 0 <= record_end < end:
-            return self._text[start:end], end + 3
+        if closing and not (record_end and record_end.start() < closing.start()):
+            return self._text[start : closing.start()], closing.end()
         self._builder.mended.add(IssueCode.MISMATCHED_TAG)
-        tag = self._text.find("<", start)
-        end = tag if tag >= 0 else len(self._text)
+        tag = self._find(_TAG_BEGIN, start)
+        end = tag.start() if tag else len(self._text)
         return self._text[start:end], end
 
-    def _find(self, pattern: re.Pattern[str], start: int) -> int:
+    def _find(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
         """Find a pattern; asked for growing positions, all calls together pass the text once."""
-        found = self._found.get(pattern, 0)
-        if 0 <= found < start or pattern not in self._found:
-            match = pattern.search(self._text, start)
-            found = self._found[pattern] = match.start() if match else -1
+        found = self._found.get(pattern)
+        if pattern not in self._found or (found and found.start() < start):
+            found = self._found[pattern] = pattern.search(self._text, start)
         return found
 
     def _note_bad_bytes(self, text: str) -> None:

@@ -121,6 +121,12 @@ def find_borders(data: bytes, records: frozenset[str]) -> list[tuple[int, int]]:
     return borders
 
 
+def count_lines(data: bytes) -> int:
+    """Count the ends of lines (XML 1.0, section 2.11)."""
+    lines = data.count(b"\n")
+    return lines + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else lines
+
+
 def record_begin(records: frozenset[str]) -> re.Pattern[bytes]:
     """Make the pattern of a record's start tag, up to where its name ends."""
     return re.compile(rb"<" + _name(records) + rb"(?=[\s/>])")

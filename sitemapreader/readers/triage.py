@@ -22,7 +22,6 @@ _MAX_TRIALS = 300
 """Of one batch, at 7 microseconds or more; what is not shown to be sound by then is repaired."""
 _FIRST_TRIALS, _MORE_TRIALS = 100, 50
 """Before a batch is given up in which nothing is sound; and for each part that is."""
-_TRIALS_PER_STEP = 100
 
 
 class Part(NamedTuple):
@@ -90,7 +89,6 @@ class _Triage:
             first, last = ranges.pop()
             start, end = pieces[first][0], pieces[last - 1][1]
             is_all = last - first == len(pieces)
-            trials = self._trials
             if not is_all and self._is_sound(start, end):
                 yield Part(start, end, is_sound=True)
             elif last - first == 1 or self._trials >= self._most_trials:
@@ -98,7 +96,6 @@ class _Triage:
             else:
                 middle = (first + last) // 2
                 ranges += [(middle, last), (first, middle)]
-            if self._trials > trials and self._trials % _TRIALS_PER_STEP == 0:
                 yield None
 
     def _is_sound(self, start: int, end: int) -> bool:

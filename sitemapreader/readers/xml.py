@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.batches import BatchReader, count_lines
+from sitemapreader.readers.batches import BatchReader
 from sitemapreader.readers.head import HeadReader, NotXmlError
+from sitemapreader.readers.scan import count_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

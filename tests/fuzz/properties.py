@@ -18,7 +18,7 @@ from cases import URL, Case, inflate
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
-from sitemapreader.readers import SitemapReader, batches, fast, reader, salvage, triage
+from sitemapreader.readers import SitemapReader, fast, reader, salvage, slow, triage
 from sitemapreader.readers.ledger import MAX_ISSUES_PER_CODE
 from sitemapreader.readers.robots import parse_robots
 from sitemapreader.readers.vocabulary import FIELDS
@@ -137,7 +137,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     """
     with (
         mock.patch.object(fast.FastReader, "read", return_value=None),
-        mock.patch.object(batches, "sort_out", side_effect=triage.sort_out) as spy,
+        mock.patch.object(slow, "sort_out", side_effect=triage.sort_out) as spy,
     ):
         exact = read(case)
     if _without(exact) != _without(reading):
@@ -146,7 +146,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
         return
     with (
         mock.patch.object(fast.FastReader, "read", return_value=None),
-        mock.patch.object(batches.BatchReader, "_is_heavy", return_value=True),
+        mock.patch.object(slow.SlowReader, "_is_heavy", return_value=True),
     ):
         lenient = read(case)
     if _without(lenient) != _without(exact) and not nests(inflate(case.data)):
