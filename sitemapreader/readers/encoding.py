@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import codecs
 import re
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 from typing import TYPE_CHECKING
 
 import attrs
@@ -36,23 +38,23 @@ _DECLARATION = re.compile(
 _DECLARATION_BYTES = 1024
 
 # Python's codecs include some that are no character encodings at all, or that hide markup; a name
-# has to resolve to one of these. GB 2312 and GBK are read as their superset.
+# has to be an alias of one of these. GB 2312 and GBK are read as their superset.
 _ALLOWED = {
     "ascii": UTF8,
-    "utf-8": UTF8,
-    "utf-16": "utf-16-le",
-    "utf-16-le": "utf-16-le",
-    "utf-16-be": "utf-16-be",
-    "iso8859-1": "cp1252",  # the WHATWG's reading: what says Latin-1 is windows-1252
+    "utf_8": UTF8,
+    "utf_16": "utf-16-le",
+    "utf_16_le": "utf-16-le",
+    "utf_16_be": "utf-16-be",
+    "latin_1": "cp1252",  # the WHATWG's reading: what says Latin-1 is windows-1252
     "gb2312": "gb18030",
     "gbk": "gb18030",
     "gb18030": "gb18030",
 } | {
     name: name
     for name in (
-        *(f"iso8859-{part}" for part in (*range(2, 12), *range(13, 17))),
+        *(f"iso8859_{part}" for part in (*range(2, 12), *range(13, 17))),
         *(f"cp125{part}" for part in range(9)),
-        *("koi8-r", "koi8-u", "mac-roman", "tis-620", "cp874"),
+        *("koi8_r", "koi8_u", "mac_roman", "tis_620", "cp874"),
         *("shift_jis", "cp932", "euc_jp", "iso2022_jp", "big5", "cp950", "euc_kr", "cp949"),
     )
 }  # fmt: skip
@@ -136,10 +138,14 @@ def _fits(codec: str, first: bytes, *, alone: bool) -> bool:
 
 
 def _codec(name: str) -> str | None:
-    try:
-        return _ALLOWED.get(codecs.lookup(name.strip()).name)
-    except (LookupError, ValueError):  # ValueError: a NUL in the name
-        return None
+    """Return the codec of a name, whatever it is.
+
+    Not by `codecs.lookup`, which keeps every name that it was ever asked for and looks for a module
+    called so: strangers choose the names.
+    """
+    name = normalize_encoding(name.lower())  # some aliases have dots
+    flat = name.replace(".", "_")
+    return _ALLOWED.get(aliases.get(name) or aliases.get(flat, flat))
 
 
 def _declaration(first: bytes) -> str | None:
