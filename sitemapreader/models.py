@@ -50,7 +50,8 @@ class Via(StrEnum):
 class Image:
     """An `<image:image>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps).
 
-    `loc` is as written: a relative one is not resolved.
+    `loc` is as written: a relative one is not resolved, and a template or one that has lost
+    characters is left out, with an Issue.
     """
 
     loc: str
@@ -83,7 +84,8 @@ class Video:
     """A `<video:video>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps).
 
     `duration` is in seconds; yes/no fields are booleans; `None` means that the field is absent.
-    URLs are as written: relative ones are not resolved.
+    URLs are as written: relative ones are not resolved, and templates or those that have lost
+    characters are left out, with an Issue.
     """
 
     thumbnail_loc: str | None = None
@@ -130,7 +132,8 @@ class News:
 class Alternate(NamedTuple):
     """An `<xhtml:link rel="alternate">`: the same page for another language or medium.
 
-    `href` is as written: a relative one is not resolved.
+    `href` is as written: a relative one is not resolved, and a template or one that has lost
+    characters is left out, with an Issue.
     """
 
     href: str

@@ -10,6 +10,7 @@ from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.lexicon import CHANGEFREQ, LASTMOD, LOC, PRIORITY
 from sitemapreader.readers.links import choose_link, is_alternate_relation
+from sitemapreader.readers.locs import are_plain, parse_url
 from sitemapreader.readers.tokens import Doubt, sure
 from sitemapreader.readers.vocabulary import parse_changefreq, parse_priority
 
@@ -146,7 +147,7 @@ def _make_values(rows: Rows, value: Value) -> Column:
         parse = part.parsers.get(slot)
         if parse is parse_lastmod:
             columns[slot] = _read_dates(texts)
-        elif parse:
+        elif parse and not (parse is parse_url and are_plain(texts)):
             columns[slot] = _parse_all(texts, parse)
         else:
             columns[slot] = texts if all(texts) else _or_none(texts)
@@ -167,6 +168,8 @@ def _read_links(rows: Rows) -> list[tuple[Alternate, ...]]:
     hrefs = links.get("href", [])
     relations = set(links.get("rel", ())) - {None}
     if not hrefs or not all(hrefs) or not all(map(is_alternate_relation, relations)):
+        raise Doubt
+    if not (are_plain(hrefs) or all(map(parse_url, hrefs))):
         raise Doubt
     others = (links.get(name, _ABSENT) for name in ("hreflang", "media"))
     made = [_new(Alternate, values) for values in zip(hrefs, *others, strict=False)]

@@ -143,6 +143,8 @@ def _codec(name: str) -> str | None:
     Not by `codecs.lookup`, which keeps every name that it was ever asked for and looks for a module
     called so: strangers choose the names.
     """
+    if "\0" in name:  # damage, which normalising would hide
+        return None
     name = normalize_encoding(name.lower())  # some aliases have dots
     flat = name.replace(".", "_")
     return _ALLOWED.get(aliases.get(name) or aliases.get(flat, flat))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Extra
 from sitemapreader.readers.links import is_alternate
+from sitemapreader.readers.locs import parse_url
 from sitemapreader.readers.names import ATOM, OWN, XHTML
 from sitemapreader.readers.vocabulary import EXTENSIONS, Extension, Field
 
@@ -33,7 +34,7 @@ def add_extension(
             findings.note(IssueCode.REPEATED_FIELD, element, url=url, value=element.name)
         _add(found, extension.slot, value)
     elif (element.key, element.tag) in _LINKS and element.attributes.get("href"):
-        _add_link(found, element)
+        _add_link(findings, found, element, url)
     else:
         if (element.key, element.tag) == (XHTML, "link"):
             findings.note(IssueCode.EXTENSION, element, url=url, value=f"<{element.name}>")
@@ -48,9 +49,12 @@ def _make_extra(element: Element) -> Extra:
     return Extra(element.uri, element.name, element.own_text)
 
 
-def _add_link(found: dict[str, list[Any]], element: Element) -> None:
+def _add_link(findings: Findings, found: dict[str, list[Any]], element: Element, url: str) -> None:
     attributes = element.attributes
     if is_alternate(attributes):
+        if parse_url(attributes["href"]) is None:
+            findings.note(IssueCode.EXTENSION, element, url=url, value=attributes["href"])
+            return
         link = Alternate(attributes["href"], attributes.get("hreflang"), attributes.get("media"))
         _add(found, "alternates", link)
     else:

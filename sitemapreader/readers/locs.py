@@ -26,6 +26,11 @@ def fault_of(loc: str) -> IssueCode | None:
     return None
 
 
+def parse_url(text: str) -> str | None:
+    """Read a URL beside the loc, as written; `None` if it is not what its author meant."""
+    return None if "<" in text or fault_of(text) else text
+
+
 def oddities_of(url: str) -> list[IssueCode]:
     """List what is odd about a URL that is handed over all the same."""
     codes = []

@@ -16,7 +16,7 @@ import witness
 from cases import URL, Case, inflate
 
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Format
+from sitemapreader.models import Format, UrlEntry
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
 from sitemapreader.readers import SitemapReader, fast, reader, salvage, slow, triage
 from sitemapreader.readers.ledger import MAX_ISSUES_PER_CODE
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from random import Random
 
-    from sitemapreader.models import Event, SitemapEntry, UrlEntry
+    from sitemapreader.models import Event, SitemapEntry
 
 RECORD_END = re.compile(rb"</(?:\w+:)?(?:url|sitemap|item|entry)\s*>", re.IGNORECASE)
 TAG = re.compile(rb"""<(/?)(?:[\w.-]*:)?([\w.-]+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
@@ -39,6 +39,7 @@ SECTION = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
 SECTION_BEGIN = re.compile(rb"<!--|<!\[CDATA\[|<\?")
 LONG_NAMESPACE = re.compile(rb"""xmlns[^\s=]*\s*=\s*["'][^"'<]{1000}""")
 TOKENS = re.compile(r"[<>\"'\s\[\]]+")
+URL_FIELDS = ("loc", "license", "thumbnail_loc", "content_loc", "player_loc", "gallery_loc")
 READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED, IssueCode.TRAILING_BYTES}
 """Noted where expat refuses what could be read all the same; text between records, if leniently."""
 
@@ -112,16 +113,26 @@ def keeps_its_counts(reading: Reading) -> Iterator[str]:
 
 
 def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
-    """Law 3: every loc stands in the document, as it is or relative."""
-    locs = {entry.loc for entry in reading.entries}
+    """Law 3: every loc stands in the document, as it is or relative; so does every other URL."""
+    urls = {url for entry in reading.entries for url in urls_of(entry)}
     tokens = set(TOKENS.split(html.unescape(inflate(case.data).decode("utf-8", "replace"))))
-    unseen = locs - tokens
+    unseen = urls - tokens
     if unseen:  # ever dearer ways of looking for what is nearly always there
         unseen -= {witness.join(URL, token) for token in tokens}
     if unseen:
         unseen -= witness.urls_in(case.data, URL)
-    for loc in sorted(unseen):
-        yield f"invented {loc!r}"
+    for url in sorted(unseen):
+        yield f"invented {url!r}"
+
+
+def urls_of(entry: UrlEntry | SitemapEntry) -> Iterator[str]:
+    """List an entry's loc, and the absolute URLs beside it: those are given as written."""
+    yield entry.loc
+    if isinstance(entry, UrlEntry):
+        beside = [link.href for link in entry.alternates]
+        for value in (*entry.images, *entry.videos):
+            beside += [getattr(value, field) or "" for field in URL_FIELDS if hasattr(value, field)]
+        yield from (url.strip() for url in beside if has_web_scheme(url.strip()))
 
 
 def knows_no_borders(case: Case, reading: Reading, random: Random) -> Iterator[str]:
