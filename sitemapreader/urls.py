@@ -45,13 +45,14 @@ def resolve(base: str, reference: str) -> str | None:
     `None` where there is no base to resolve against, or nothing that could be a URL. What has a
     scheme is never relative: `https:x` is no path (section 5.2.2, the strict reading).
     """
-    if _SCHEME.match(reference) and not has_web_scheme(reference):
+    is_absolute = has_web_scheme(reference)
+    if not is_absolute and _SCHEME.match(reference):
         return None
     try:
         at, to = urlsplit(base), urlsplit(reference)
     except ValueError:  # brackets that are no IPv6 address
         return None
-    if has_web_scheme(reference):
+    if is_absolute:
         return reference
     path, query = _remove_dots(to.path), to.query
     if not to.scheme and not to.netloc:
@@ -66,6 +67,8 @@ def resolve(base: str, reference: str) -> str | None:
 
 def _remove_dots(path: str) -> str:
     """Remove dot segments (RFC 3986, section 5.2.4); empty segments stay, unlike in urljoin."""
+    if not path.startswith(".") and "/." not in path:
+        return path
     kept: list[str] = []
     segments = path.split("/")
     for segment in segments:

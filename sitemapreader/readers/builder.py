@@ -151,6 +151,7 @@ class ElementBuilder:
             return IssueCode.TOO_MANY_ELEMENTS
         if len(element.attributes) > self._limits.attributes:
             return IssueCode.TOO_MANY_ATTRIBUTES
-        if max(map(len, element.attributes.values()), default=0) > self._limits.field_chars:
+        longest = max(map(len, element.attributes.values())) if element.attributes else 0
+        if longest > self._limits.field_chars:
             return IssueCode.FIELD_TOO_LONG
         return None

@@ -71,7 +71,8 @@ class Findings:
             self.base,
             *(e.attributes.get("base", "") for e in (record, loc) if e),
         ):
-            base = resolve(base, element_base) or base
+            if element_base:
+                base = resolve(base, element_base) or base
         scheme = _SCHEME.match(text)
         url = None
         if scheme and f"{scheme[1].lower()}://" not in SCHEMES:
