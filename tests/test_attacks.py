@@ -217,6 +217,14 @@ def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
         assert codes == [IssueCode.NAMESPACE]
 
 
+@pytest.mark.parametrize("is_heavy", [False, True])
+def test_an_empty_root_inside_a_feed_is_closed(is_heavy: bool) -> None:
+    """What ends it ends the document, leniently as well: text behind it is said to be there."""
+    with mock.patch.object(SlowReader, "_is_heavy", return_value=is_heavy):
+        events = read(b'<feed><title/><urlset a=""/><entry </entry>')
+    assert issues(events) == [IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.EMPTY]
+
+
 SECTIONS = (
     b"http://a.b/?x=1&<![CDATA[amp;]]>y=2",
     b"http://a.b/?x=1&am<![CDATA[p;]]>y=2",

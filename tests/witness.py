@@ -82,7 +82,9 @@ def _texts(text: str) -> set[str]:
     """Read as markup: what stands between tags, in lines of it, and in attributes."""
     pieces: list[str] = []
     for visible in (text, _HIDDEN.sub("", text)):
-        pieces += [one.partition("]]>")[0] for one in visible.split("<![CDATA[")[1:]]
+        parts = visible.split("<![CDATA[")[1:]
+        sections = (*parts, *map("<![CDATA[".join, itertools.pairwise(parts)))  # one in another
+        pieces += [section.partition("]]>")[0] for section in sections]
         literals = (pattern.sub(_escape, visible) for pattern in (_CDATA, _OPEN_CDATA))
         ended = _SECTION_IN_TAG.sub(r"\1>", visible)  # the tag ends where a section begins in it
         cut = _CDATA.sub(lambda section: ">" + _escape(section), visible)

@@ -121,11 +121,7 @@ class Repair:
         mended: set[IssueCode] = set()
         del self._scopes[len(self._builder.open) + 1 :]
         attributes, bound = self._read_attributes(raw, mended)
-        uri = self._find_uri(prefix, bound)
-        if prefix and not uri:
-            if prefix != "xml":  # which need not be declared
-                mended.add(IssueCode.UNBOUND_PREFIX)
-            uri = self._guess_uri(prefix, tag)
+        uri = self._find_uri(prefix, tag, bound, mended)
         is_empty = raw.endswith("/")
         depth = len(self._builder.open)
         if self._builder.is_record_name(uri, tag) and (depth == 1 or (depth and not is_empty)):
@@ -142,7 +138,9 @@ class Repair:
         self._builder.mended.update(mended)
         if len(raw) > MAX_TAG_CHARS:
             self._builder.fail(IssueCode.FIELD_TOO_LONG)
-        if is_empty:
+        if is_empty and not self._builder.open and tag in ROOTS:
+            self._head.closed = True
+        elif is_empty:
             self._builder.end()
 
     def _read_attributes(
@@ -160,8 +158,16 @@ class Repair:
             mended.add(IssueCode.ENCODING)
         return attributes, bound
 
-    def _find_uri(self, prefix: str, bound: dict[str, str]) -> str:
-        return next((b[prefix] for b in (bound, *reversed(self._scopes)) if prefix in b), "")
+    def _find_uri(
+        self, prefix: str, tag: str, bound: dict[str, str], mended: set[IssueCode]
+    ) -> str:
+        scopes = (bound, *reversed(self._scopes))
+        uri = next((scope[prefix] for scope in scopes if prefix in scope), "")
+        if uri or not prefix:
+            return uri
+        if prefix != "xml":  # which need not be declared
+            mended.add(IssueCode.UNBOUND_PREFIX)
+        return self._guess_uri(prefix, tag)
 
     def _guess_uri(self, prefix: str, tag: str) -> str:
         """Say what an undeclared prefix stands for: by convention, or the records' own."""

@@ -174,12 +174,13 @@ def nests(data: bytes) -> bool:
     Or whether the end of a record stands in a CDATA section, which may be one that is not closed;
     or a namespace is bound that is too long to be kept.
     """
-    if LONG_NAMESPACE.search(data.replace(b"\0", b"")):
+    data = data.replace(b"\0", b"")  # UTF-16 as well
+    if LONG_NAMESPACE.search(data):
         return True
     if any(RECORD_END.search(section) for section in SECTION.findall(data)):
         return True
     open_tags: list[str] = []
-    for end, name, attributes in TAG.findall(SECTION.sub(b"", data.replace(b"\0", b""))):
+    for end, name, attributes in TAG.findall(SECTION.sub(b"", data)):
         tag = name.decode("latin-1").lower()
         if end:
             del open_tags[-1:]
