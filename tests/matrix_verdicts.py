@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 OVERRUN = 1.0
 """Seconds over its patience that a walk may take."""
 _AT_ONCE = (48, 12, 3)
+_TRIES = 3
 
 
 @attrs.frozen
@@ -129,7 +130,7 @@ async def judge_family(fault: Fault, server: MatrixServer) -> Family:
 
     The good ones have no more patience than the bad one: only a problem that stays is one.
     """
-    for _ in _AT_ONCE:
+    for _ in range(_TRIES):
         family = await _judge_family(fault, server)
         if not family.problems:
             break

@@ -36,7 +36,7 @@ def test_an_encoding_is_known_by_all_its_names(charset: str, codec: str) -> None
 
 
 @pytest.mark.parametrize(
-    "charset", ["rot13", "base64", "idna", "utf-7", "os", "../os", "a\0b", "."]
+    "charset", ["rot13", "base64", "idna", "utf-7", "os", "../os", "a\0b", "utf\0-8", "."]
 )
 def test_what_is_no_encoding_of_text_is_refused(charset: str) -> None:
     """A codec that hides markup, a module, a path: nothing is read by it, or told to be."""

@@ -10,7 +10,7 @@ from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.lexicon import CHANGEFREQ, LASTMOD, LOC, PRIORITY
 from sitemapreader.readers.links import choose_link, is_alternate_relation
-from sitemapreader.readers.locs import are_plain, parse_url
+from sitemapreader.readers.locs import are_plain, parse_reference
 from sitemapreader.readers.tokens import Doubt, sure
 from sitemapreader.readers.vocabulary import parse_changefreq, parse_priority
 
@@ -115,6 +115,20 @@ def _read_dates(texts: list[str]) -> Column:
     return parse_column(texts) or [sure(parse_lastmod(text)) if text else None for text in texts]
 
 
+def _read_references(texts: list[str]) -> Column:
+    """Read a column of URLs, some of them blank; raise Doubt if one was not meant as such."""
+    if not are_plain(texts) and None in map(parse_reference, filter(None, texts)):
+        raise Doubt
+    return texts if all(texts) else _or_none(texts)
+
+
+_WHOLE: dict[object, Callable[[list[str]], Column]] = {
+    parse_lastmod: _read_dates,
+    parse_reference: _read_references,
+}
+"""What reads one text -> what reads a column of them in less time."""
+
+
 def _parse_all(texts: list[str], parse: Callable[[str], Any]) -> Column:
     """Parse a column, each different text once; raise Doubt if any cannot be read."""
     known = {text: sure(parse(text)) if text else None for text in set(texts)}
@@ -145,9 +159,9 @@ def _make_values(rows: Rows, value: Value) -> Column:
     for slot, place in value.texts.items():
         texts = rows.texts(place)
         parse = part.parsers.get(slot)
-        if parse is parse_lastmod:
-            columns[slot] = _read_dates(texts)
-        elif parse and not (parse is parse_url and are_plain(texts)):
+        if parse in _WHOLE:
+            columns[slot] = _WHOLE[parse](texts)
+        elif parse:
             columns[slot] = _parse_all(texts, parse)
         else:
             columns[slot] = texts if all(texts) else _or_none(texts)
@@ -169,9 +183,9 @@ def _read_links(rows: Rows) -> list[tuple[Alternate, ...]]:
     relations = set(links.get("rel", ())) - {None}
     if not hrefs or not all(hrefs) or not all(map(is_alternate_relation, relations)):
         raise Doubt
-    if not (are_plain(hrefs) or all(map(parse_url, hrefs))):
-        raise Doubt
     others = (links.get(name, _ABSENT) for name in ("hreflang", "media"))
-    made = [_new(Alternate, values) for values in zip(hrefs, *others, strict=False)]
+    made = [
+        _new(Alternate, values) for values in zip(_read_references(hrefs), *others, strict=False)
+    ]
     count = len(rows)
     return list(zip(*(made[i : i + count] for i in range(0, len(made), count)), strict=True))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Extra
 from sitemapreader.readers.links import is_alternate
-from sitemapreader.readers.locs import parse_url
+from sitemapreader.readers.locs import parse_reference
 from sitemapreader.readers.names import ATOM, OWN, XHTML
 from sitemapreader.readers.vocabulary import EXTENSIONS, Extension, Field
 
@@ -52,7 +52,7 @@ def _make_extra(element: Element) -> Extra:
 def _add_link(findings: Findings, found: dict[str, list[Any]], element: Element, url: str) -> None:
     attributes = element.attributes
     if is_alternate(attributes):
-        if parse_url(attributes["href"]) is None:
+        if parse_reference(attributes["href"]) is None:
             findings.note(IssueCode.EXTENSION, element, url=url, value=attributes["href"])
             return
         link = Alternate(attributes["href"], attributes.get("hreflang"), attributes.get("media"))

@@ -26,8 +26,8 @@ def fault_of(loc: str) -> IssueCode | None:
     return None
 
 
-def parse_url(text: str) -> str | None:
-    """Read a URL beside the loc, as written; `None` if it is not what its author meant."""
+def parse_reference(text: str) -> str | None:
+    """Read a URL beside the loc, as written, relative or not; `None` if it was not meant as one."""
     return None if "<" in text or fault_of(text) else text
 
 

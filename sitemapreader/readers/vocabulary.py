@@ -13,7 +13,7 @@ import attrs
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.models import Format, Image, News, Price, Restriction, Video
-from sitemapreader.readers.locs import parse_url
+from sitemapreader.readers.locs import parse_reference
 from sitemapreader.readers.names import ATOM, DC, IMAGE, NEWS, OWN, VIDEO
 
 if TYPE_CHECKING:
@@ -133,11 +133,11 @@ EXTENSIONS: tuple[Extension, ...] = (
         make=Image,
         required="loc",
         fields=(
-            Field("loc", parse=parse_url),
+            Field("loc", parse=parse_reference),
             Field("title"),
             Field("caption"),
             Field("geo_location"),
-            Field("license", parse=parse_url),
+            Field("license", parse=parse_reference),
         ),
     ),
     Extension(
@@ -146,13 +146,13 @@ EXTENSIONS: tuple[Extension, ...] = (
         slot="videos",
         make=Video,
         fields=(
-            Field("thumbnail_loc", parse=parse_url),
+            Field("thumbnail_loc", parse=parse_reference),
             Field("title"),
             Field("description"),
-            Field("content_loc", parse=parse_url),
+            Field("content_loc", parse=parse_reference),
             Field(
                 "player_loc",
-                parse=parse_url,
+                parse=parse_reference,
                 attributes=(
                     ("allow_embed", "player_allow_embed", _yes_no),
                     ("autoplay", "player_autoplay", _text),
@@ -168,7 +168,11 @@ EXTENSIONS: tuple[Extension, ...] = (
             Field("live", parse=_yes_no),
             Field("uploader", attributes=(("info", "uploader_info", _text),)),
             Field("category"),
-            Field("gallery_loc", parse=parse_url, attributes=(("title", "gallery_title", _text),)),
+            Field(
+                "gallery_loc",
+                parse=parse_reference,
+                attributes=(("title", "gallery_title", _text),),
+            ),
             Field("id"),
             Field("tag", slot="tags", many=True),
             Field("price", slot="prices", many=True, build=_price),
