@@ -189,3 +189,10 @@ def test_the_laws_hold_for_damaged_documents(body: bytes, data: st.DataObject) -
     known = witness.urls_in(body, url)
     assert [loc for loc in whole.locs if loc not in known and not UNSOUND & set(loc)] == []
     assert golden.read_pieces(data.draw(strategies.chunkings(body)), url) == whole
+
+
+def test_the_witness_sees_a_base_in_what_inflates_by_chance() -> None:
+    """Law 3's witness looks for `xml:base` in the text as it is, whatever else it inflates to."""
+    body = b';<feed ""xml:base="/"><entry><link href="e"/></entry></feed>'
+    assert len(witness.inflations(body)) > 1  # `;<` begins a block of deflate data
+    assert golden.HOST + "e" in witness.urls_in(body, golden.HOST + "folder/sitemap.xml")

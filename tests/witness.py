@@ -58,8 +58,9 @@ def urls_in(data: bytes, url: str) -> set[str]:
         clean = _UNWRITABLE.sub("", normal)
         seen.update(_lines(normal), _texts(text), _texts(normal), _texts(clean))
     seen |= {_UNWRITABLE.sub("", text) for text in seen}
-    bases = {url} | {join(url, base) for base in _bases(data)}
-    bases |= {join(outer, base) for outer in bases for base in _bases(data)}
+    written = _bases(data)
+    bases = {url} | {join(url, base) for base in written}
+    bases |= {join(outer, base) for outer in bases for base in written}
     folders = {base[: base.rfind("/") + 1] for base in bases}
     odd = [text for text in seen if "//" in text or ";" in text]  # which urljoin drops a part of
     seen |= {without_dots(folder + text) for text in odd for folder in folders}
@@ -69,8 +70,9 @@ def urls_in(data: bytes, url: str) -> set[str]:
 
 def _bases(data: bytes) -> set[str]:
     """Collect the values of `xml:base`, of which one may stand inside of another."""
-    plain = b"".join(inflations(data)[-1:]).replace(b"\0", b"")
-    return {_unescape(base.decode("utf-8", "replace")) for base in _BASE.findall(plain)}
+    texts = (inflated.replace(b"\0", b"") for inflated in inflations(data))
+    found = itertools.chain.from_iterable(map(_BASE.findall, texts))
+    return {_unescape(base.decode("utf-8", "replace")) for base in found}
 
 
 def _lines(text: str) -> set[str]:
