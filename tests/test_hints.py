@@ -34,6 +34,9 @@ ONE = ["https://example.org/s.xml"]
         ('<link rel=sitemap href="/s.xml?a=1&amp;b=2">', ["https://example.org/s.xml?a=1&b=2"]),
         ('<link title="a > b" rel=sitemap href=/s.xml>', ONE),
         ("<link rel=sitemap rel=icon href=/s.xml href=/t.xml>", ONE),
+        ('<base href="http://"><link rel=sitemap href=s.xml>', []),
+        ('<base href="{{ root }}/"><link rel=sitemap href=s.xml>', []),
+        ("<link rel=sitemap href='{{ sitemap }}'>", []),
         (
             '<link rel=sitemap href=s.xml><base href="https://cdn.net/x/">',
             ["https://cdn.net/x/s.xml"],

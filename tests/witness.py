@@ -7,6 +7,7 @@ it sees was invented (law 3).
 from __future__ import annotations
 
 import codecs
+import contextlib
 import html
 import itertools
 import re
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -44,35 +45,44 @@ _QUOTED = re.compile(r"""=\s*(?:"([^"]*)"|'([^']*)')""")
 _UNQUOTED = re.compile(r"""=\s*([^\s"'>]+)""")
 _REFERENCE = re.compile(r"&(?:#([0-9]+)|#[xX]([0-9A-Fa-f]+)|([A-Za-z][A-Za-z0-9]*));")
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_BASE = re.compile(rb"""base\s*=\s*["']?([^"'<>]*)""", re.IGNORECASE)
+_BASE = re.compile(r"""base\s*=\s*(?:"([^"<]*)|'([^'<]*)|([^\s"'<>]*))""", re.IGNORECASE)
 _BLANKS = " \t\r\n"
 _SPACES = dict.fromkeys(map(ord, "\t\r\n"), " ")
 """What blanks in the value of an attribute are read as (XML 1.0, section 3.3.3)."""
 
 
-def urls_in(data: bytes, url: str) -> set[str]:
-    """Collect what could be a URL in a document, relative ones resolved against `url`."""
+def unseen(urls: Iterable[str], data: bytes, url: str) -> set[str]:
+    """Return those of the URLs that no text in a document gives, relative to `url` or to a base."""
+    texts = _visible(data)
+    left = set(urls) - texts
+    for base in _bases(data, url):
+        if not left:
+            break
+        left.difference_update(resolved for text in texts for resolved in joins(base, text))
+    return left
+
+
+def _visible(data: bytes) -> set[str]:
     seen: set[str] = set()
     for text in itertools.chain.from_iterable(map(decodings, inflations(data))):
         normal = text.replace("\r\n", "\n").replace("\r", "\n")  # as XML has it
         clean = _UNWRITABLE.sub("", normal)
         seen.update(_lines(normal), _texts(text), _texts(normal), _texts(clean))
-    seen |= {_UNWRITABLE.sub("", text) for text in seen}
-    written = _bases(data)
-    bases = {url} | {join(url, base) for base in written}
-    bases |= {join(outer, base) for outer in bases for base in written}
-    folders = {base[: base.rfind("/") + 1] for base in bases}
-    odd = [text for text in seen if "//" in text or ";" in text]  # which urljoin drops a part of
-    seen |= {without_dots(folder + text) for text in odd for folder in folders}
-    seen |= {without_dots(f"{scheme}:{text}") for text in odd for scheme in ("http", "https")}
-    return seen | {resolved for text in seen for base in bases if (resolved := join(base, text))}
+    return seen | {_UNWRITABLE.sub("", text) for text in seen}
 
 
-def _bases(data: bytes) -> set[str]:
-    """Collect the values of `xml:base`, of which one may stand inside of another."""
-    texts = (inflated.replace(b"\0", b"") for inflated in inflations(data))
-    found = itertools.chain.from_iterable(map(_BASE.findall, texts))
-    return {_unescape(base.decode("utf-8", "replace")) for base in found}
+def _bases(data: bytes, url: str) -> Iterator[str]:
+    """Give `url`, and what `xml:base` may make of it: that of the root, the record and the link."""
+    texts = set(itertools.chain.from_iterable(map(decodings, inflations(data))))
+    found = itertools.chain.from_iterable(_BASE.findall(text.replace("\0", "")) for text in texts)
+    written = {_unescape("".join(groups).translate(_SPACES)) for groups in found}
+    written |= {_UNWRITABLE.sub("", base) for base in written}
+    known = outer = {url}
+    for _ in range(3):
+        yield from outer
+        outer = {inner for base in outer for text in written for inner in joins(base, text)} - known
+        known = known | outer
+    yield from outer
 
 
 def _lines(text: str) -> set[str]:
@@ -83,7 +93,7 @@ def _lines(text: str) -> set[str]:
 def _texts(text: str) -> set[str]:
     """Read as markup: what stands between tags, in lines of it, and in attributes."""
     pieces: list[str] = []
-    for visible in (text, _HIDDEN.sub("", text)):
+    for visible in {text, _HIDDEN.sub("", text), _HIDDEN.sub(">", text)}:  # one may end a tag
         parts = visible.split("<![CDATA[")[1:]
         sections = (*parts, *map("<![CDATA[".join, itertools.pairwise(parts)))  # one in another
         pieces += [section.partition("]]>")[0] for section in sections]
@@ -129,15 +139,20 @@ def _character(reference: re.Match[str]) -> str:
     return chr(number) if number < 0x110000 else reference[0]
 
 
-def join(url: str, text: str) -> str:
-    """Resolve a text against a URL; "" if that cannot be."""
-    try:
-        return urljoin(url, text)
-    except ValueError:
-        return ""
+def joins(url: str, text: str) -> Iterator[str]:
+    """Resolve a text against a URL, as urljoin does and with the empty segments that it drops."""
+    with contextlib.suppress(ValueError):
+        yield urljoin(url, text)
+    scheme, _, rest = url.partition("//")
+    if text.startswith("//"):
+        yield _without_dots(scheme + text)
+    elif text.startswith("/"):
+        yield _without_dots(f"{scheme}//{rest.partition('/')[0]}{text}")
+    else:
+        yield _without_dots(url[: url.rfind("/") + 1] + text)
 
 
-def without_dots(url: str) -> str:
+def _without_dots(url: str) -> str:
     """Take `.` and `..` out of the path of a URL (RFC 3986, section 5.2.4)."""
     path = re.split(r"[?#]", url, maxsplit=1)[0]
     scheme, _, rest = path.partition("//")
@@ -205,7 +220,7 @@ def _run(data: bytes, start: int, wbits: int) -> tuple[bytes, int, bool]:
 def decodings(data: bytes) -> list[str]:
     """Decode by BOM, by declaration, and by those that are most often meant."""
     names = [name for bom, name in _BOMS if data.startswith(bom)]
-    names += [match[1].decode("latin-1") for match in [_DECLARED.search(data[:1024])] if match]
+    names += [name.decode("ascii", "ignore") for name in _DECLARED.findall(data[:1024])[:1]]
     texts = []
     names += ["utf-16-le", "utf-16-be"] if b"\0" in data else []
     for name in [*names, "utf-8", "windows-1252", "latin-1"]:

@@ -73,17 +73,9 @@ class Findings:
         ):
             if element_base:
                 base = resolve(base, element_base) or base
-        scheme = _SCHEME.match(text)
-        url = None
-        if scheme and f"{scheme[1].lower()}://" not in SCHEMES:
-            code = IssueCode.UNSUPPORTED_SCHEME
-        elif not has_web_scheme(base):
-            code = IssueCode.MISSING_BASE
-        else:
-            code = IssueCode.MALFORMED
-            url = resolve(base, text)
-        if url is None:
-            self.ledger.drop(self.events, code, line=record.line, value=text)
+        url = resolve(base, text) or ""
+        if fault := _fault_of_relative(text, base, url):
+            self.ledger.drop(self.events, fault, line=record.line, value=text)
             return None
         self.note(IssueCode.RELATIVE_LOC, record, url=url, value=text)
         self._note_oddities(record, url)
@@ -166,3 +158,13 @@ def _unusable(text: str, loc: Element | None, mended: set[IssueCode]) -> IssueCo
     if (mended & _RESTRUCTURED or not has_web_scheme(text)) and _MARKUP.search(text):
         return fault_of(text) or IssueCode.MALFORMED
     return fault_of(text)
+
+
+def _fault_of_relative(text: str, base: str, url: str) -> IssueCode | None:
+    """Say why a text that is no absolute URL gives none; `url` is what it resolves to, or ""."""
+    scheme = _SCHEME.match(text)
+    if scheme and f"{scheme[1].lower()}://" not in SCHEMES:
+        return IssueCode.UNSUPPORTED_SCHEME
+    if not has_web_scheme(base):
+        return IssueCode.MISSING_BASE
+    return fault_of(url) if url else IssueCode.MALFORMED  # a base may have no host, as any URL

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.readers.encoding import start_transcoder
 from sitemapreader.readers.ledger import Ledger
+from sitemapreader.readers.locs import fault_of
 from sitemapreader.urls import resolve, url_key
 
 if TYPE_CHECKING:
@@ -99,8 +100,8 @@ def _entries(
         if not _names_sitemap(attributes, feeds=feeds):
             continue
         href = attributes.get("href", "").strip()
-        url = resolve(base, href) if href and "\ufffd" not in href else None
-        if url is not None and len(found) < MAX_HINTS:
+        url = resolve(base, href) if href else None
+        if url is not None and fault_of(url) is None and len(found) < MAX_HINTS:
             found.setdefault(url_key(url), SitemapEntry(url, None, via, page))
     return list(found.values())
 

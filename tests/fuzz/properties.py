@@ -21,6 +21,7 @@ from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SIT
 from sitemapreader.readers import SitemapReader, fast, reader, salvage, slow, triage
 from sitemapreader.readers.ledger import MAX_ISSUES_PER_CODE
 from sitemapreader.readers.robots import parse_robots
+from sitemapreader.readers.roots import ROOTS
 from sitemapreader.readers.vocabulary import FIELDS
 from sitemapreader.urls import has_web_scheme
 
@@ -38,6 +39,7 @@ ROOT_BEGIN = re.compile(rb"<(?:\w+:)?(?:urlset|sitemapindex|rss|RDF|feed)\b[^<>]
 SECTION = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
 SECTION_BEGIN = re.compile(rb"<!--|<!\[CDATA\[|<\?")
 LONG_NAMESPACE = re.compile(rb"""xmlns[^\s=]*\s*=\s*["'][^"'<]{1000}""")
+NAMESPACE = re.compile(rb"""\b(xmlns[^\s=]*)\s*=\s*["']([^"']*)""")
 TOKENS = re.compile(r"[<>\"'\s\[\]]+")
 URL_FIELDS = ("loc", "license", "thumbnail_loc", "content_loc", "player_loc", "gallery_loc")
 READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED, IssueCode.TRAILING_BYTES}
@@ -118,9 +120,9 @@ def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
     tokens = set(TOKENS.split(html.unescape(inflate(case.data).decode("utf-8", "replace"))))
     unseen = urls - tokens
     if unseen:  # ever dearer ways of looking for what is nearly always there
-        unseen -= {witness.join(URL, token) for token in tokens}
+        unseen.difference_update(url for token in tokens for url in witness.joins(URL, token))
     if unseen:
-        unseen -= witness.urls_in(case.data, URL)
+        unseen = witness.unseen(unseen, case.data, URL)
     for url in sorted(unseen):
         yield f"invented {url!r}"
 
@@ -172,7 +174,8 @@ def nests(data: bytes) -> bool:
     """Tell whether a field begins inside of a field, or a record inside of another, naively.
 
     Or whether the end of a record stands in a CDATA section, which may be one that is not closed;
-    or a namespace is bound that is too long to be kept.
+    or a namespace is bound that is too long to be kept, or outside of records another to the same
+    prefix, which counts until that element ends, or not at all.
     """
     data = data.replace(b"\0", b"")  # UTF-16 as well
     if LONG_NAMESPACE.search(data):
@@ -180,11 +183,16 @@ def nests(data: bytes) -> bool:
     if any(RECORD_END.search(section) for section in SECTION.findall(data)):
         return True
     open_tags: list[str] = []
+    bound: dict[bytes, bytes] = {}
     for end, name, attributes in TAG.findall(SECTION.sub(b"", data)):
         tag = name.decode("latin-1").lower()
         if end:
             del open_tags[-1:]
             continue
+        if tag in ROOTS or tag == "channel":
+            binds = dict(NAMESPACE.findall(attributes))
+            if any(bound.setdefault(prefix, uri) != uri for prefix, uri in binds.items()):
+                return True
         if open_tags and open_tags[-1] in FIELDS and tag in FIELDS:
             return True
         if tag in RECORDS and not RECORDS.isdisjoint(open_tags):
