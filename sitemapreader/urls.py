@@ -54,14 +54,17 @@ def resolve(base: str, reference: str) -> str | None:
         return None
     if is_absolute:
         return reference
-    path, query = _remove_dots(to.path), to.query
+    path = _remove_dots(to.path)
+    query = f"?{to.query}" if "?" in reference.partition("#")[0] else ""
+    fragment = f"#{to.fragment}" if "#" in reference else ""
     if not to.scheme and not to.netloc:
         if not to.path:
-            path, query = at.path, to.query or at.query
+            path, query = at.path, query or (at.query and f"?{at.query}")
         elif not to.path.startswith("/"):
             folder = at.path[: at.path.rfind("/") + 1] or ("/" if at.netloc else "")
             path = _remove_dots(folder + to.path)
-    url = urlunsplit((to.scheme or at.scheme, to.netloc or at.netloc, path, query, to.fragment))
+    start = urlunsplit((to.scheme or at.scheme, to.netloc or at.netloc, path, "", ""))
+    url = start + query + fragment  # urlunsplit would drop the mark of one that is empty
     return url if has_web_scheme(url) else None
 
 

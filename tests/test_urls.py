@@ -39,6 +39,11 @@ DOCUMENT = "https://www.example.org/maps/sitemap.xml"
         ("//cdn.example.org/x", "https://cdn.example.org/x"),
         ("?x=1", "https://www.example.org/maps/sitemap.xml?x=1"),
         ("#part", "https://www.example.org/maps/sitemap.xml#part"),
+        ("x?", "https://www.example.org/maps/x?"),
+        ("x#", "https://www.example.org/maps/x#"),
+        ("x?#", "https://www.example.org/maps/x?#"),
+        ("x#?", "https://www.example.org/maps/x#?"),
+        ("?", "https://www.example.org/maps/sitemap.xml?"),
         ("HTTP://www.example.org/x", "HTTP://www.example.org/x"),
         ("mailto:info@example.org", None),
         ("javascript:alert(1)", None),
@@ -109,6 +114,15 @@ g#s/../x http://a/b/c/g#s/../x
 def test_the_examples_of_the_rfc(example: str) -> None:
     """References are resolved as in the examples of RFC 3986."""
     reference, expected = example.split()
+    assert resolve(RFC_BASE, reference) == expected
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [("?", "http://a/b/c/d;p?"), ("#", "http://a/b/c/d;p?q#"), ("", "http://a/b/c/d;p?q")],
+)
+def test_an_empty_query_is_one(reference: str, expected: str) -> None:
+    """An empty query takes the place of the base's, an empty fragment does not (section 5.2.2)."""
     assert resolve(RFC_BASE, reference) == expected
 
 

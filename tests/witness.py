@@ -148,6 +148,10 @@ def joins(url: str, text: str) -> Iterator[str]:
         yield _without_dots(scheme + text)
     elif text.startswith("/"):
         yield _without_dots(f"{scheme}//{rest.partition('/')[0]}{text}")
+    elif text.startswith("?"):
+        yield re.split(r"[?#]", url, maxsplit=1)[0] + text
+    elif text.startswith("#"):
+        yield url.partition("#")[0] + text
     else:
         yield _without_dots(url[: url.rfind("/") + 1] + text)
 
