@@ -74,7 +74,8 @@ def _visible(data: bytes) -> set[str]:
 def _bases(data: bytes, url: str) -> Iterator[str]:
     """Give `url`, and what `xml:base` may make of it: that of the root, the record and the link."""
     texts = set(itertools.chain.from_iterable(map(decodings, inflations(data))))
-    found = itertools.chain.from_iterable(_BASE.findall(text.replace("\0", "")) for text in texts)
+    texts = {text.replace("\0", "").replace("\r\n", "\n") for text in texts}
+    found = itertools.chain.from_iterable(map(_BASE.findall, texts))
     written = {_unescape("".join(groups).translate(_SPACES)) for groups in found}
     written |= {_UNWRITABLE.sub("", base) for base in written}
     known = outer = {url}
