@@ -53,22 +53,28 @@ _SPACES = dict.fromkeys(map(ord, "\t\r\n"), " ")
 
 def unseen(urls: Iterable[str], data: bytes, url: str) -> set[str]:
     """Return those of the URLs that no text in a document gives, relative to `url` or to a base."""
-    texts = _visible(data)
-    left = set(urls) - texts
+    left = set(urls)
+    for texts in _visible(data):
+        left -= texts
+        left.difference_update(resolved for text in texts for resolved in joins(url, text))
+        if not left:
+            return left
+    ends = {"", *"./?#", *(text[-1:] for text in left)}  # of a text that one of them may come from
+    kept = {text for texts in _visible(data) for text in texts if text[-1:] in ends}
     for base in _bases(data, url):
+        left.difference_update(resolved for text in kept for resolved in joins(base, text))
         if not left:
             break
-        left.difference_update(resolved for text in texts for resolved in joins(base, text))
     return left
 
 
-def _visible(data: bytes) -> set[str]:
-    seen: set[str] = set()
+def _visible(data: bytes) -> Iterator[set[str]]:
+    """Give the texts of a document, a part at a time, for they are many."""
     for text in itertools.chain.from_iterable(map(decodings, inflations(data))):
         normal = text.replace("\r\n", "\n").replace("\r", "\n")  # as XML has it
-        clean = _UNWRITABLE.sub("", normal)
-        seen.update(_lines(normal), _texts(text), _texts(normal), _texts(clean))
-    return seen | {_UNWRITABLE.sub("", text) for text in seen}
+        variants = {text, normal, _UNWRITABLE.sub("", normal)}
+        for texts in itertools.chain([_lines(normal)], *map(_texts, variants)):
+            yield texts | {_UNWRITABLE.sub("", text) for text in texts}
 
 
 def _bases(data: bytes, url: str) -> Iterator[str]:
@@ -91,13 +97,12 @@ def _lines(text: str) -> set[str]:
     return {line.strip(_BLANKS) for line in text.split("\n")}
 
 
-def _texts(text: str) -> set[str]:
+def _texts(text: str) -> Iterator[set[str]]:
     """Read as markup: what stands between tags, in lines of it, and in attributes."""
-    pieces: list[str] = []
     for visible in {text, _HIDDEN.sub("", text), _HIDDEN.sub(">", text)}:  # one may end a tag
         parts = visible.split("<![CDATA[")[1:]
         sections = (*parts, *map("<![CDATA[".join, itertools.pairwise(parts)))  # one in another
-        pieces += [section.partition("]]>")[0] for section in sections]
+        yield _trimmed([section.partition("]]>")[0] for section in sections])
         literals = (pattern.sub(_escape, visible) for pattern in (_CDATA, _OPEN_CDATA))
         ended = _SECTION_IN_TAG.sub(r"\1>", visible)  # the tag ends where a section begins in it
         cut = _CDATA.sub(lambda section: ">" + _escape(section), visible)
@@ -109,18 +114,28 @@ def _texts(text: str) -> set[str]:
             _MARKS.sub("", visible),
             _MARKS.sub(">", visible),
         ):
-            pieces += _TAG.split(markup)
-            pieces += _TAG_WITH_VALUES.split(markup)
-            pieces += _LOOSE_TAG.split(markup)
-            pieces += _ANGLES.split(markup)
-            pieces += markup.split("\n")
-            pieces += _QUOTE.split(markup)
-            pieces += _QUOTE.split(markup.translate(_SPACES))
-            pieces += ["".join(groups).translate(_SPACES) for groups in _QUOTED.findall(markup)]
-            pieces += _UNQUOTED.findall(markup)
-            pieces += _UNQUOTED.findall(markup.replace("<", " "))
-    pieces += [piece.replace("]]>", "", 1) for piece in pieces if "]]>" in piece]
-    texts = set(pieces) | {_unescape(piece) for piece in set(pieces) if "&" in piece}
+            yield _trimmed(_pieces(markup))
+
+
+def _pieces(markup: str) -> list[str]:
+    return [
+        *_TAG.split(markup),
+        *_TAG_WITH_VALUES.split(markup),
+        *_LOOSE_TAG.split(markup),
+        *_ANGLES.split(markup),
+        *markup.split("\n"),
+        *_QUOTE.split(markup),
+        *_QUOTE.split(markup.translate(_SPACES)),
+        *("".join(groups).translate(_SPACES) for groups in _QUOTED.findall(markup)),
+        *_UNQUOTED.findall(markup),
+        *_UNQUOTED.findall(markup.replace("<", " ")),
+    ]
+
+
+def _trimmed(pieces: list[str]) -> set[str]:
+    """Give the texts that pieces of markup stand for."""
+    texts = {*pieces, *(piece.replace("]]>", "", 1) for piece in pieces)}
+    texts |= {_unescape(text) for text in texts if "&" in text}
     return {text.strip(_BLANKS) for text in texts} | {text.strip() for text in texts}
 
 
