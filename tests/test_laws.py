@@ -191,10 +191,18 @@ def test_the_laws_hold_for_damaged_documents(body: bytes, data: st.DataObject) -
     assert golden.read_pieces(data.draw(strategies.chunkings(body)), url) == whole
 
 
-def test_the_witness_ends_a_tag_where_a_comment_begins() -> None:
-    """Law 3's witness reads `<loc<!-- -->` as the reader does, and invents nothing itself."""
-    loc, other = "http://>", "http://b"
-    assert witness.unseen([loc, other], b"<url><loc<!---->http://></loc", golden.HOST) == {other}
+@pytest.mark.parametrize(
+    ("body", "loc"),
+    [
+        (b"<url><loc<!---->http://></loc", "http://>"),
+        (b"<url><![CDATA[</url><url<loc<![CDATA[http://<c>]]>s</loc</url", "http://<c>s"),
+        (b"<url><loc>&#8;http://a/&#<![CDATA[6;]]></loc", "http://a/&#6;"),
+        (b"<url><loc> <![CDATA[ http://a/ ]]> </loc", "http://a/"),
+    ],
+)
+def test_the_witness_knows_sections(body: bytes, loc: str) -> None:
+    """Law 3's witness ends a tag where a section begins in it; no reference reaches into one."""
+    assert witness.unseen([loc, "http://b"], body, golden.HOST) == {"http://b"}
 
 
 @pytest.mark.parametrize(
@@ -207,6 +215,7 @@ def test_the_witness_ends_a_tag_where_a_comment_begins() -> None:
         ),
         (b'<feed xml:base="\x0e/a>/"><link href="//example.net//b"/>', "//example.net//b"),
         (b'<rss xml:base="\x0e/a>/"><link>;b</link>', "a>/;b"),
+        (b'<rss xml:base="a//?/b"><link>b</link>', "a//b"),
     ],
 )
 def test_the_witness_knows_bases(body: bytes, loc: str) -> None:

@@ -36,6 +36,7 @@ _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _OPEN_CDATA = re.compile(r"<!\[CDATA\[([^<\]]*)(?:\]\]>)?")
 _MARKS = re.compile(r"<!\[CDATA\[|\]\]>")
 _SECTION_IN_TAG = re.compile(r"(</?[A-Za-z][^<>]*)<!\[CDATA\[")
+_WHOLE_SECTION_IN_TAG = re.compile(_SECTION_IN_TAG.pattern + r"(.*?)\]\]>", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _TAG_WITH_VALUES = re.compile(r"""</?[A-Za-z](?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>""")
 _LOOSE_TAG = re.compile(r"</?[A-Za-z][^<>]*>?")
@@ -74,7 +75,7 @@ def _visible(data: bytes) -> Iterator[set[str]]:
         normal = text.replace("\r\n", "\n").replace("\r", "\n")  # as XML has it
         variants = {text, normal, _UNWRITABLE.sub("", normal)}
         for texts in itertools.chain([_lines(normal)], *map(_texts, variants)):
-            yield texts | {_UNWRITABLE.sub("", text) for text in texts}
+            yield texts | {_UNWRITABLE.sub("", text).strip(_BLANKS) for text in texts}
 
 
 def _bases(data: bytes, url: str) -> Iterator[str]:
@@ -106,9 +107,11 @@ def _texts(text: str) -> Iterator[set[str]]:
         literals = (pattern.sub(_escape, visible) for pattern in (_CDATA, _OPEN_CDATA))
         ended = _SECTION_IN_TAG.sub(r"\1>", visible)  # the tag ends where a section begins in it
         cut = _CDATA.sub(lambda section: ">" + _escape(section), visible)
+        cut_last = _WHOLE_SECTION_IN_TAG.sub(lambda tag: f"{tag[1]}>{_escape(tag, 2)}", visible)
         for markup in (
             *literals,
             cut,
+            cut_last,
             ended,
             _MARKS.sub("", ended),
             _MARKS.sub("", visible),
@@ -139,8 +142,9 @@ def _trimmed(pieces: list[str]) -> set[str]:
     return {text.strip(_BLANKS) for text in texts} | {text.strip() for text in texts}
 
 
-def _escape(cdata: re.Match[str]) -> str:
-    return html.escape(cdata[1], quote=False)
+def _escape(section: re.Match[str], content: int = 1) -> str:
+    """Write a section as text; no reference goes on from it, or into it."""
+    return f"\0{html.escape(section[content], quote=False)}\0"
 
 
 def _unescape(text: str) -> str:
@@ -159,17 +163,18 @@ def joins(url: str, text: str) -> Iterator[str]:
     """Resolve a text against a URL, as urljoin does and with the empty segments that it drops."""
     with contextlib.suppress(ValueError):
         yield urljoin(url, text)
-    scheme, _, rest = url.partition("//")
+    path = re.split(r"[?#]", url, maxsplit=1)[0]
+    scheme, _, rest = path.partition("//")
     if text.startswith("//"):
         yield _without_dots(scheme + text)
     elif text.startswith("/"):
         yield _without_dots(f"{scheme}//{rest.partition('/')[0]}{text}")
     elif text.startswith("?"):
-        yield re.split(r"[?#]", url, maxsplit=1)[0] + text
+        yield path + text
     elif text.startswith("#"):
         yield url.partition("#")[0] + text
     else:
-        yield _without_dots(url[: url.rfind("/") + 1] + text)
+        yield _without_dots(path[: path.rfind("/") + 1] + text)
 
 
 def _without_dots(url: str) -> str:
