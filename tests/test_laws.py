@@ -197,6 +197,7 @@ def test_the_laws_hold_for_damaged_documents(body: bytes, data: st.DataObject) -
         (b"<url><loc<!---->http://></loc", "http://>"),
         (b"<url><![CDATA[</url><url<loc<![CDATA[http://<c>]]>s</loc</url", "http://<c>s"),
         (b"<url><loc>&#8;http://a/&#<![CDATA[6;]]></loc", "http://a/&#6;"),
+        (b'<url><loc>http://"><!--<url', 'http://">'),
         (b"<url><loc> <![CDATA[ http://a/ ]]> </loc", "http://a/"),
     ],
 )
