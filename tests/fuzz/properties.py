@@ -36,7 +36,8 @@ RECORD_END = re.compile(rb"</(?:\w+:)?(?:url|sitemap|item|entry)\s*>", re.IGNORE
 TAG = re.compile(rb"""<(/?)(?:[\w.-]*:)?([\w.-]+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
 RECORDS = {"url", "sitemap", "item", "entry"}
 ROOT_BEGIN = re.compile(rb"<(?:\w+:)?(?:urlset|sitemapindex|rss|RDF|feed)\b[^<>]*>", re.IGNORECASE)
-SECTION = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
+SECTION = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?[^<]*?\?>", re.DOTALL)
+"""Comments, CDATA sections and PIs; a PI that holds a tag may be one that nothing ends."""
 SECTION_BEGIN = re.compile(rb"<!--|<!\[CDATA\[|<\?")
 LONG_NAMESPACE = re.compile(rb"""xmlns[^\s=]*\s*=\s*["'][^"'<]{1000}""")
 NAMESPACE = re.compile(rb"""\b(xmlns[^\s=]*)\s*=\s*["']([^"']*)""")
