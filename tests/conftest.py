@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+# What a shell runs in the background ignores Ctrl-C; the programs that are tested would as well.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run, on machines of any speed; a fuzzer is the place to look further.
 settings.register_profile(
