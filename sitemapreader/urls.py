@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
     from publicsuffixlist import PublicSuffixList
     from yarl import URL
 
@@ -39,6 +41,11 @@ def has_web_scheme(url: str) -> bool:
     return url[:8].lower().startswith(SCHEMES)
 
 
+def begins_as_url(data: bytes) -> bool:
+    """Tell whether a text, in UTF-8, begins with an absolute http or https URL."""
+    return has_web_scheme(data[:8].decode("latin-1"))
+
+
 def resolve(base: str, reference: str) -> str | None:
     """Resolve a reference against the URL of its document (RFC 3986, section 5).
 
@@ -55,17 +62,22 @@ def resolve(base: str, reference: str) -> str | None:
     if is_absolute:
         return reference
     path = _remove_dots(to.path)
-    query = f"?{to.query}" if "?" in reference.partition("#")[0] else ""
+    query = _query_of(reference, to)
     fragment = f"#{to.fragment}" if "#" in reference else ""
     if not to.scheme and not to.netloc:
         if not to.path:
-            path, query = at.path, query or (at.query and f"?{at.query}")
+            path, query = at.path, query or _query_of(base, at)
         elif not to.path.startswith("/"):
             folder = at.path[: at.path.rfind("/") + 1] or ("/" if at.netloc else "")
             path = _remove_dots(folder + to.path)
     start = urlunsplit((to.scheme or at.scheme, to.netloc or at.netloc, path, "", ""))
     url = start + query + fragment  # urlunsplit would drop the mark of one that is empty
     return url if has_web_scheme(url) else None
+
+
+def _query_of(url: str, parts: SplitResult) -> str:
+    """Return a URL's query with its mark, which an empty one has as well; or ""."""
+    return f"?{parts.query}" if "?" in url.partition("#")[0] else ""
 
 
 def _remove_dots(path: str) -> str:

@@ -121,9 +121,10 @@ def test_the_examples_of_the_rfc(example: str) -> None:
     ("reference", "expected"),
     [("?", "http://a/b/c/d;p?"), ("#", "http://a/b/c/d;p?q#"), ("", "http://a/b/c/d;p?q")],
 )
-def test_an_empty_query_is_one(reference: str, expected: str) -> None:
+def test_an_empty_query_is_kept(reference: str, expected: str) -> None:
     """An empty query takes the place of the base's, an empty fragment does not (section 5.2.2)."""
     assert resolve(RFC_BASE, reference) == expected
+    assert resolve("http://a/b/c/d;p?", reference) == expected.replace("?q", "?")
 
 
 def test_nothing_is_resolved_without_a_base() -> None:

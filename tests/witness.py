@@ -6,31 +6,19 @@ it sees was invented (law 3).
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import html
 import itertools
 import re
-import zlib
 from html.entities import html5
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
+from witness_bytes import decodings
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-    (b"<\0?\0", "utf-16-le"),
-    (b"\0<\0?", "utf-16-be"),
-)
-_GZIP = b"\x1f\x8b\x08"
-_HEADER_BYTES = 10
-_MAGICS = (_GZIP, b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
-_WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}
-_DECLARED = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["']([^"']+)["']""", re.IGNORECASE)
 _HIDDEN = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _OPEN_CDATA = re.compile(r"<!\[CDATA\[([^<\]]*)(?:\]\]>)?")
@@ -71,7 +59,7 @@ def unseen(urls: Iterable[str], data: bytes, url: str) -> set[str]:
 
 def _visible(data: bytes) -> Iterator[set[str]]:
     """Give the texts of a document, a part at a time, for they are many."""
-    for text in itertools.chain.from_iterable(map(decodings, inflations(data))):
+    for text in decodings(data):
         normal = text.replace("\r\n", "\n").replace("\r", "\n")  # as XML has it
         variants = {text, normal, _UNWRITABLE.sub("", normal)}
         for texts in itertools.chain([_lines(normal)], *map(_texts, variants)):
@@ -80,8 +68,7 @@ def _visible(data: bytes) -> Iterator[set[str]]:
 
 def _bases(data: bytes, url: str) -> Iterator[str]:
     """Give `url`, and what `xml:base` may make of it: that of the root, the record and the link."""
-    texts = set(itertools.chain.from_iterable(map(decodings, inflations(data))))
-    texts = {text.replace("\0", "").replace("\r\n", "\n") for text in texts}
+    texts = {text.replace("\0", "").replace("\r\n", "\n") for text in decodings(data)}
     found = itertools.chain.from_iterable(map(_BASE.findall, texts))
     written = {_unescape("".join(groups).translate(_SPACES)) for groups in found}
     written |= {_UNWRITABLE.sub("", base) for base in written}
@@ -191,66 +178,3 @@ def _without_dots(url: str) -> str:
     if segments[-1:] in (["."], [".."]):
         kept.append("")
     return "/".join([f"{scheme}//{host}", *kept]) + url[len(path) :]
-
-
-def inflations(data: bytes) -> list[bytes]:
-    """Inflate as many layers and members as there are, and as much of them as there is.
-
-    Gives the first member alone, the first two, and so on, for one may count as junk.
-    """
-    found = [data]
-    if not data.startswith(_MAGICS) and (raw := _run(data, 0, -15)[0]):  # bare deflate data
-        found = [data, raw]
-    while found[-1].startswith(_MAGICS):
-        members = list(itertools.accumulate(_inflate_members(found[-1])))
-        if not members[-1]:
-            break
-        found = members
-    return found
-
-
-def _inflate_members(data: bytes) -> Iterator[bytes]:
-    at = 0
-    while at >= 0:
-        piece, used = _inflate(data[at:])
-        yield piece
-        at = data.find(_GZIP, at + used)  # behind damage, the next one may begin anywhere
-
-
-def _inflate(data: bytes) -> tuple[bytes, int]:
-    """Inflate one member, with its header or, where that is damaged, without it."""
-    runs = [_run(data, 0, 47)]
-    if not runs[0][2]:
-        runs += [_run(data, _HEADER_BYTES + more, -15) for more in (0, 2)]  # 2: its checksum
-    inflated, used, _ = max(runs, key=lambda run: len(run[0]))
-    return inflated, used
-
-
-def _run(data: bytes, start: int, wbits: int) -> tuple[bytes, int, bool]:
-    """Inflate byte by byte, for at an error zlib gives nothing of its last step.
-
-    Returns what comes out, how far it was read, and whether that is the end.
-    """
-    inflater, inflated = zlib.decompressobj(wbits=wbits), b""
-    for at in range(start, len(data)):
-        try:
-            inflated += inflater.decompress(data[at : at + 1])
-        except zlib.error:
-            return inflated, at + 1, False
-        if inflater.eof:
-            return inflated, at + 1, True
-    return inflated, len(data), False
-
-
-def decodings(data: bytes) -> list[str]:
-    """Decode by BOM, by declaration, and by those that are most often meant."""
-    names = [name for bom, name in _BOMS if data.startswith(bom)]
-    names += [name.decode("ascii", "ignore") for name in _DECLARED.findall(data[:1024])[:1]]
-    texts = []
-    names += ["utf-16-le", "utf-16-be"] if b"\0" in data else []
-    for name in [*names, "utf-8", "windows-1252", "latin-1"]:
-        try:
-            texts.append(data.decode(_WIDER.get(name.lower(), name), "replace").lstrip("\ufeff"))
-        except (LookupError, ValueError):
-            continue
-    return texts

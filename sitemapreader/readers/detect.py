@@ -10,7 +10,7 @@ from sitemapreader.readers.encoding import has_rivals
 from sitemapreader.readers.roots import ROOTLESS, ROOTS
 from sitemapreader.readers.text import TextReader
 from sitemapreader.readers.xml import XmlReader
-from sitemapreader.urls import has_web_scheme
+from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -51,12 +51,12 @@ def tells_all(first: bytes, charset: str | None) -> bool:
 
     They begin as XML or as a URL, and what is said of their encoding needs no proof by the bytes.
     """
-    is_plain = first.startswith(b"<") or has_web_scheme(first[:16].decode("latin-1"))
+    is_plain = first.startswith(b"<") or begins_as_url(first)
     return is_plain and not has_rivals(first, charset)
 
 
 def _is_text(start: bytes) -> bool:
     """Tell whether the first lines are URLs: the very first, or most of them."""
     lines = [line.strip() for line in start[:65_536].splitlines() if line.strip()]
-    sample = [has_web_scheme(line[:16].decode("latin-1")) for line in lines[:_SAMPLE_LINES]]
+    sample = [begins_as_url(line) for line in lines[:_SAMPLE_LINES]]
     return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.urls import has_web_scheme
+from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -153,7 +153,7 @@ def _codec(name: str) -> str | None:
 
 def _declaration(first: bytes) -> str | None:
     start = first[:_DECLARATION_BYTES]
-    if has_web_scheme(start.lstrip()[:16].decode("latin-1")):  # a text has none, whatever it holds
+    if begins_as_url(start.lstrip()):  # a text has none, whatever it holds
         return None
     match = _DECLARATION.search(start)
     return match[1].decode("latin-1") if match else None

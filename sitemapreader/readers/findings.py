@@ -167,4 +167,4 @@ def _fault_of_relative(text: str, base: str, url: str) -> IssueCode | None:
         return IssueCode.UNSUPPORTED_SCHEME
     if not has_web_scheme(base):
         return IssueCode.MISSING_BASE
-    return fault_of(url) if url else IssueCode.MALFORMED  # a base may have no host, as any URL
+    return fault_of(url) if url else IssueCode.MALFORMED  # the fault may be the base's

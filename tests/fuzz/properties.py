@@ -21,7 +21,7 @@ from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SIT
 from sitemapreader.readers import SitemapReader, fast, reader, salvage, slow, triage
 from sitemapreader.readers.ledger import MAX_ISSUES_PER_CODE
 from sitemapreader.readers.robots import parse_robots
-from sitemapreader.readers.roots import ROOTS
+from sitemapreader.readers.roots import RECORDS, ROOTS
 from sitemapreader.readers.vocabulary import FIELDS
 from sitemapreader.urls import has_web_scheme
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 RECORD_END = re.compile(rb"</(?:\w+:)?(?:url|sitemap|item|entry)\s*>", re.IGNORECASE)
 TAG = re.compile(rb"""<(/?)(?:[\w.-]*:)?([\w.-]+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
-RECORDS = {"url", "sitemap", "item", "entry"}
 ROOT_BEGIN = re.compile(rb"<(?:\w+:)?(?:urlset|sitemapindex|rss|RDF|feed)\b[^<>]*>", re.IGNORECASE)
 SECTION = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?[^<]*?\?>", re.DOTALL)
 """Comments, CDATA sections and PIs; a PI that holds a tag may be one that nothing ends."""
@@ -151,7 +150,8 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     Without the fast reader all events are the same, but for the Issue that says that expat refused
     something where nothing else does: what is read at once is not the same then. Without expat they
     are too, where it refuses nothing; but for fields inside of fields and records inside of
-    records, where the lenient reader believes that an end tag is missing.
+    records, where the lenient reader believes that an end tag is missing, and what else
+    `is_ambiguous` names.
     """
     with (
         mock.patch.object(fast.FastReader, "read", return_value=None),
@@ -167,16 +167,17 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
         mock.patch.object(slow.SlowReader, "_is_heavy", return_value=True),
     ):
         lenient = read(case)
-    if _without(lenient) != _without(exact) and not nests(inflate(case.data)):
+    if _without(lenient) != _without(exact) and not is_ambiguous(inflate(case.data)):
         yield "exact is not lenient: " + first_difference(exact, lenient)
 
 
-def nests(data: bytes) -> bool:
-    """Tell whether a field begins inside of a field, or a record inside of another, naively.
+def is_ambiguous(data: bytes) -> bool:
+    """Tell whether exact and lenient reading may differ where nothing is broken, naively.
 
-    Or whether the end of a record stands in a CDATA section, which may be one that is not closed;
-    or a namespace is bound that is too long to be kept, or outside of records another to the same
-    prefix, which counts until that element ends, or not at all.
+    They do where a field begins inside of a field, or a record inside of another; where the end of
+    a record stands in a CDATA section, which may be one that is not closed; where a namespace is
+    bound that is too long to be kept, or outside of records another to the same prefix, which
+    counts until that element ends, or not at all.
     """
     data = data.replace(b"\0", b"")  # UTF-16 as well
     if LONG_NAMESPACE.search(data):
@@ -238,7 +239,7 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
     part = read(small, cut=True)
     if part.format is None or part.format != reading.format or not _is_decided(before, part.format):
         return
-    if nests(inflate(case.data)) or nests(inflate(case.original)):
+    if is_ambiguous(inflate(case.data)) or is_ambiguous(inflate(case.original)):
         return
     issues = (event for event in part.events if isinstance(event, Issue))
     unclosed = {issue.url for issue in issues if issue.code is IssueCode.MISMATCHED_TAG}
