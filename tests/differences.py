@@ -25,7 +25,7 @@ class Difference:
     """Assertions that we do not meet on purpose.
 
     Attributes:
-        row: the section of BEHAVIOUR.md that decides it, and how the row in it begins.
+        row: the section of docs/behaviour.md that decides it, and how the row in it begins.
         why: a sentence.
         holds: tells whether the difference is the one that is meant, given theirs and ours.
         where: case -> names of its assertions.
@@ -346,4 +346,4 @@ DIFFERENCES = (
 
 
 OPEN: dict[str, tuple[str, tuple[str, ...]]] = {}
-"""Not met, and not decided: no row of BEHAVIOUR.md says that we should answer otherwise."""
+"""Not met, and not decided: no row of docs/behaviour.md says that we should answer otherwise."""
