@@ -6,9 +6,12 @@ All limits are finite by default; there is no value that means "unlimited". Unit
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MIB = 1024 * 1024
 
@@ -32,7 +35,27 @@ def _limit(default: float) -> Any:
     return attrs.field(default=default, validator=_positive)
 
 
-@attrs.frozen(kw_only=True)
+_USERINFO = re.compile(r"//[^/?#]*@")
+_HIDDEN: dict[str, Callable[[Any], object]] = {
+    "headers": lambda headers: dict.fromkeys(headers, "..."),
+    "proxy": lambda proxy: _USERINFO.sub("//", proxy),
+}
+"""How fields are shown that may hold a password."""
+
+
+def _show_changed(options: Limits | FetchOptions) -> str:
+    """Write options as a call that names what differs from the defaults, without passwords."""
+    default = type(options)()
+    changed = []
+    for field in attrs.fields(type(options)):
+        value = getattr(options, field.name)
+        if value != getattr(default, field.name):
+            shown = _HIDDEN[field.name](value) if field.name in _HIDDEN else value
+            changed.append(f"{field.name}={shown!r}")
+    return f"{type(options).__name__}({', '.join(changed)})"
+
+
+@attrs.frozen(kw_only=True, repr=False)
 class Limits:
     """How much is read, of one document and of a whole walk.
 
@@ -74,6 +97,8 @@ class Limits:
     walk_seconds: float = _limit(24 * 3600)
     """Time of one walk."""
 
+    __repr__ = _show_changed
+
 
 ROBOTS_MAX_BYTES = 512_000
 """RFC 9309, section 2.5: at least 500 KiB are to be parsed."""
@@ -109,7 +134,7 @@ def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
         raise ValueError(f"{field.name} must be a line of text, not {value!r}")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class FetchOptions:
     """How the network is used: times, politeness, and where requests may go."""
 
@@ -154,3 +179,5 @@ class FetchOptions:
     """Networks that are not public and may be connected to, such as "10.0.0.0/8"."""
     allow_ports: tuple[int, ...] = ()
     """Ports besides 80, 443 and that of the start."""
+
+    __repr__ = _show_changed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import subprocess
 import sys
@@ -197,12 +196,11 @@ def test_a_url_is_what_it_turns_out_to_be(source: str) -> None:
 
 
 def test_arguments_of_the_walk_are_passed_on() -> None:
-    """Whatever `walk` takes is taken, shown in the signature, and checked by it."""
+    """Whatever `walk` takes is taken, and checked by it."""
     frame = to_dataframe(EXAMPLE, fetcher=example(), since=datetime(2026, 3, 13, tzinfo=UTC))
     assert len(frame) == 12
-    passed = [*inspect.signature(walk).parameters][1:]
-    for function in (to_dataframe, to_arrow, read_batches):
-        assert [*inspect.signature(function).parameters] == ["source", *passed]
+    functions: tuple[Any, ...] = (to_dataframe, to_arrow, read_batches)
+    for function in functions:
         with pytest.raises(TypeError, match="nonsense"):
             function(EXAMPLE, nonsense=1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import threading
 import time
 from typing import Any
@@ -14,7 +13,7 @@ from walking import Pages, index, urlset
 
 from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.models import SitemapEntry, UrlEntry
-from sitemapreader.walker import BlockingWalk, walk, walk_sync
+from sitemapreader.walker import BlockingWalk, walk_sync
 from sitemapreader.walker.stream import BUFFERED_EVENTS
 
 
@@ -112,13 +111,3 @@ def test_misuse() -> None:
         entries.__enter__()
     with pytest.raises(ValueError, match="give a site"):
         walk_sync()
-
-
-def test_it_has_the_arguments_of_walk() -> None:
-    """The signature that help() shows is that of `walk`, and so is the one that is checked."""
-    here, there = inspect.signature(walk_sync), inspect.signature(walk)
-    assert here.parameters == there.parameters
-    assert here.return_annotation == "BlockingWalk"
-    assert walk_sync.__name__ == "walk_sync"
-    assert walk_sync.__doc__ is not None
-    assert "with walk_sync(" in walk_sync.__doc__

@@ -13,21 +13,23 @@ except ModuleNotFoundError as error:
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.frames.sources import Rows
-from sitemapreader.frames.tables import collect, with_walk_arguments
+from sitemapreader.frames.tables import collect
 
 import pyarrow as pa  # isort: skip (frames.tables says how to get it)
 import pyarrow.compute as pc  # isort: skip (the same)
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from sitemapreader.frames.sources import Source
     from sitemapreader.report import Document
+    from sitemapreader.walker.arguments import WalkArguments
 
 _MIB = 1024 * 1024
 _MOMENT = pa.timestamp("us", "UTC")
 
 
-@with_walk_arguments
-def to_dataframe(source: Source = None, **arguments: Any) -> pd.DataFrame:
+def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> pd.DataFrame:
     """Return all URLs of a site as a DataFrame; in a notebook as well.
 
     ```python

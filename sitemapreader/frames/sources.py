@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from sitemapreader.frames.outcome import Outcome
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from sitemapreader.models import Event
+    from sitemapreader.walker.arguments import WalkArguments
 
 Source: TypeAlias = "str | BlockingWalk | Iterable[Event] | None"
 """URL of a site or of a sitemap, a walk that was entered, or what `read` gives."""
@@ -35,7 +36,7 @@ class Rows:
         seen: URL of a sitemap -> when its first entries came.
     """
 
-    def __init__(self, source: Source, arguments: dict[str, Any]) -> None:
+    def __init__(self, source: Source, arguments: WalkArguments) -> None:
         self.seen: dict[str, datetime] = {}
         self.outcome = Outcome(Report(0))
         self._batches = self._open(source, arguments)
@@ -58,7 +59,7 @@ class Rows:
         self._batches.close()
 
     def _open(
-        self, source: Source, arguments: dict[str, Any]
+        self, source: Source, arguments: WalkArguments
     ) -> Generator[list[UrlEntry], None, None]:
         if source is None or isinstance(source, str):
             return self._walk(*_plan_walks(source, arguments))
@@ -101,7 +102,7 @@ class Rows:
         self.outcome = Outcome(report, children)
 
 
-def _plan_walks(source: str | None, arguments: dict[str, Any]) -> list[BlockingWalk]:
+def _plan_walks(source: str | None, arguments: WalkArguments) -> list[BlockingWalk]:
     """Make the walk for a URL; for one that may be a page, another one below that page."""
     site = walk_sync(source, **arguments)
     if source is None or arguments.get("sitemaps"):
@@ -111,7 +112,8 @@ def _plan_walks(source: str | None, arguments: dict[str, Any]) -> list[BlockingW
         return [walk_sync(f"{parts.scheme}://{parts.netloc}/", **arguments)]
     if not parts.path.strip("/") and not parts.query:
         return [site]
-    return [walk_sync(**{**arguments, "sitemaps": [source]}), site]
+    given: WalkArguments = {**arguments, "sitemaps": [source]}
+    return [walk_sync(**given), site]
 
 
 def _is_page(report: Report) -> bool:

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from sitemapreader.frames.sources import Rows
 from sitemapreader.output.arrow import make_batch, make_schema
 from sitemapreader.output.schema import COLUMNS
-from sitemapreader.walker import walk
 
 import pyarrow as pa  # isort: skip (output.arrow says how to get it)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from typing import Unpack
 
     from sitemapreader.frames.sources import Source
-
-Function = TypeVar("Function", bound="Callable[..., Any]")
+    from sitemapreader.walker.arguments import WalkArguments
 
 WALK_KEY = b"sitemapreader.walk"
 """Key of a table's metadata that has what became of the walk, as JSON."""
 
 
-def with_walk_arguments(function: Function) -> Function:
-    """Show the arguments of `walk` in the signature of a function that passes them on."""
-    own = inspect.signature(function)
-    source = own.parameters["source"]
-    passed = list(inspect.signature(walk).parameters.values())[1:]
-    setattr(function, "__signature__", own.replace(parameters=[source, *passed]))  # noqa: B010 (help() looks for it)
-    return function
-
-
-@with_walk_arguments
-def to_arrow(source: Source = None, **arguments: Any) -> pa.Table:
+def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Table:
     """Return all URLs of a site as a `pyarrow.Table`, with the columns of SCHEMA.md.
 
     Takes what `to_dataframe` takes. What became of the walk is in the metadata of the schema, under
@@ -49,8 +37,7 @@ def to_arrow(source: Source = None, **arguments: Any) -> pa.Table:
     return table.replace_schema_metadata({**table.schema.metadata, WALK_KEY: written})
 
 
-@with_walk_arguments
-def read_batches(source: Source = None, **arguments: Any) -> pa.RecordBatchReader:
+def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.RecordBatchReader:
     """Return the URLs of a site as a stream: a `pyarrow.RecordBatchReader`.
 
     ```python

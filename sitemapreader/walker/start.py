@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING
 
 from sitemapreader.discovery import Search
 from sitemapreader.options import FetchOptions, Limits
@@ -13,17 +11,17 @@ from sitemapreader.walker.plan import Plan
 from sitemapreader.walker.stream import Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from datetime import datetime
     from pathlib import Path
+    from typing import Unpack
 
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
+    from sitemapreader.walker.arguments import WalkArguments
     from sitemapreader.walker.plan import Follow, Patterns, Scope, Sitemaps, Undated
-
-P = ParamSpec("P")
 
 
 def walk(
@@ -120,28 +118,20 @@ def walk(
     return Walk(plan, fetcher=fetcher, limits=limits, options=options)
 
 
-def _blocking(make: Callable[P, Walk]) -> Callable[P, BlockingWalk]:
-    """Return the same function of the same arguments, for a walk that blocks."""
-
-    @functools.wraps(make, assigned=())
-    def make_blocking(*args: P.args, **kwargs: P.kwargs) -> BlockingWalk:
-        return BlockingWalk(make(*args, **kwargs))
-
-    signature = inspect.signature(make).replace(return_annotation="BlockingWalk")
-    setattr(make_blocking, "__signature__", signature)  # noqa: B010 (help() looks for it)
-    make_blocking.__name__ = make_blocking.__qualname__ = "walk_sync"
-    make_blocking.__doc__ = """Walk as `walk` does, with the same arguments, but without `await`.
+def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> BlockingWalk:
+    """Walk as `walk` does, with the same arguments, but without `await`.
 
     ```python
-    with walk_sync("https://example.org/") as entries:
+    with walk_sync("https://example.org/", unique=True) as entries:
         for entry in entries:
             print(entry.loc, entry.lastmod)
     ```
 
-    It streams as well. The walk goes on in a thread of its own; `follow`, and a fetcher that is
-    given, are called there.
+    Args:
+        site: its URL, as `walk` takes it.
+        arguments: the keyword arguments of `walk`.
+
+    It streams as well. The walk runs in a thread of its own, which calls `follow` and a fetcher
+    that is given. Raises what `walk` raises.
     """
-    return make_blocking
-
-
-walk_sync = _blocking(walk)
+    return BlockingWalk(walk(site, **arguments))

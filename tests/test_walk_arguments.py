@@ -1,0 +1,70 @@
+"""The arguments of `walk` and of its relatives: one list, shown in full, and short to read."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+from typing import TYPE_CHECKING, Any, ForwardRef
+
+import pytest
+
+import sitemapreader
+from sitemapreader import FetchOptions, HttpFetcher, Limits, discover, walk, walk_sync
+from sitemapreader.walker.arguments import WalkArguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def written(annotation: Any) -> str:
+    return annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else str(annotation)
+
+
+def test_the_list_is_that_of_walk() -> None:
+    """`WalkArguments` has the names and types that the signature of `walk` has."""
+    parameters = [*inspect.signature(walk).parameters.values()][1:]
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
+    expected = [(parameter.name, parameter.annotation) for parameter in parameters]
+    listed = [(name, written(kind)) for name, kind in WalkArguments.__annotations__.items()]
+    assert listed == expected
+
+
+@pytest.mark.parametrize("name", ["walk_sync", "to_dataframe", "to_arrow", "read_batches"])
+def test_relatives_take_that_list(name: str) -> None:
+    """An editor sees the arguments of `walk`: the signature is not made at run time."""
+    if name != "walk_sync":
+        pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    function: Callable[..., Any] = getattr(sitemapreader, name)
+    assert not hasattr(function, "__signature__")
+    assert not hasattr(function, "__wrapped__")
+    passed = [*inspect.signature(function).parameters.values()][-1]
+    assert (passed.kind, passed.annotation) == (passed.VAR_KEYWORD, "Unpack[WalkArguments]")
+
+
+@pytest.mark.parametrize("thing", [walk, walk_sync, discover, HttpFetcher.__init__])
+def test_help_begins_with_a_readable_signature(thing: Callable[..., Any]) -> None:
+    """No default is written out field by field: the options are named, their values are not."""
+    signature = str(inspect.signature(thing))
+    assert "raw_bytes" not in signature
+    assert "user_agent" not in signature
+    assert len(signature) < 900
+    assert signature in pydoc.plain(pydoc.render_doc(thing)).replace("\n", "")
+
+
+def test_options_show_what_differs() -> None:
+    """The repr of options is a call that makes them again."""
+    assert repr(Limits()) == "Limits()"
+    assert repr(FetchOptions()) == "FetchOptions()"
+    changed = Limits(depth=2, walk_seconds=60)
+    assert repr(changed) == "Limits(depth=2, walk_seconds=60)"
+    assert eval(repr(changed), {"Limits": Limits}) == changed  # noqa: S307 (our own text)
+
+
+def test_options_show_no_password() -> None:
+    """Values of headers and the login at a proxy stay out of tracebacks and notebooks."""
+    options = FetchOptions(
+        headers={"Authorization": "Bearer hunter2"}, proxy="http://me:hunter2@proxy.example:3128"
+    )
+    assert "hunter2" not in repr(options)
+    assert "Authorization" in repr(options)
+    assert "proxy.example:3128" in repr(options)
