@@ -612,7 +612,7 @@ def read(bad: BadInput) -> Reading:
     probe = Probe(bad)
     start, before = cpu_seconds(), reset_peak_mb()
     probe.read(pieces)
-    ledger = probe.reader.ledger
+    ledger = probe.reader.stats
     return Reading(
         issues=frozenset(ledger.counts),
         good=tuple(probe.good),

@@ -108,7 +108,7 @@ def read_pieces(
     for piece in pieces:
         events += reader.feed(piece)
     events += reader.close()
-    ledger = reader.ledger
+    ledger = reader.stats
     return Reading(
         events=tuple(events),
         format=reader.format,

@@ -41,14 +41,14 @@ def test_the_first_urls_of_gzip_come_with_its_first_bytes() -> None:
 def test_what_begins_otherwise_is_judged_by_more() -> None:
     """Behind ten kibibytes of front matter the sitemap is found as before."""
     reader, needed = read_piecemeal(b"PHP Warning: nothing\n" * 500 + XML)
-    assert (reader.format, reader.ledger.delivered) == (Format.URLSET, 1_000)
+    assert (reader.format, reader.stats.delivered) == (Format.URLSET, 1_000)
     assert needed == 32
 
 
 def test_blanks_of_a_whole_block_are_no_empty_document() -> None:
     """A sitemap that begins behind five kibibytes of blanks is one."""
     reader, _ = read_piecemeal(b"\n" * 5_000 + XML)
-    assert reader.ledger.delivered == 1_000
+    assert reader.stats.delivered == 1_000
 
 
 def test_rival_encodings_are_judged_by_more() -> None:
@@ -61,4 +61,4 @@ def test_rival_encodings_are_judged_by_more() -> None:
     locs = [event.loc for event in events if isinstance(event, UrlEntry)]
     assert len(data) > 2 * 4_096
     assert locs[-1] == "https://example.org/café"
-    assert reader.ledger.counts[IssueCode.ENCODING] == 1
+    assert reader.stats.counts[IssueCode.ENCODING] == 1

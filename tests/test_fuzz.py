@@ -33,9 +33,9 @@ def test_the_fuzzer_finds_what_is_wrong(tmp_path: Path) -> None:
     program = (
         "import sys; sys.argv[1:] = sys.argv[2:]\n"
         f"sys.path[:0] = [{str(TARGET.parent)!r}, {str(TARGET.parent.parent)!r}]\n"
-        "from sitemapreader.readers.ledger import Ledger\n"
-        "deliver = Ledger.deliver\n"
-        "Ledger.deliver = lambda self, count=1: deliver(self, count + (self.records == 2))\n"
+        "from sitemapreader.readers.stats import ReadStats\n"
+        "deliver = ReadStats.deliver\n"
+        "ReadStats.deliver = lambda self, count=1: deliver(self, count + (self.records == 2))\n"
         "import target; sys.exit(target.main())"
     )
     done = subprocess.run(

@@ -107,4 +107,4 @@ def test_bytes_are_counted_in_any_pieces() -> None:
         for at in range(0, len(data), size):
             reader.feed(data[at : at + size])
         reader.close()
-        assert reader.ledger.raw_bytes == len(data)
+        assert reader.stats.raw_bytes == len(data)

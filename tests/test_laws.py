@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers import inflate as inflate_module
-from sitemapreader.readers import ledger, reader
+from sitemapreader.readers import reader, stats
 from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
 
@@ -66,7 +66,7 @@ def test_nothing_is_lost_in_silence(document: Path) -> None:
     assert reading.dropped <= reading.counts.total()
     for code, count in reading.counts.items():
         given_out = sum(issue.code == code for issue in issues)
-        assert given_out == min(count, ledger.MAX_ISSUES_PER_CODE), code
+        assert given_out == min(count, stats.MAX_ISSUES_PER_CODE), code
     assert reading.locs or reading.counts, "a document of nothing has its Issue"
 
 

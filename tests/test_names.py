@@ -6,7 +6,14 @@ import pytest
 from reading import read
 
 from sitemapreader.models import Format, Image, UrlEntry
-from sitemapreader.readers.names import IMAGE, NAMESPACES, NEWS, OWN, VIDEO, namespace_key
+from sitemapreader.readers.records.namespaces import (
+    IMAGE,
+    NAMESPACES,
+    NEWS,
+    OWN,
+    VIDEO,
+    namespace_key,
+)
 
 ROOT = "http://www.sitemaps.org/schemas/sitemap/0.9"
 

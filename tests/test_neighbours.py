@@ -11,10 +11,11 @@ from reading import URLSET, issues, locs, read, url
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format
-from sitemapreader.readers import SitemapReader, triage
+from sitemapreader.readers import SitemapReader
 from sitemapreader.readers.exact import parse_batch
-from sitemapreader.readers.head import Head
 from sitemapreader.readers.roots import ROOTS
+from sitemapreader.readers.xml.lenient import isolate
+from sitemapreader.readers.xml.prolog import Prolog
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -97,10 +98,10 @@ def test_many_broken_records_among_healthy_ones() -> None:
 
 def test_triage_ends() -> None:
     """However many records are broken, they are tried no more than a bounded number of times."""
-    head = Head(Format.URLSET, "urlset", {}, ROOTS["urlset"][1])
+    head = Prolog(Format.URLSET, "urlset", {}, ROOTS["urlset"][1])
     batch = b"<url>&</url><url/><url></url>" * 3_000
-    with mock.patch.object(triage, "parse_batch", side_effect=parse_batch) as spy:
-        parts = [part for part in triage.sort_out(batch, head) if part]
+    with mock.patch.object(isolate, "parse_batch", side_effect=parse_batch) as spy:
+        parts = [part for part in isolate.isolate_broken(batch, head) if part]
     assert spy.call_count <= 300
     assert parts[0].start == 0
     assert all(one.end == other.start for one, other in itertools.pairwise(parts))
@@ -116,9 +117,9 @@ def test_an_instruction_that_nothing_ends(where: str, count: int) -> None:
     reader = SitemapReader("https://h.example/s.xml")
     events = reader.feed(data) + reader.close()
     assert len(locs(events)) == count + (where == "within")
-    assert reader.ledger.records == len(locs(events))
-    assert set(reader.ledger.counts) <= {IssueCode.NOT_WELL_FORMED, IssueCode.TEMPLATE}
-    assert reader.ledger.counts[IssueCode.NOT_WELL_FORMED] == 1
+    assert reader.stats.records == len(locs(events))
+    assert set(reader.stats.counts) <= {IssueCode.NOT_WELL_FORMED, IssueCode.TEMPLATE}
+    assert reader.stats.counts[IssueCode.NOT_WELL_FORMED] == 1
 
 
 @pytest.mark.parametrize("typo", [b"<!-- x ->", b"<!-- x --!>", b"<!-- x"])

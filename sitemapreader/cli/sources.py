@@ -109,7 +109,7 @@ class FileSource:
         for events in reader.close_steps():
             if batch := self._take(events, sieve, result):
                 yield batch
-        result.counts += reader.ledger.counts
+        result.counts += reader.stats.counts
         result.complete = all(issue.severity < Severity.ERROR for issue in result.issues)
 
     def _take(self, events: list[Event], sieve: Sieve, result: Result) -> list[UrlEntry]:

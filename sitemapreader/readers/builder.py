@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.elements import Element
-from sitemapreader.readers.names import NAMESPACES, OWN, namespace_key
+from sitemapreader.readers.records.namespaces import NAMESPACES, OWN, namespace_key
 from sitemapreader.readers.roots import RECORD_OF, ROOTS
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits
-    from sitemapreader.readers.head import Head
+    from sitemapreader.readers.xml.prolog import Prolog
 
 
 class ElementBuilder:
@@ -23,7 +23,7 @@ class ElementBuilder:
     `records` fills up with them; `names` with hashes of the element names of the whole document.
     """
 
-    def __init__(self, head: Head, limits: Limits, names: set[int]) -> None:
+    def __init__(self, head: Prolog, limits: Limits, names: set[int]) -> None:
         self.records: list[Element] = []
         self.open: list[Element] = []
         self.nested_root = False
@@ -80,11 +80,11 @@ class ElementBuilder:
         elif self.open:
             self.finish()
 
-    def finish(self, mended: IssueCode | None = None) -> None:
+    def finish(self, repairs: IssueCode | None = None) -> None:
         """Close the record with all that is open in it."""
         record = self.open[0]
-        if mended:
-            record.mended.add(mended)
+        if repairs:
+            record.repairs.add(repairs)
         self.records.append(record)
         self.open.clear()
 
@@ -103,9 +103,9 @@ class ElementBuilder:
         return tag in self._head.records and self._key(uri) == OWN
 
     @property
-    def mended(self) -> set[IssueCode]:
-        """Where to note what was mended: the open record, or nowhere."""
-        return self.open[0].mended if self.open else set()
+    def repairs(self) -> set[IssueCode]:
+        """Where to note what was repairs: the open record, or nowhere."""
+        return self.open[0].repairs if self.open else set()
 
     def _key(self, uri: str) -> str:
         if uri in self._head.own_uris or uri == self._record_uri:
@@ -139,7 +139,7 @@ class ElementBuilder:
             return False
         name = self._record_name
         record = Element(element.uri, OWN, name, name, {}, element.line)
-        record.mended.add(IssueCode.MISMATCHED_TAG)
+        record.repairs.add(IssueCode.MISMATCHED_TAG)
         self._elements = self._unbuilt = 0
         self.open.append(record)
         return True

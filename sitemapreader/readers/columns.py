@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.lexicon import CHANGEFREQ, LASTMOD, LOC, PRIORITY
-from sitemapreader.readers.links import choose_link, is_alternate_relation
 from sitemapreader.readers.locs import are_plain, parse_reference
+from sitemapreader.readers.records.feeds import choose_link, is_alternate_relation
+from sitemapreader.readers.records.fields import parse_changefreq, parse_priority
 from sitemapreader.readers.tokens import Doubt, sure
-from sitemapreader.readers.vocabulary import parse_changefreq, parse_priority
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.encoding import has_rivals
+from sitemapreader.readers.encoding import has_conflicting_encodings
 from sitemapreader.readers.roots import ROOTLESS, ROOTS
 from sitemapreader.readers.text import TextReader
-from sitemapreader.readers.xml import XmlReader
+from sitemapreader.readers.xml.reader import XmlReader
 from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.ledger import Ledger
+    from sitemapreader.readers.stats import ReadStats
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 # What begins one of our XML documents, wherever it stands: behind front matter, warnings, blanks.
@@ -26,33 +26,33 @@ _SAMPLE_LINES = 20
 
 
 def choose_reader(
-    events: list[Event], ledger: Ledger, limits: Limits, first: bytes
+    events: list[Event], stats: ReadStats, limits: Limits, first: bytes
 ) -> XmlReader | TextReader | None:
     """Choose a reader by the first bytes, in UTF-8; `None`, with an Issue, if there is none."""
     start = first.lstrip()
     if start.startswith(b"<"):
-        return XmlReader(ledger, limits)
+        return XmlReader(stats, limits)
     if not start:
-        ledger.note(events, IssueCode.EMPTY)
+        stats.note(events, IssueCode.EMPTY)
         return None
     if _is_text(start):
-        return TextReader(ledger, limits)
+        return TextReader(stats, limits)
     if _XML_BEGINS.search(first):
-        return XmlReader(ledger, limits)
+        return XmlReader(stats, limits)
     if start.startswith(ZSTD_MAGIC):
-        ledger.note(events, IssueCode.CONTENT_ENCODING, value="zstd")
+        stats.note(events, IssueCode.CONTENT_ENCODING, value="zstd")
     else:
-        ledger.note(events, IssueCode.NOT_A_SITEMAP, value=start[:40].decode("latin-1"))
+        stats.note(events, IssueCode.NOT_A_SITEMAP, value=start[:40].decode("latin-1"))
     return None
 
 
-def tells_all(first: bytes, charset: str | None) -> bool:
+def is_conclusive(first: bytes, charset: str | None) -> bool:
     """Tell whether the first bytes leave nothing to be chosen by what comes after them.
 
     They begin as XML or as a URL, and what is said of their encoding needs no proof by the bytes.
     """
     is_plain = first.startswith(b"<") or begins_as_url(first)
-    return is_plain and not has_rivals(first, charset)
+    return is_plain and not has_conflicting_encodings(first, charset)
 
 
 def _is_text(start: bytes) -> bool:

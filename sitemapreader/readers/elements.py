@@ -23,7 +23,7 @@ class Element:
         line: line of the document, from 1.
         fault: why it is not to be read: a limit that it broke, or a template in it; its text or,
             for a record, its rest was not kept.
-        mended: what a lenient reader mended in it (a record) to make it readable.
+        repairs: what a lenient reader repairs in it (a record) to make it readable.
     """
 
     uri: str
@@ -34,7 +34,7 @@ class Element:
     line: int
     children: list[Element] = attrs.field(factory=list)
     fault: IssueCode | None = None
-    mended: set[IssueCode] = attrs.field(factory=set)
+    repairs: set[IssueCode] = attrs.field(factory=set)
     _parts: list[str | Element | None] = attrs.field(factory=list)
     """Text as it came, and elements; `None` where a stray tag stands between two texts."""
     _chars: int = 0

@@ -19,7 +19,7 @@ from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
-    from sitemapreader.readers.ledger import Ledger
+    from sitemapreader.readers.stats import ReadStats
 
 UTF8 = "utf-8"
 _BOMS = (
@@ -66,11 +66,11 @@ class Transcoder:
     """Turns a document in any encoding into UTF-8, piece by piece.
 
     A sequence that does not decode becomes U+FFFD, with one Issue for the document. What is UTF-8
-    already passes as it stands: a bad sequence is mended where its record is known.
+    already passes as it stands: a bad sequence is repairs where its record is known.
     """
 
     _decoder: codecs.IncrementalDecoder | None
-    _ledger: Ledger
+    _stats: ReadStats
 
     def feed(self, events: list[Event], data: bytes, *, final: bool = False) -> bytes:
         """Return `data` in UTF-8; what is left of a split character comes with the next piece."""
@@ -78,12 +78,12 @@ class Transcoder:
             return data
         text = self._decoder.decode(data, final)
         if "\ufffd" in text:
-            self._ledger.note_once(events, IssueCode.ENCODING)
+            self._stats.note_once(events, IssueCode.ENCODING)
         return text.encode(UTF8, "replace")
 
 
 def start_transcoder(
-    events: list[Event], ledger: Ledger, first: bytes, charset: str | None
+    events: list[Event], stats: ReadStats, first: bytes, charset: str | None
 ) -> tuple[Transcoder, bytes] | None:
     """Choose the encoding by a document's first bytes.
 
@@ -92,19 +92,19 @@ def start_transcoder(
     """
     mark, name = next(((m, n) for m, n in _BOMS if first.startswith(m)), (b"", None))
     if mark == codecs.BOM_UTF8:
-        ledger.note_once(events, IssueCode.LEADING_BYTES, value="\ufeff")
+        stats.note_once(events, IssueCode.LEADING_BYTES, value="\ufeff")
     if name is None:
         name = next((n for start, n in _UTF16_STARTS if first.startswith(start)), None)
     if name is None:
-        name = _declared(events, ledger, first, charset)
+        name = _declared(events, stats, first, charset)
     if not name:
-        ledger.note_once(events, IssueCode.ENCODING_UNSUPPORTED, value=_said(first, charset))
+        stats.note_once(events, IssueCode.ENCODING_UNSUPPORTED, value=_said(first, charset))
         return None
     decoder = None if name == UTF8 else codecs.getincrementaldecoder(name)("replace")
-    return Transcoder(decoder, ledger), first[len(mark) :]
+    return Transcoder(decoder, stats), first[len(mark) :]
 
 
-def has_rivals(first: bytes, charset: str | None) -> bool:
+def has_conflicting_encodings(first: bytes, charset: str | None) -> bool:
     """Tell whether the HTTP charset and the XML declaration name two different encodings."""
     return len(set(_named(first, charset)[1])) > 1
 
@@ -115,14 +115,16 @@ def _named(first: bytes, charset: str | None) -> tuple[list[str], list[str]]:
     return names, [codec for codec in map(_codec, names) if codec]
 
 
-def _declared(events: list[Event], ledger: Ledger, first: bytes, charset: str | None) -> str | None:
+def _declared(
+    events: list[Event], stats: ReadStats, first: bytes, charset: str | None
+) -> str | None:
     """Return the codec of the HTTP charset or the XML declaration; `None` if it is not allowed."""
     names, known = _named(first, charset)
     if not known:
         return None if names else UTF8
     fitting = [codec for codec in known if _fits(codec, first, alone=len(set(known)) == 1)]
     if fitting[:1] != known[:1]:  # a declaration that the bytes belie
-        ledger.note_once(events, IssueCode.ENCODING, value=names[0])
+        stats.note_once(events, IssueCode.ENCODING, value=names[0])
     return fitting[0] if fitting else UTF8
 
 
@@ -135,7 +137,7 @@ def _fits(codec: str, first: bytes, *, alone: bool) -> bool:
             decoder.decode(first)  # not final: a character may be split at the end
         except UnicodeDecodeError:
             return False
-    return True  # a bad sequence is mended in its record, where its place is known
+    return True  # a bad sequence is repairs in its record, where its place is known
 
 
 def _codec(name: str) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyexpat import XMLParserType
 
     from sitemapreader.readers.builder import ElementBuilder
-    from sitemapreader.readers.head import Head
+    from sitemapreader.readers.xml.prolog import Prolog
 
 NAMESPACE_SEPARATOR = "}"
 _PREFIX = re.compile(r"[A-Za-z_][\w.-]*|")
@@ -52,7 +52,7 @@ def arm_parser() -> XMLParserType:
     return parser
 
 
-def make_start_tag(head: Head) -> bytes:
+def make_start_tag(head: Prolog) -> bytes:
     """Write the start tag that a batch stands behind."""
     bound = "".join(
         f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_BLANKS)}'"
@@ -91,7 +91,7 @@ def parse_steps(
         raise UnreadableError("a tag, comment or section is not closed")
 
 
-def read_exact(builder: ElementBuilder, head: Head, batch: bytes, line: int) -> Iterator[None]:
+def read_exact(builder: ElementBuilder, head: Prolog, batch: bytes, line: int) -> Iterator[None]:
     """Build the records of a batch whose first line is `line`, with pauses.
 
     Raises UnreadableError.
@@ -112,7 +112,7 @@ def read_exact(builder: ElementBuilder, head: Head, batch: bytes, line: int) -> 
         builder.start(uri, local, named, line + parser.CurrentLineNumber - 1)
         if bound:
             if not builder.open:
-                head.adopt(bound)
+                head.bind_namespaces(bound)
             bound.clear()
 
     def end(name: str) -> None:

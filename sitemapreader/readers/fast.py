@@ -16,8 +16,8 @@ from sitemapreader.readers.tokens import CAN_TOKENIZE, Doubt, Tokenizer
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits
-    from sitemapreader.readers.head import Head
     from sitemapreader.readers.tokens import Entry
+    from sitemapreader.readers.xml.prolog import Prolog
 
 _GIVE_UP_AFTER = 8
 """Batches in doubt before a document is left to the exact reader, if none was plain meanwhile."""
@@ -26,7 +26,7 @@ _GIVE_UP_AFTER = 8
 class FastReader:
     """Reads the plain batches of one document."""
 
-    def __init__(self, head: Head, sitemap: str, limits: Limits) -> None:
+    def __init__(self, head: Prolog, sitemap: str, limits: Limits) -> None:
         self._head = head
         self._format = head.format
         self._sitemap = sitemap

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.readers.encoding import start_transcoder
-from sitemapreader.readers.ledger import Ledger
-from sitemapreader.readers.locs import fault_of
+from sitemapreader.readers.locs import find_url_error
+from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import resolve, url_key
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _entries(
             continue
         href = attributes.get("href", "").strip()
         url = resolve(base, href) if href else None
-        if url is not None and fault_of(url) is None and len(found) < MAX_HINTS:
+        if url is not None and find_url_error(url) is None and len(found) < MAX_HINTS:
             found.setdefault(url_key(url), SitemapEntry(url, None, via, page))
     return list(found.values())
 
@@ -145,7 +145,7 @@ def _decode(data: bytes, charset: str | None) -> str:
     if charset is None and (declared := _META_CHARSET.search(data[:_META_BYTES])):
         charset = declared[1].decode("ascii", "replace")
     events: list[Event] = []
-    started = start_transcoder(events, Ledger(), data, charset)
+    started = start_transcoder(events, ReadStats(), data, charset)
     if started is None:
         return ""
     transcoder, rest = started

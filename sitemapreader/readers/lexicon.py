@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from sitemapreader.models import Format
-from sitemapreader.readers.names import OWN, XHTML, namespace_key
-from sitemapreader.readers.vocabulary import EXTENSIONS, FEED_DATES, PROTOCOL_FIELDS, Extension
+from sitemapreader.readers.records.fields import EXTENSIONS, FEED_DATES, PROTOCOL_FIELDS, Extension
+from sitemapreader.readers.records.namespaces import OWN, XHTML, namespace_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable

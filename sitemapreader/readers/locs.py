@@ -15,7 +15,7 @@ _ODD = (" ", "{", "<", "\t", "\r", "\x7f", _LOST)
 """Any of these may mean a fault or an oddity; other control characters no XML can have."""
 
 
-def fault_of(loc: str) -> IssueCode | None:
+def find_url_error(loc: str) -> IssueCode | None:
     """Say why a loc that is there is not the URL that its author meant, if it is not."""
     if _TEMPLATE.search(loc):
         return IssueCode.TEMPLATE
@@ -28,10 +28,10 @@ def fault_of(loc: str) -> IssueCode | None:
 
 def parse_reference(text: str) -> str | None:
     """Read a URL beside the loc, as written, relative or not; `None` if it was not meant as one."""
-    return None if "<" in text or fault_of(text) else text
+    return None if "<" in text or find_url_error(text) else text
 
 
-def oddities_of(url: str) -> list[IssueCode]:
+def url_warnings(url: str) -> list[IssueCode]:
     """List what is odd about a URL that is handed over all the same."""
     codes = []
     if not url.isprintable() or " " in url:

@@ -10,8 +10,8 @@ from sitemapreader.readers.tokens import Doubt, Tokenizer
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits
-    from sitemapreader.readers.head import Head
     from sitemapreader.readers.layouts import Kinds
+    from sitemapreader.readers.xml.prolog import Prolog
 
 _MAX_LAYOUTS, _MAX_KINDS = 200, 400
 """Layouts that are remembered of one document, and tokens of one."""
@@ -20,7 +20,7 @@ _MAX_LAYOUTS, _MAX_KINDS = 200, 400
 class ParsedReader:
     """Has the batches of one document parsed, and finds the layouts of its records."""
 
-    def __init__(self, head: Head, limits: Limits, tokenizer: Tokenizer) -> None:
+    def __init__(self, head: Prolog, limits: Limits, tokenizer: Tokenizer) -> None:
         self._format = head.format
         self._limits = limits
         self._tokenizer = tokenizer

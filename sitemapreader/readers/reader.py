@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
-from sitemapreader.readers.detect import choose_reader, tells_all
+from sitemapreader.readers.detect import choose_reader, is_conclusive
 from sitemapreader.readers.encoding import Transcoder, start_transcoder
 from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
-from sitemapreader.readers.ledger import Ledger
 from sitemapreader.readers.salvage import FeedKeeper
+from sitemapreader.readers.stats import ReadStats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader.models import Event
     from sitemapreader.readers.text import TextReader
-    from sitemapreader.readers.xml import XmlReader
+    from sitemapreader.readers.xml.reader import XmlReader
 
 BLOCK_BYTES = 32_768
 """Fast, as what is made of it stays in the processor's cache; holds an event loop up for 1-2 ms."""
 FIRST_BLOCK_BYTES = 4_096
-"""The first block, where `tells_all` of it: so the first URL need not wait for 200 others."""
+"""The first block, where `is_conclusive` of it: so the first URL need not wait for 200 others."""
 
 
 class SitemapReader:
@@ -50,7 +50,7 @@ class SitemapReader:
     def __init__(
         self, url: str = "", *, limits: Limits | None = None, charset: str | None = None
     ) -> None:
-        self.ledger = Ledger(url)
+        self.stats = ReadStats(url)
         self.finished = False
         """A limit or a refusal has ended the reading: what is fed from here on is ignored."""
         self.may_block = False
@@ -64,7 +64,7 @@ class SitemapReader:
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
         self._reader: XmlReader | TextReader | None = None
-        self._keeper = FeedKeeper(self.ledger)
+        self._keeper = FeedKeeper(self.stats)
         self._closed = False
 
     @property
@@ -73,7 +73,7 @@ class SitemapReader:
 
         Any feed that was salvaged counts as RSS, which is what its entries are made of.
         """
-        if self.ledger.counts[IssueCode.FEED_SALVAGED]:
+        if self.stats.counts[IssueCode.FEED_SALVAGED]:
             return Format.RSS
         return self._reader.format if self._reader else None
 
@@ -97,7 +97,7 @@ class SitemapReader:
         """
         if self._closed:
             raise ValueError("the reader is closed: make a new SitemapReader for each document")
-        self.ledger.raw_bytes += len(data)
+        self.stats.raw_bytes += len(data)
         if self.finished:
             return
         for start in range(0, len(data), BLOCK_BYTES):
@@ -128,12 +128,12 @@ class SitemapReader:
             yield from self._end(error.code, error.detail)
 
     def _take_piece(self, piece: bytes) -> Iterator[list[Event]]:
-        room = self._limits.inflated_bytes - self.ledger.inflated_bytes - len(self._block)
+        room = self._limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
         self._block += piece[:room]
         while len(self._block) >= self._block_bytes and not self.finished:
             block = bytes(self._block[: self._block_bytes])
             self._block_bytes = BLOCK_BYTES
-            if self._transcoder or len(block) == BLOCK_BYTES or tells_all(block, self._charset):
+            if self._transcoder or len(block) == BLOCK_BYTES or is_conclusive(block, self._charset):
                 del self._block[: len(block)]
                 yield from self._read_block(block, final=False)
         if len(piece) > room and not self.finished:
@@ -142,19 +142,19 @@ class SitemapReader:
             yield []
 
     def _read_block(self, block: bytes, *, final: bool) -> Iterator[list[Event]]:
-        self.ledger.inflated_bytes += len(block)
+        self.stats.inflated_bytes += len(block)
         events = self._take_notes()
-        if self.ledger.inflated_bytes > PROTOCOL_MAX_BYTES:
-            self.ledger.note_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
+        if self.stats.inflated_bytes > PROTOCOL_MAX_BYTES:
+            self.stats.note_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
         if self._transcoder is None:
-            started = start_transcoder(events, self.ledger, block, self._charset)
+            started = start_transcoder(events, self.stats, block, self._charset)
             if started is None:
                 self.finished = True
                 yield events
                 return
             self._transcoder, block = started
             block = self._transcoder.feed(events, block, final=final)
-            self._reader = choose_reader(events, self.ledger, self._limits, block)
+            self._reader = choose_reader(events, self.stats, self._limits, block)
         else:
             block = self._transcoder.feed(events, block, final=final)
         yield events
@@ -175,7 +175,7 @@ class SitemapReader:
                 yield last
                 last = events
         if cut:
-            self.ledger.note_once(last, cut, value=detail or None)
+            self.stats.note_once(last, cut, value=detail or None)
         last += self._take_notes()
         self.finished = True
         if self._keeper.is_beyond_repair:
@@ -187,7 +187,7 @@ class SitemapReader:
     def _take_notes(self) -> list[Event]:
         events: list[Event] = []
         while self._notes:
-            self.ledger.note_once(events, self._notes.pop(0))
+            self.stats.note_once(events, self._notes.pop(0))
         return events
 
     def _limit(self, steps: Iterator[list[Event]]) -> Iterator[list[Event]]:
@@ -198,23 +198,23 @@ class SitemapReader:
 
     def _check_limits(self, events: list[Event]) -> list[Event]:
         """Cut the events at the limit of entries, and note where a document leaves the protocol."""
-        ledger = self.ledger
-        beyond = ledger.delivered - PROTOCOL_MAX_ENTRIES
-        if beyond > 0 and not ledger.counts[IssueCode.OVER_PROTOCOL_LIMIT]:
+        stats = self.stats
+        beyond = stats.delivered - PROTOCOL_MAX_ENTRIES
+        if beyond > 0 and not stats.counts[IssueCode.OVER_PROTOCOL_LIMIT]:
             note: list[Event] = []
-            ledger.note_once(note, IssueCode.OVER_PROTOCOL_LIMIT)
+            stats.note_once(note, IssueCode.OVER_PROTOCOL_LIMIT)
             behind = _places_of_entries(events)[-beyond] + 1
             events[behind:behind] = note
         if self._reader and self._reader.finished:
             self.finished = True
-        surplus = ledger.delivered - self._limits.entries
+        surplus = stats.delivered - self._limits.entries
         if surplus > 0:
             for place in reversed(_places_of_entries(events)[-surplus:]):
                 del events[place]
-            ledger.delivered -= surplus
-            ledger.records -= surplus
-        if surplus > 0 or ledger.dropped > self._limits.entries:
-            ledger.note(events, IssueCode.TOO_LARGE, value="entries")
+            stats.delivered -= surplus
+            stats.records -= surplus
+        if surplus > 0 or stats.dropped > self._limits.entries:
+            stats.note(events, IssueCode.TOO_LARGE, value="entries")
             self.finished = True
         return events
 

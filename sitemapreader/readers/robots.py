@@ -21,8 +21,8 @@ from sitemapreader.options import (
     ROBOTS_MAX_CRAWL_DELAY_SECONDS,
     ROBOTS_MAX_SITEMAPS,
 )
-from sitemapreader.readers.ledger import Ledger
-from sitemapreader.readers.locs import fault_of
+from sitemapreader.readers.locs import find_url_error
+from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import has_web_scheme, resolve, url_key
 
 if TYPE_CHECKING:
@@ -195,13 +195,13 @@ class _SitemapLines:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._ledger = Ledger(url)
+        self._stats = ReadStats(url)
         self._events: list[Event] = []
         self._sitemaps: dict[str, SitemapLine] = {}
         self._beyond = 0
 
     def note(self, code: IssueCode, line: int | None = None, value: str | None = None) -> None:
-        self._ledger.note(self._events, code, line=line, value=value)
+        self._stats.note(self._events, code, line=line, value=value)
 
     def drop_line(self, match: re.Match[str]) -> str:
         line = match.string.count("\n", 0, match.start()) + 1
@@ -229,7 +229,7 @@ class _SitemapLines:
         else:
             url = resolve(self._url, value)
             code = IssueCode.INVALID_URL if url is None else IssueCode.RELATIVE_LOC
-        if fault := fault_of(value):
+        if fault := find_url_error(value):
             url = None
             code = fault if fault is IssueCode.TEMPLATE else IssueCode.INVALID_URL
         elif " " in value or "\t" in value:
@@ -246,7 +246,7 @@ class _SitemapLines:
             url=self._url,
             sitemaps=tuple(self._sitemaps.values()),
             issues=tuple(event for event in self._events if isinstance(event, Issue)),
-            counts=self._ledger.counts,
+            counts=self._stats.counts,
             complete=complete,
             keys=frozenset(self._sitemaps),
             text=text,

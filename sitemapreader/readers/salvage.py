@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.elements import Element
-from sitemapreader.readers.entities import unescape
-from sitemapreader.readers.findings import Findings
 from sitemapreader.readers.jail import CPU_SECONDS, MAX_BYTES
-from sitemapreader.readers.names import OWN
-from sitemapreader.readers.records import read_record
+from sitemapreader.readers.records.context import RecordContext
+from sitemapreader.readers.records.namespaces import OWN
+from sitemapreader.readers.records.url import read_record
+from sitemapreader.readers.xml.lenient.entities import unescape
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
-    from sitemapreader.readers.ledger import Ledger
+    from sitemapreader.readers.stats import ReadStats
 
 _JAIL = Path(__file__).with_name("jail.py")
 _WALL_SECONDS = CPU_SECONDS + 5
@@ -32,8 +32,8 @@ _BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED, IssueCode.NOT_A_S
 class FeedKeeper:
     """Keeps a document of up to 1 MiB, as long as it may turn out to be a feed beyond repair."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, stats: ReadStats) -> None:
+        self._stats = stats
         self._kept = bytearray()
         self._given_up = False
 
@@ -44,7 +44,7 @@ class FeedKeeper:
         self._kept += data
         if (
             len(self._kept) > MAX_BYTES
-            or self._ledger.delivered
+            or self._stats.delivered
             or (format_ is not None and not format_.is_feed)
         ):
             self._given_up = True
@@ -55,8 +55,8 @@ class FeedKeeper:
         """Whether nothing could be delivered of what looks like a feed, and it is broken."""
         return (
             bool(self._kept)
-            and not self._ledger.delivered
-            and bool(_BROKEN & self._ledger.counts.keys())
+            and not self._stats.delivered
+            and bool(_BROKEN & self._stats.counts.keys())
             and _LOOKS_LIKE_A_FEED.search(self._kept) is not None
         )
 
@@ -70,17 +70,17 @@ class FeedKeeper:
         unescaped = unescape(text, set())
         self._kept.clear()
         if not found:
-            self._ledger.note(events, IssueCode.FEED_UNREADABLE)
+            self._stats.note(events, IssueCode.FEED_UNREADABLE)
             return
-        self._ledger.retract(events, IssueCode.NOT_A_SITEMAP)
-        self._ledger.note(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
-        findings = Findings(events, self._ledger)
+        self._stats.retract(events, IssueCode.NOT_A_SITEMAP)
+        self._stats.note(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
+        context = RecordContext(events, self._stats)
         for link, date in found:
             if link in text or link in unescaped:
-                for _ in read_record(findings, _make_item(link, date)):
+                for _ in read_record(context, _make_item(link, date)):
                     pass
-            else:  # it has mended the link in its own way
-                self._ledger.drop(events, IssueCode.MALFORMED, value=link)
+            else:  # it has repairs the link in its own way
+                self._stats.drop(events, IssueCode.MALFORMED, value=link)
 
 
 def _make_item(link: str, date: str) -> Element:

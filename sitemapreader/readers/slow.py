@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.builder import ElementBuilder
 from sitemapreader.readers.exact import UnreadableError, read_exact
-from sitemapreader.readers.findings import Findings
-from sitemapreader.readers.records import read_record
-from sitemapreader.readers.repair import MAX_TAG_CHARS, Repair
+from sitemapreader.readers.records.context import RecordContext
+from sitemapreader.readers.records.url import read_record
 from sitemapreader.readers.roots import RECORD_OF
-from sitemapreader.readers.scan import count_lines
-from sitemapreader.readers.triage import sort_out
+from sitemapreader.readers.xml.boundaries import count_lines
+from sitemapreader.readers.xml.lenient.isolate import isolate_broken
+from sitemapreader.readers.xml.lenient.parser import MAX_TAG_CHARS, LenientParser
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.head import Head
-    from sitemapreader.readers.ledger import Ledger
+    from sitemapreader.readers.stats import ReadStats
+    from sitemapreader.readers.xml.prolog import Prolog
 
 _MANY_BYTES = 131_072
 """Of larger batches, expat takes 120 bytes for each element that is open, 500 for an attribute."""
@@ -50,10 +50,10 @@ class SlowReader:
     `finished` is set once a limit has ended the reading. Steps that give nothing yield empty lists.
     """
 
-    def __init__(self, ledger: Ledger, limits: Limits, head: Head) -> None:
+    def __init__(self, stats: ReadStats, limits: Limits, head: Prolog) -> None:
         self.finished = False
         self._head = head
-        self._ledger = ledger
+        self._stats = stats
         self._limits = limits
         self._names: set[int] = set()
 
@@ -66,7 +66,7 @@ class SlowReader:
         if builder:
             yield from self._read_records(builder)
             return
-        for part in sort_out(batch, self._head):
+        for part in isolate_broken(batch, self._head):
             if part is None:
                 yield []
                 continue
@@ -85,9 +85,9 @@ class SlowReader:
         events: list[Event] = []
         if builder.open:
             record = builder.open[0]
-            self._ledger.drop(events, why, line=record.line, value=record.all_text() or None)
+            self._stats.drop(events, why, line=record.line, value=record.all_text() or None)
         elif not self._head.closed:
-            self._ledger.note_once(events, why)
+            self._stats.note_once(events, why)
         yield events
 
     def _is_heavy(self, batch: bytes) -> bool:
@@ -117,11 +117,11 @@ class SlowReader:
         yield from self._mend(data, line)
         if self._count_said() == said:
             events: list[Event] = []
-            self._ledger.note_once(events, IssueCode.NOT_WELL_FORMED)
+            self._stats.note_once(events, IssueCode.NOT_WELL_FORMED)
             yield events
 
     def _count_said(self) -> int:
-        return sum(self._ledger.counts[code] for code in _OF_MARKUP)
+        return sum(self._stats.counts[code] for code in _OF_MARKUP)
 
     def _mend(self, data: bytes, line: int) -> Iterator[list[Event]]:
         builder = self._new_builder()
@@ -132,38 +132,38 @@ class SlowReader:
 
     def _repair(self, builder: ElementBuilder, data: bytes, line: int) -> Iterator[list[Event]]:
         """Read a batch leniently; the record that its end cuts stays open in the builder."""
-        repair = Repair(builder, self._head, self._limits, data, line)
+        repair = LenientParser(builder, self._head, self._limits, data, line)
         for _ in repair.read():
             yield from self._read_records(builder)
         yield from self._read_records(builder)
         events: list[Event] = []
         if repair.is_odd:
-            self._ledger.note_once(events, IssueCode.NOT_WELL_FORMED)
+            self._stats.note_once(events, IssueCode.NOT_WELL_FORMED)
         if repair.trailing:
-            self._ledger.note_once(events, IssueCode.TRAILING_BYTES, value=repair.trailing)
+            self._stats.note_once(events, IssueCode.TRAILING_BYTES, value=repair.trailing)
         yield events
 
     def _read_records(self, builder: ElementBuilder) -> Iterator[list[Event]]:
-        findings = Findings([], self._ledger, self._head.base)
+        context = RecordContext([], self._stats, self._head.base)
         if builder.nested_root:
-            self._ledger.note_once(findings.events, IssueCode.NESTED_ROOT)
+            self._stats.note_once(context.events, IssueCode.NESTED_ROOT)
         if builder.foreign_uri is not None:
             value = builder.foreign_uri
-            self._ledger.note_once(findings.events, IssueCode.NAMESPACE, value=value)
+            self._stats.note_once(context.events, IssueCode.NAMESPACE, value=value)
         work = 0
         records, builder.records = builder.records, []
         for record in records:
             if record.tag != RECORD_OF.get(self._head.format, record.tag):
                 value = f"<{record.name}>"
-                self._ledger.note_once(findings.events, IssueCode.NESTED_ROOT, value=value)
-            for _ in read_record(findings, record):
+                self._stats.note_once(context.events, IssueCode.NESTED_ROOT, value=value)
+            for _ in read_record(context, record):
                 work += 1
                 if work % _STEP == 0:
-                    yield findings.take_events()
+                    yield context.take_events()
         if len(self._names) > self._limits.names and not self.finished:
-            self._ledger.note(findings.events, IssueCode.TOO_MANY_NAMES)
+            self._stats.note(context.events, IssueCode.TOO_MANY_NAMES)
             self.finished = True
-        yield findings.take_events()
+        yield context.take_events()
 
     def _new_builder(self) -> ElementBuilder:
         return ElementBuilder(self._head, self._limits, self._names)

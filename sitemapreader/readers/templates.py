@@ -18,8 +18,8 @@ from sitemapreader.readers.tokens import Doubt, Tokenizer, known_only, sure
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits
-    from sitemapreader.readers.head import Head
     from sitemapreader.readers.tokens import Token
+    from sitemapreader.readers.xml.prolog import Prolog
 
 _MAX_TEMPLATES, _MAX_WORDS, _MAX_CHARS = 200, 400, 8_000
 """Templates that are remembered of one document; what one is made of. 12 MB at the most."""
@@ -47,7 +47,7 @@ class _Template:
 class TemplateReader:
     """Finds the templates of one document, and reads the batches that come out of them."""
 
-    def __init__(self, head: Head, limits: Limits, tokenizer: Tokenizer) -> None:
+    def __init__(self, head: Prolog, limits: Limits, tokenizer: Tokenizer) -> None:
         self._head = head
         self._limits = limits
         self._tokenizer = tokenizer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format, UrlEntry
-from sitemapreader.readers.locs import are_plain, fault_of, oddities_of
+from sitemapreader.readers.locs import are_plain, find_url_error, url_warnings
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.ledger import Ledger
+    from sitemapreader.readers.stats import ReadStats
 
 _STEP = 1_000
 """Lines that one step reads, in about 5 ms."""
@@ -26,8 +26,8 @@ class TextReader:
     format = Format.TEXT
     finished = False
 
-    def __init__(self, ledger: Ledger, limits: Limits) -> None:
-        self._ledger = ledger
+    def __init__(self, stats: ReadStats, limits: Limits) -> None:
+        self._stats = stats
         self._limits = limits
         self._pending = b""
         self._line = 1
@@ -52,13 +52,13 @@ class TextReader:
         if cut:
             value = self._pending.decode("utf-8", "replace").strip() or None
             if value:
-                self._ledger.drop(events, cut, line=self._line, value=value)
+                self._stats.drop(events, cut, line=self._line, value=value)
             else:
-                self._ledger.note(events, cut)
+                self._stats.note(events, cut)
         elif self._pending or self._too_long:
             yield from self._read_lines(self._pending)
-        if not self._ledger.records and not self._ledger.has_errors:
-            self._ledger.note_once(events, IssueCode.EMPTY)
+        if not self._stats.records and not self._stats.has_errors:
+            self._stats.note_once(events, IssueCode.EMPTY)
         yield events
 
     def _read_lines(self, data: bytes) -> Iterator[list[Event]]:
@@ -66,12 +66,12 @@ class TextReader:
         lines = _split(data)
         if self._too_long:
             self._too_long = False
-            self._ledger.drop(events, IssueCode.FIELD_TOO_LONG, line=self._line)
+            self._stats.drop(events, IssueCode.FIELD_TOO_LONG, line=self._line)
             lines[0] = ""
         urls = [line.strip() for line in lines]
         if are_plain(urls) and "".join(urls).isprintable():  # unlike XML, it may have any character
-            self._ledger.deliver(len(urls))
-            sitemap = self._ledger.sitemap
+            self._stats.deliver(len(urls))
+            sitemap = self._stats.sitemap
             events += [UrlEntry(url, sitemap=sitemap) for url in urls]
         else:
             for number, url in enumerate(urls, self._line):
@@ -85,15 +85,15 @@ class TextReader:
 
     def _read_line(self, events: list[Event], url: str, line: int) -> None:
         if not has_web_scheme(url):
-            self._ledger.drop(events, IssueCode.NOT_A_URL, line=line, value=url)
+            self._stats.drop(events, IssueCode.NOT_A_URL, line=line, value=url)
             return
-        if fault := fault_of(url):
-            self._ledger.drop(events, fault, line=line, value=url)
+        if fault := find_url_error(url):
+            self._stats.drop(events, fault, line=line, value=url)
             return
-        for code in oddities_of(url):
-            self._ledger.note(events, code, line=line, url=url)
-        self._ledger.deliver()
-        events.append(UrlEntry(url, sitemap=self._ledger.sitemap))
+        for code in url_warnings(url):
+            self._stats.note(events, code, line=line, url=url)
+        self._stats.deliver()
+        events.append(UrlEntry(url, sitemap=self._stats.sitemap))
 
 
 def _split(data: bytes) -> list[str]:

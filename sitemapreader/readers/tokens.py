@@ -17,7 +17,7 @@ from sitemapreader.readers.lexicon import LEXICONS, End, other
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits
-    from sitemapreader.readers.head import Head
+    from sitemapreader.readers.xml.prolog import Prolog
 
 T = TypeVar("T")
 Attributes = TypeVar("Attributes", dict[str, str], set[str])
@@ -65,7 +65,7 @@ def known_only(attributes: Attributes) -> Attributes:
 class Tokenizer:
     """Makes tokens of the batches of one document."""
 
-    def __init__(self, head: Head, limits: Limits) -> None:
+    def __init__(self, head: Prolog, limits: Limits) -> None:
         self.lexicon = LEXICONS[head.format]
         self._head = head
         self._limits = limits

@@ -202,7 +202,7 @@ class SitemapReaderSpider(Spider):
         reader = SitemapReader(response.url, limits=self.sitemap_limits, charset=charset)
         steps = reader.feed_steps(response.body)
         first: list[Event] = []
-        while not reader.ledger.delivered and (events := next(steps, None)) is not None:
+        while not reader.stats.delivered and (events := next(steps, None)) is not None:
             first += events
         rest: Iterable[list[Event]] = reader.close_steps(cut=not _CUT.isdisjoint(response.flags))
         if not first:  # it may be a feed beyond repair, which waits for a child process
@@ -216,7 +216,7 @@ class SitemapReaderSpider(Spider):
                     await sleep(_PAUSE_SECONDS)
                     pause = monotonic() + _INTERVAL_SECONDS
         finally:
-            ledger = reader.ledger
+            ledger = reader.stats
             self._count(ledger.counts)
             self._inc("documents")
             self._inc("records", ledger.records)

@@ -160,7 +160,7 @@ class Visit:
         stream = read_events(chunks, reader, self._see, self._trip.pace)
         async with aclosing(stream):
             async for events in stream:
-                self.document.bytes_raw = reader.ledger.raw_bytes
+                self.document.bytes_raw = reader.stats.raw_bytes
                 if not await self._take(events):
                     return
 
@@ -237,8 +237,8 @@ class Visit:
         if reader is not None:
             if self._outcome is None:
                 await self._take_rest(reader, fault)
-            document.bytes_raw = reader.ledger.raw_bytes
-            document.bytes_inflated = reader.ledger.inflated_bytes
+            document.bytes_raw = reader.stats.raw_bytes
+            document.bytes_inflated = reader.stats.inflated_bytes
         if fault is not None:
             document.http_status = document.http_status or fault.http_status
             document.tries = document.tries or fault.tries
@@ -259,7 +259,7 @@ class Visit:
             ):
                 return
         if not self._tried or self.document.format is not None:
-            counts = reader.ledger.counts.copy()
+            counts = reader.stats.counts.copy()
             for code in _CONSEQUENCES if fault else ():
                 del counts[code]
             self._trip.report.count(counts, self.document)

@@ -18,11 +18,12 @@ from cases import URL, Case, inflate
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, UrlEntry
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
-from sitemapreader.readers import SitemapReader, fast, reader, salvage, slow, triage
-from sitemapreader.readers.ledger import MAX_ISSUES_PER_CODE
+from sitemapreader.readers import SitemapReader, fast, reader, salvage, slow
+from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.robots import parse_robots
 from sitemapreader.readers.roots import RECORDS, ROOTS
-from sitemapreader.readers.vocabulary import FIELDS
+from sitemapreader.readers.stats import MAX_ISSUES_PER_CODE
+from sitemapreader.readers.xml.lenient import isolate
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def read(case: Case, pieces: Iterable[bytes] | None = None, *, cut: bool = False
         for piece in (case.data,) if pieces is None else pieces:
             events += sitemap.feed(piece)
         events += sitemap.close(cut=cut)
-    ledger = sitemap.ledger
+    ledger = sitemap.stats
     counts = ledger.counts
     return Reading(
         tuple(events), sitemap.format, ledger.records, ledger.delivered, ledger.dropped, +counts
@@ -155,7 +156,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     """
     with (
         mock.patch.object(fast.FastReader, "read", return_value=None),
-        mock.patch.object(slow, "sort_out", side_effect=triage.sort_out) as spy,
+        mock.patch.object(slow, "isolate_broken", side_effect=isolate.isolate_broken) as spy,
     ):
         exact = read(case)
     if _without(exact) != _without(reading):

@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.batches import BatchReader
-from sitemapreader.readers.head import HeadReader, NotXmlError
-from sitemapreader.readers.scan import count_lines
+from sitemapreader.readers.xml.batches import BatchReader
+from sitemapreader.readers.xml.boundaries import count_lines
+from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
-    from sitemapreader.readers.ledger import Ledger
+    from sitemapreader.readers.stats import ReadStats
 
 
 class XmlReader:
     """Reads urlset, sitemapindex, RSS and Atom, in UTF-8."""
 
-    def __init__(self, ledger: Ledger, limits: Limits) -> None:
-        self._ledger = ledger
+    def __init__(self, stats: ReadStats, limits: Limits) -> None:
+        self._stats = stats
         self._limits = limits
-        self._head_reader = HeadReader(ledger)
+        self._head_reader = PrologReader(stats)
         self._refused = False
         self._batches: BatchReader | None = None
 
@@ -59,7 +59,7 @@ class XmlReader:
         try:
             found = self._head_reader.feed(events, data, final=final)
         except NotXmlError as error:
-            self._ledger.note(events, error.code, value=error.value)
+            self._stats.note(events, error.code, value=error.value)
             self._refused = True
             found = None
         yield events
@@ -67,5 +67,5 @@ class XmlReader:
             head, end = found
             start, self._head_reader.data = self._head_reader.data, b""
             line = 1 + count_lines(start[:end])
-            self._batches = BatchReader(self._ledger, self._limits, head, line)
+            self._batches = BatchReader(self._stats, self._limits, head, line)
             yield from self._batches.feed(start[end:])

@@ -5,29 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.models import Format, UrlEntry
-from sitemapreader.readers.findings import is_filled, is_own
-from sitemapreader.readers.links import choose_link, is_alternate
-from sitemapreader.readers.vocabulary import FEED_DATES
+from sitemapreader.readers.records.context import is_filled, is_own
+from sitemapreader.readers.records.fields import FEED_DATES
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader.readers.elements import Element
-    from sitemapreader.readers.findings import Findings
+    from sitemapreader.readers.records.context import RecordContext
 
 
-def read_item(findings: Findings, record: Element) -> Iterator[None]:
+def read_item(context: RecordContext, record: Element) -> Iterator[None]:
     """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
     yield
     link = next((c for c in record.children if is_own(c, "link") and c.texts()), None)
     if link is None:
         link = next((c for c in record.children if is_own(c, "guid") and _is_permalink(c)), None)
     text = record.attributes.get("about", "") if link is None else link.text
-    _deliver(findings, record, text, link, FEED_DATES[Format.RSS])
+    _deliver(context, record, text, link, FEED_DATES[Format.RSS])
 
 
-def read_entry(findings: Findings, record: Element) -> Iterator[None]:
+def read_entry(context: RecordContext, record: Element) -> Iterator[None]:
     """Read an Atom entry: its alternate link, text/html first (RFC 4287, section 4.2.7)."""
     yield
     links = [child for child in record.children if is_own(child, "link")]
@@ -37,23 +36,23 @@ def read_entry(findings: Findings, record: Element) -> Iterator[None]:
     if link is None:  # its URL as its text, as in RSS
         link = next((one for one in links if is_alternate(one.attributes) and one.texts()), None)
         text = link.text if link else ""
-    _deliver(findings, record, text, link, FEED_DATES[Format.ATOM])
+    _deliver(context, record, text, link, FEED_DATES[Format.ATOM])
 
 
 def _deliver(
-    findings: Findings,
+    context: RecordContext,
     record: Element,
     text: str,
     link: Element | None,
     dates: tuple[tuple[tuple[str, str], ...], ...],
 ) -> None:
-    findings.note_mends(record, text)
-    url = findings.check_loc(record, text, link)
+    context.report_repairs(record, text)
+    url = context.check_loc(record, text, link)
     if url is None:
         return
     filled = filter(None, (_first_filled(record, names) for names in dates))
-    lastmod, written = findings.read_date(next(filled, None), url)
-    findings.deliver(UrlEntry(url, lastmod, sitemap=findings.ledger.sitemap, lastmod_text=written))
+    lastmod, written = context.read_date(next(filled, None), url)
+    context.deliver(UrlEntry(url, lastmod, sitemap=context.stats.sitemap, lastmod_text=written))
 
 
 def _is_permalink(guid: Element) -> bool:
@@ -66,3 +65,29 @@ def _is_permalink(guid: Element) -> bool:
 def _first_filled(record: Element, names: tuple[tuple[str, str], ...]) -> Element | None:
     fields = (child for child in record.children if (child.key, child.tag) in names)
     return next(filter(is_filled, fields), None)
+
+
+# -- links
+
+
+def choose_link(links: list[dict[str, str]]) -> dict[str, str] | None:
+    """Choose the link that has the URL of an Atom entry, given the attributes of its links."""
+    found = [link for link in links if is_alternate(link) and link.get("href", "").strip()]
+    html = [link for link in found if link.get("type", "text/html") == "text/html"]
+    return (html or found)[0] if found else None
+
+
+def is_alternate(link: dict[str, str]) -> bool:
+    """Tell whether a link's `rel` says "alternate", as it does where there is none."""
+    return is_alternate_relation(link.get("rel", "alternate"))
+
+
+def is_alternate_relation(relation: str) -> bool:
+    """Tell whether a `rel` says "alternate".
+
+    RFC 4287, section 4.2.7.2: a relation may be written as an IRI.
+    """
+    return "alternate" in relation.lower().removeprefix(_RELATIONS).split()
+
+
+_RELATIONS = "http://www.iana.org/assignments/relation/"

@@ -9,8 +9,8 @@ import attrs
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.locs import fault_of, oddities_of
-from sitemapreader.readers.names import OWN
+from sitemapreader.readers.locs import find_url_error, url_warnings
+from sitemapreader.readers.records.namespaces import OWN
 from sitemapreader.urls import SCHEMES, has_web_scheme, resolve
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event, SitemapEntry, UrlEntry
     from sitemapreader.readers.elements import Element
-    from sitemapreader.readers.ledger import Ledger
+    from sitemapreader.readers.stats import ReadStats
 
 _RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}
 """Mends after which markup may have been taken for text."""
@@ -28,14 +28,14 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")  # `host:8080` has none
 
 
 @attrs.define
-class Findings:
+class RecordContext:
     """Takes what the records of one batch give: entries and Issues, each with its count.
 
     `base` is the xml:base of the document's root, if it has one.
     """
 
     events: list[Event]
-    ledger: Ledger
+    stats: ReadStats
     base: str = ""
 
     def take_events(self) -> list[Event]:
@@ -43,9 +43,9 @@ class Findings:
         events, self.events = self.events, []
         return events
 
-    def note_mends(self, record: Element, text: str) -> None:
-        """Say what was mended in a record; `text` is its first loc."""
-        for code in sorted(record.mended):
+    def report_repairs(self, record: Element, text: str) -> None:
+        """Say what was repairs in a record; `text` is its first loc."""
+        for code in sorted(record.repairs):
             self.note(code, record, url=text or None)
 
     def check_loc(self, record: Element, text: str, loc: Element | None = None) -> str | None:
@@ -54,9 +54,9 @@ class Findings:
         A relative one is resolved against the document's URL and any xml:base (RFC 4287, section
         2, and XML Base, section 4).
         """
-        unusable = _unusable(text, loc, record.mended)
+        unusable = _unusable(text, loc, record.repairs)
         if unusable:
-            self.ledger.drop(
+            self.stats.drop(
                 self.events, unusable, line=record.line, value=text or record.all_text()
             )
             return None
@@ -66,7 +66,7 @@ class Findings:
         return text
 
     def _resolve(self, record: Element, text: str, loc: Element | None) -> str | None:
-        base = self.ledger.sitemap
+        base = self.stats.sitemap
         for element_base in (
             self.base,
             *(e.attributes.get("base", "") for e in (record, loc) if e),
@@ -75,14 +75,14 @@ class Findings:
                 base = resolve(base, element_base) or base
         url = resolve(base, text) or ""
         if fault := _fault_of_relative(text, base, url):
-            self.ledger.drop(self.events, fault, line=record.line, value=text)
+            self.stats.drop(self.events, fault, line=record.line, value=text)
             return None
         self.note(IssueCode.RELATIVE_LOC, record, url=url, value=text)
         self._note_oddities(record, url)
         return url
 
     def _note_oddities(self, record: Element, url: str) -> None:
-        for code in oddities_of(url):
+        for code in url_warnings(url):
             self.note(code, record, url=url)
 
     def read_date(self, element: Element | None, url: str) -> tuple[datetime | None, str | None]:
@@ -131,11 +131,11 @@ class Findings:
         self, code: IssueCode, at: Element, *, url: str | None = None, value: str | None = None
     ) -> None:
         """Add an Issue."""
-        self.ledger.note(self.events, code, line=at.line, url=url, value=value)
+        self.stats.note(self.events, code, line=at.line, url=url, value=value)
 
     def deliver(self, entry: UrlEntry | SitemapEntry) -> None:
         """Hand an entry over."""
-        self.ledger.deliver()
+        self.stats.deliver()
         self.events.append(entry)
 
 
@@ -149,15 +149,15 @@ def is_filled(element: Element) -> bool:
     return element.fault is not None or bool(element.texts())
 
 
-def _unusable(text: str, loc: Element | None, mended: set[IssueCode]) -> IssueCode | None:
+def _unusable(text: str, loc: Element | None, repairs: set[IssueCode]) -> IssueCode | None:
     """Say why a loc gives no URL, if it does not."""
     if loc is not None and loc.fault:
         return loc.fault
     if not text:
-        return IssueCode.MALFORMED if mended else IssueCode.MISSING_LOC
-    if (mended & _RESTRUCTURED or not has_web_scheme(text)) and _MARKUP.search(text):
-        return fault_of(text) or IssueCode.MALFORMED
-    return fault_of(text)
+        return IssueCode.MALFORMED if repairs else IssueCode.MISSING_LOC
+    if (repairs & _RESTRUCTURED or not has_web_scheme(text)) and _MARKUP.search(text):
+        return find_url_error(text) or IssueCode.MALFORMED
+    return find_url_error(text)
 
 
 def _fault_of_relative(text: str, base: str, url: str) -> IssueCode | None:
@@ -167,4 +167,4 @@ def _fault_of_relative(text: str, base: str, url: str) -> IssueCode | None:
         return IssueCode.UNSUPPORTED_SCHEME
     if not has_web_scheme(base):
         return IssueCode.MISSING_BASE
-    return fault_of(url) if url else IssueCode.MALFORMED  # the fault may be the base's
+    return find_url_error(url) if url else IssueCode.MALFORMED  # the fault may be the base's

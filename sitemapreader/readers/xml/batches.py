@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.fast import FastReader
-from sitemapreader.readers.scan import (
+from sitemapreader.readers.slow import SlowReader
+from sitemapreader.readers.xml.boundaries import (
     COMMENT_END,
     HIDING,
     Scanner,
@@ -20,15 +21,14 @@ from sitemapreader.readers.scan import (
     record_begin,
     record_end,
 )
-from sitemapreader.readers.slow import SlowReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.head import Head
-    from sitemapreader.readers.ledger import Ledger
+    from sitemapreader.readers.stats import ReadStats
+    from sitemapreader.readers.xml.prolog import Prolog
 
 _LARGE_BATCH = 131_072
 """No batch of plain records is as large, which `exact.TEXT_BUFFER` and `lexicon` rest on."""
@@ -45,13 +45,13 @@ class BatchReader:
     long.
     """
 
-    def __init__(self, ledger: Ledger, limits: Limits, head: Head, line: int) -> None:
+    def __init__(self, stats: ReadStats, limits: Limits, head: Prolog, line: int) -> None:
         self.head = head
-        self._ledger = ledger
+        self._stats = stats
         self._limits = limits
         self._line = line
-        self._fast = FastReader(head, ledger.sitemap, limits)
-        self._slow = SlowReader(ledger, limits, head)
+        self._fast = FastReader(head, stats.sitemap, limits)
+        self._slow = SlowReader(stats, limits, head)
         self._scanner = Scanner(head.records)
         self._pending = b""
         self._has_begun = False
@@ -95,8 +95,8 @@ class BatchReader:
             self._pending = b""
         yield from self._slow.read_tail(self._pending, self._line, why)
         events: list[Event] = []
-        if not self._ledger.records and not self._ledger.has_errors:
-            self._ledger.note_once(events, IssueCode.EMPTY)
+        if not self._stats.records and not self._stats.has_errors:
+            self._stats.note_once(events, IssueCode.EMPTY)
         yield events
 
     def _scan(self) -> Iterator[list[Event]]:
@@ -139,7 +139,7 @@ class BatchReader:
             return None
         self._take(end)
         self._scanner.reset()
-        self._ledger.deliver(len(entries))
+        self._stats.deliver(len(entries))
         return [*entries]
 
     def _read_slowly(self, end: int) -> Iterator[list[Event]]:
@@ -179,7 +179,7 @@ class BatchReader:
     def _pass_over(self, *skips: re.Pattern[bytes]) -> list[Event]:
         events: list[Event] = []
         if self._scanner.starts:
-            self._ledger.drop(events, IssueCode.RECORD_TOO_LONG, line=self._line)
+            self._stats.drop(events, IssueCode.RECORD_TOO_LONG, line=self._line)
         self._skips = list(skips)
         position = self._scanner.position
         is_kept = self._scanner.closing or (skips and skips[0].match(self._pending, position))

@@ -1,4 +1,4 @@
-"""Text as it stands in markup -> the characters that its author meant, and what was mended."""
+"""Text as it stands in markup -> the characters that its author meant, and what was repairs."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def slices(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def unescape(text: str, mended: set[IssueCode]) -> str:
+def unescape(text: str, repairs: set[IssueCode]) -> str:
     """Resolve references as XML does, and HTML's besides; a bare `&` stays what it is.
 
-    Control characters are removed. What had to be mended is added to `mended`.
+    Control characters are removed. What had to be repairs is added to `repairs`.
     """
-    text = remove_controls(text, mended)
+    text = remove_controls(text, repairs)
     if "&" not in text:
         return text
 
@@ -53,26 +53,26 @@ def unescape(text: str, mended: set[IssueCode]) -> str:
             if name in _XML:
                 return _XML[name]
             if f"{name};" in html5:
-                mended.add(IssueCode.HTML_ENTITY)
+                repairs.add(IssueCode.HTML_ENTITY)
                 return html5[f"{name};"]
         elif match["decimal"] or match["hex"]:
             code = int(match["decimal"]) if match["decimal"] else int(match["hex"], 16)
-            return _numbered(code, mended)
-        mended.add(IssueCode.BARE_AMPERSAND)
+            return _numbered(code, repairs)
+        repairs.add(IssueCode.BARE_AMPERSAND)
         return match[0]
 
     return _REFERENCE.sub(character, text)
 
 
-def remove_controls(text: str, mended: set[IssueCode]) -> str:
+def remove_controls(text: str, repairs: set[IssueCode]) -> str:
     """Remove the control characters that XML forbids; what is no character at all is lost."""
     clean = _CONTROL.sub("", text)
     if len(clean) != len(text):
-        mended.add(IssueCode.CONTROL_CHARACTER)
+        repairs.add(IssueCode.CONTROL_CHARACTER)
     return _NO_CHARACTER.sub(_LOST, clean)
 
 
-def _numbered(code: int, mended: set[IssueCode]) -> str:
+def _numbered(code: int, repairs: set[IssueCode]) -> str:
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         return _LOST
-    return remove_controls(chr(code), mended)
+    return remove_controls(chr(code), repairs)

@@ -12,18 +12,23 @@ from collections import ChainMap
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.attributes import MAX_NAMESPACES, bind, find_unbound, read_attributes
-from sitemapreader.readers.entities import remove_controls, slices, unescape
-from sitemapreader.readers.names import USUAL_PREFIXES
+from sitemapreader.readers.records.fields import FIELDS
+from sitemapreader.readers.records.namespaces import USUAL_PREFIXES
 from sitemapreader.readers.roots import RECORDS, ROOTS
-from sitemapreader.readers.vocabulary import FIELDS
+from sitemapreader.readers.xml.lenient.attributes import (
+    MAX_NAMESPACES,
+    bind,
+    find_unbound,
+    read_attributes,
+)
+from sitemapreader.readers.xml.lenient.entities import remove_controls, slices, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from sitemapreader.options import Limits
     from sitemapreader.readers.builder import ElementBuilder
-    from sitemapreader.readers.head import Head
+    from sitemapreader.readers.xml.prolog import Prolog
 
 # A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
 # `>`; and where there is none, at the next `<`.
@@ -54,7 +59,7 @@ _WINDOW_CHARS = 65_536
 """Text without any markup is searched in 4 ms, if it is made to take long."""
 
 
-class Repair:
+class LenientParser:
     """Reads one batch into the builder; a record that the end of the batch cuts stays open there.
 
     `trailing` is what stands behind the root's end tag, if anything does; `is_odd` says that tags
@@ -62,7 +67,7 @@ class Repair:
     """
 
     def __init__(
-        self, builder: ElementBuilder, head: Head, limits: Limits, batch: bytes, line: int
+        self, builder: ElementBuilder, head: Prolog, limits: Limits, batch: bytes, line: int
     ) -> None:
         self.trailing = ""
         self.is_odd = False
@@ -118,10 +123,10 @@ class Repair:
         tag = local.lower()
         if self._mend_missing_end(tag, match):
             return
-        mended: set[IssueCode] = set()
+        repairs: set[IssueCode] = set()
         del self._scopes[len(self._builder.open) + 1 :]
-        attributes, bound = self._read_attributes(raw, mended)
-        uri = self._find_uri(prefix, tag, bound, mended)
+        attributes, bound = self._read_attributes(raw, repairs)
+        uri = self._find_uri(prefix, tag, bound, repairs)
         is_empty = raw.endswith("/")
         depth = len(self._builder.open)
         if self._builder.is_record_name(uri, tag) and (depth == 1 or (depth and not is_empty)):
@@ -132,10 +137,10 @@ class Repair:
             del self._scopes[len(self._builder.open) :]
             self._scopes.append(bound)
         elif bound:  # a root inside the root, or a feed's channel: what follows needs it
-            self._head.adopt(bound)
+            self._head.bind_namespaces(bound)
         elif tag not in ROOTS:
             self._note_trailing(self._sample(match))
-        self._builder.mended.update(mended)
+        self._builder.repairs.update(repairs)
         if len(raw) > MAX_TAG_CHARS:
             self._builder.fail(IssueCode.FIELD_TOO_LONG)
         if is_empty and not self._builder.open and tag in ROOTS:
@@ -144,29 +149,29 @@ class Repair:
             self._builder.end()
 
     def _read_attributes(
-        self, raw: str, mended: set[IssueCode]
+        self, raw: str, repairs: set[IssueCode]
     ) -> tuple[dict[str, str], dict[str, str]]:
         """Return the attributes of a tag, and the namespaces that it binds."""
         bound: dict[str, str] = {}
         if "=" not in raw or len(raw) > MAX_TAG_CHARS:
             return {}, bound
-        attributes = read_attributes(raw, mended, self._limits.attributes + MAX_NAMESPACES)
+        attributes = read_attributes(raw, repairs, self._limits.attributes + MAX_NAMESPACES)
         bind(bound, attributes)
         if ":" in raw and find_unbound(attributes, ChainMap(bound, *self._scopes)):
-            mended.add(IssueCode.UNBOUND_PREFIX)
+            repairs.add(IssueCode.UNBOUND_PREFIX)
         if self._has_bad_bytes and _LOST in raw:
-            mended.add(IssueCode.ENCODING)
+            repairs.add(IssueCode.ENCODING)
         return attributes, bound
 
     def _find_uri(
-        self, prefix: str, tag: str, bound: dict[str, str], mended: set[IssueCode]
+        self, prefix: str, tag: str, bound: dict[str, str], repairs: set[IssueCode]
     ) -> str:
         scopes = (bound, *reversed(self._scopes))
         uri = next((scope[prefix] for scope in scopes if prefix in scope), "")
         if uri or not prefix:
             return uri
         if prefix != "xml":  # which need not be declared
-            mended.add(IssueCode.UNBOUND_PREFIX)
+            repairs.add(IssueCode.UNBOUND_PREFIX)
         return self._guess_uri(prefix, tag)
 
     def _guess_uri(self, prefix: str, tag: str) -> str:
@@ -182,7 +187,7 @@ class Repair:
         above = self._builder.open[-1].tag if len(self._builder.open) > 1 else ""
         if above not in FIELDS or tag not in FIELDS:
             return False
-        self._builder.mended.add(IssueCode.MISMATCHED_TAG)
+        self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
         self._builder.pop()
         return above == tag and _NO_CONTENT.match(self._text, match.end()) is not None
 
@@ -192,7 +197,7 @@ class Repair:
         if tag in tags:
             above = tags[::-1].index(tag)
             if above:
-                self._builder.mended.add(IssueCode.MISMATCHED_TAG)
+                self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
             for _ in range(above + 1):
                 self._builder.pop()
             return
@@ -201,7 +206,7 @@ class Repair:
         elif tag in ROOTS:
             self._builder.finish(IssueCode.MISMATCHED_TAG)
         else:
-            self._builder.mended.add(IssueCode.MISMATCHED_TAG)
+            self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
             self._builder.open[-1].add_break()
             if tags[-1] in FIELDS and self._builder.open[-1].has_text:
                 self._builder.pop()  # a misspelt end tag
@@ -230,12 +235,12 @@ class Repair:
             return
         if self._builder.open:
             for part in slices(text):
-                self._builder.text(unescape(part, self._builder.mended))
+                self._builder.text(unescape(part, self._builder.repairs))
                 if len(part) < len(text):
                     yield
             self._note_bad_bytes(text)
             if "<" in text:
-                self._builder.mended.add(IssueCode.BARE_LESS_THAN)
+                self._builder.repairs.add(IssueCode.BARE_LESS_THAN)
         else:
             self._note_trailing(text.strip())
 
@@ -250,7 +255,7 @@ class Repair:
         if kind == "cdata":
             content, end = self._read_section(start, closing)
             for part in slices(content):
-                self._builder.text(remove_controls(part, self._builder.mended))
+                self._builder.text(remove_controls(part, self._builder.repairs))
                 if len(part) < len(content):
                     yield
             self._note_bad_bytes(content)
@@ -281,7 +286,7 @@ class Repair:
         record_end = self._find(self._record_end, start)
         if closing and not (record_end and record_end.start() < closing.start()):
             return self._text[start : closing.start()], closing.end()
-        self._builder.mended.add(IssueCode.MISMATCHED_TAG)
+        self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
         tag = self._find(_TAG_BEGIN, start)
         end = tag.start() if tag else len(self._text)
         return self._text[start:end], end
@@ -295,7 +300,7 @@ class Repair:
 
     def _note_bad_bytes(self, text: str) -> None:
         if self._has_bad_bytes and _LOST in text:
-            self._builder.mended.add(IssueCode.ENCODING)
+            self._builder.repairs.add(IssueCode.ENCODING)
 
     def _line_at(self, position: int) -> int:
         self._line += self._text.count("\n", self._counted, position)

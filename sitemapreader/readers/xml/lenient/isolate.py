@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from sitemapreader.readers.exact import UnreadableError, arm_parser, make_start_tag, parse_batch
-from sitemapreader.readers.scan import find_borders
+from sitemapreader.readers.xml.boundaries import find_borders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sitemapreader.readers.head import Head
+    from sitemapreader.readers.xml.prolog import Prolog
 
 _MAX_TRIALS = 300
 """Of one batch, at 7 microseconds or more; what is not shown to be sound by then is repaired."""
@@ -32,9 +32,9 @@ class Part(NamedTuple):
     is_sound: bool
 
 
-def sort_out(batch: bytes, head: Head) -> Iterator[Part | None]:
+def isolate_broken(batch: bytes, head: Prolog) -> Iterator[Part | None]:
     """Yield the parts of a broken batch, in order; `None` is a pause."""
-    triage = _Triage(batch, head)
+    triage = _Bisector(batch, head)
     last: Part | None = None
     for part in triage.sort():
         if part is None:
@@ -47,10 +47,10 @@ def sort_out(batch: bytes, head: Head) -> Iterator[Part | None]:
     yield last
 
 
-class _Triage:
+class _Bisector:
     """Halves a batch between records until all that is sound is found."""
 
-    def __init__(self, batch: bytes, head: Head) -> None:
+    def __init__(self, batch: bytes, head: Prolog) -> None:
         self._batch = batch
         self._start_tag = make_start_tag(head)
         self._borders = find_borders(batch, head.records)

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.attributes import (
+from sitemapreader.readers.records.namespaces import PROTOCOL_URI
+from sitemapreader.readers.roots import ROOTLESS, ROOTS
+from sitemapreader.readers.xml.boundaries import CLOSINGS
+from sitemapreader.readers.xml.lenient.attributes import (
     MAX_NAMESPACE_CHARS,
     MAX_NAMESPACES,
     bind,
     find_unbound,
     read_attributes,
 )
-from sitemapreader.readers.names import PROTOCOL_URI
-from sitemapreader.readers.roots import ROOTLESS, ROOTS
-from sitemapreader.readers.scan import CLOSINGS
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
-    from sitemapreader.readers.ledger import Ledger
+    from sitemapreader.readers.stats import ReadStats
 
-MAX_HEAD_BYTES = 262_144
+MAX_PROLOG_BYTES = 262_144
 """A licence as a comment, a dozen namespaces: no real head has a tenth of it."""
 
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
@@ -45,7 +45,7 @@ _MARKUP = re.compile(rb"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[A-Za-z_])")
 
 
 @attrs.define
-class Head:
+class Prolog:
     """What the head of a document says.
 
     Attributes:
@@ -83,16 +83,16 @@ class Head:
         """Whether no root inside the root has brought a namespace of its own."""
         return self.own_uris <= {"", self.uri}
 
-    def copy(self) -> Head:
+    def copy(self) -> Prolog:
         """Return what is known now, for it may have to be restored."""
         return attrs.evolve(self, namespaces=self.namespaces.copy(), own_uris=self.own_uris.copy())
 
-    def restore(self, before: Head) -> None:
+    def restore(self, before: Prolog) -> None:
         """Forget what was learnt of a batch since."""
         self.namespaces, self.own_uris = before.namespaces, before.own_uris
         self.records, self.closed = before.records, before.closed
 
-    def adopt(self, bound: dict[str, str]) -> None:
+    def bind_namespaces(self, bound: dict[str, str]) -> None:
         """Bind what an element outside of the records binds, for all that follows.
 
         It may be a root inside the root, or the channel of an RSS feed.
@@ -112,16 +112,16 @@ class NotXmlError(Exception):
         super().__init__(code, value)
 
 
-class HeadReader:
+class PrologReader:
     """Looks for the root element in a document's first bytes, in UTF-8, which come in pieces.
 
     `data` is all of them. What has been passed is not looked at again; what is still open is, once
     a block, and 256 KiB are the most.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, stats: ReadStats) -> None:
         self.data = b""
-        self._ledger = ledger
+        self._stats = stats
         self._position = 0
         self._first = ""
         self._junk_end = 0
@@ -129,14 +129,14 @@ class HeadReader:
         self._doctype = ""
         self._has_open_doctype = False
 
-    def feed(self, events: list[Event], data: bytes, *, final: bool) -> tuple[Head, int] | None:
+    def feed(self, events: list[Event], data: bytes, *, final: bool) -> tuple[Prolog, int] | None:
         """Return the head and where in `data` the root's content begins.
 
         `None` if more data is needed, which with `final`, or past 256 KiB, it never is. Raises
         NotXmlError.
         """
         self.data += data
-        final = final or len(self.data) > MAX_HEAD_BYTES
+        final = final or len(self.data) > MAX_PROLOG_BYTES
         while markup := _MARKUP.search(self.data, self._position):
             if not self._has_open_doctype and self.data[self._position : markup.start()].strip():
                 self._junk_end = markup.start()
@@ -164,7 +164,7 @@ class HeadReader:
     def _section_end(self, events: list[Event], section: re.Match[bytes]) -> int:
         if declaration := _DECLARATION.match(self.data, section.start()):
             if not declaration[0].endswith(b"?>"):
-                self._ledger.note_once(events, IssueCode.NOT_WELL_FORMED)
+                self._stats.note_once(events, IssueCode.NOT_WELL_FORMED)
             return declaration.end()
         closing = CLOSINGS[section[0]]
         end = self.data.find(closing, section.end())
@@ -189,7 +189,7 @@ class HeadReader:
 
     # -- the root
 
-    def _read_tag(self, events: list[Event], tag: re.Match[bytes]) -> tuple[Head, int] | None:
+    def _read_tag(self, events: list[Event], tag: re.Match[bytes]) -> tuple[Prolog, int] | None:
         name = _text(tag[1])
         root = name.rpartition(":")[2].lower()
         if root in ROOTS or (root in ROOTLESS and not self._first):
@@ -202,25 +202,25 @@ class HeadReader:
 
     def _open(
         self, events: list[Event], name: str, root: str, tag: re.Match[bytes]
-    ) -> tuple[Head, int]:
+    ) -> tuple[Prolog, int]:
         start = tag.end()
         bound: dict[str, str] = {}
         attributes = read_attributes(_text(tag[2]), set(), MAX_NAMESPACES)
         if len(attributes) > MAX_NAMESPACES:
-            self._ledger.note_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
+            self._stats.note_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
         bind(bound, attributes)
         if unbound := find_unbound(attributes, bound):
-            self._ledger.note_once(events, IssueCode.UNBOUND_PREFIX, value=unbound)
+            self._stats.note_once(events, IssueCode.UNBOUND_PREFIX, value=unbound)
         if root in ROOTLESS:
-            self._ledger.note_once(events, IssueCode.MISSING_ROOT)
+            self._stats.note_once(events, IssueCode.MISSING_ROOT)
             start = tag.start()
         format_, records = ROOTS[ROOTLESS.get(root, root)]
         closed = root in ROOTLESS or tag[2].endswith(b"/")
         base = attributes.get("xml:base", "")
-        head = Head(format_, name, {}, records, closed, base)
-        head.adopt(bound)
+        head = Prolog(format_, name, {}, records, closed, base)
+        head.bind_namespaces(bound)
         if format_.is_protocol and head.uri != PROTOCOL_URI:
-            self._ledger.note_once(events, IssueCode.NAMESPACE, value=head.uri)
+            self._stats.note_once(events, IssueCode.NAMESPACE, value=head.uri)
         return head, start
 
     def _note_prolog(self, events: list[Event], end: int) -> None:
@@ -230,9 +230,9 @@ class HeadReader:
             end = start
         if end:
             value = _text(self.data[:end])
-            self._ledger.note_once(events, IssueCode.LEADING_BYTES, value=value)
+            self._stats.note_once(events, IssueCode.LEADING_BYTES, value=value)
         if self._doctype:
-            self._ledger.note_once(events, IssueCode.DOCTYPE, value=self._doctype)
+            self._stats.note_once(events, IssueCode.DOCTYPE, value=self._doctype)
 
 
 def _text(data: bytes) -> str:

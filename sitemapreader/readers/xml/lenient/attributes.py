@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.entities import unescape
+from sitemapreader.readers.xml.lenient.entities import unescape
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -41,7 +41,7 @@ def find_unbound(attributes: dict[str, str], namespaces: Container[str]) -> str 
     return None
 
 
-def read_attributes(text: str, mended: set[IssueCode], limit: int) -> dict[str, str]:
+def read_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str, str]:
     """Read the attributes of a tag, quoted or not; of a repeated one, the first.
 
     No more than one past the limit: that tells that it is broken, and more is not needed.
@@ -50,7 +50,7 @@ def read_attributes(text: str, mended: set[IssueCode], limit: int) -> dict[str, 
     for match in islice(_ATTRIBUTE.finditer(text), limit + 1):
         name, double, single, bare = match.groups("")
         if bare or name in attributes:
-            mended.add(IssueCode.NOT_WELL_FORMED)
+            repairs.add(IssueCode.NOT_WELL_FORMED)
         value = double or single or bare
-        attributes.setdefault(name, unescape(value.translate(_NORMAL_BLANKS), mended))
+        attributes.setdefault(name, unescape(value.translate(_NORMAL_BLANKS), repairs))
     return attributes

@@ -1,4 +1,4 @@
-"""The ledger of one document: what was seen, delivered, dropped and noted: nothing in silence."""
+"""The stats of one document: what was seen, delivered, dropped and noted: nothing in silence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ISSUES_PER_CODE = 10
 
 
 @attrs.define
-class Ledger:
+class ReadStats:
     """Counts of one document.
 
     `records == delivered + dropped` holds after every batch, and each dropped record has an Issue

@@ -1,0 +1,1 @@
+"""What records mean: their fields, and the values that they become."""

@@ -1,0 +1,1 @@
+"""Reading urlsets, sitemap indexes, RSS and Atom."""

@@ -1,0 +1,1 @@
+"""Reading records that are not well-formed."""
