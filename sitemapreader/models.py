@@ -170,6 +170,7 @@ class UrlEntry:
         priority: 0.0 to 1.0; `None` where the record has none (never a default of 0.5).
         sitemap: URL of the document that lists it.
         lastmod_text: lastmod as written, trimmed; tells `2026` from `2026-01-01`.
+        title: the page's title, where the record has one: items of feeds, news.
         change: `new` or `changed` in a walk with `changes=True`.
     """
 
@@ -184,6 +185,7 @@ class UrlEntry:
     extras: tuple[Extra, ...] = ()
     sitemap: str = ""
     lastmod_text: str | None = None
+    title: str | None = None
     change: Change | None = None
 
 

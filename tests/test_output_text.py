@@ -34,6 +34,7 @@ FULL = UrlEntry(
     News(title="n", publication_date=datetime(2026, 3, 1, tzinfo=UTC)),
     sitemap="https://a.example/sitemap.xml",
     lastmod_text="2026-03-13T17:30+05:45",
+    title='An "avocet"',
     change=Change.NEW,
 )
 BARE = UrlEntry("https://a.example/bare")
@@ -205,7 +206,7 @@ def test_a_table_goes_on_behind_another(tmp_path: Path, format: str) -> None:  #
         ("pdf", {}, "choose from urls, jsonl"),
         ("csv", {"zero": True}, "write urls or jsonl"),
         ("urls", {"fields": ["loc", "lastmod"]}, "write jsonl, csv or tsv"),
-        ("csv", {"fields": ["loc", "title"]}, "no field 'title': choose from loc, lastmod"),
+        ("csv", {"fields": ["loc", "headline"]}, "no field 'headline': choose from loc, lastmod"),
         ("csv", {"fields": []}, "no field is chosen"),
         ("jsonl", {"header": False}, "write csv or tsv"),
         ("parquet", {"header": False}, "write csv or tsv"),

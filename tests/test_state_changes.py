@@ -226,6 +226,7 @@ async def test_more_than_one_portion(db: Path) -> None:
     [
         {"lastmod_text": "2020-01-02"},
         {"changefreq": "daily"},
+        {"title": "Another headline"},
         {"priority": 0.5},
         {"images": (Image("https://example.org/a.png"),)},
         {"extras": (Extra("", "x", "y"),)},

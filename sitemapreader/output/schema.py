@@ -56,6 +56,7 @@ COLUMNS = (
     Column("priority", "0.0 to 1.0; absent where the record has none", always=True),
     Column("sitemap", "URL of the document that lists it", always=True, is_url=True),
     Column("lastmod_text", "lastmod as written, which tells `2026` from `2026-01-01`"),
+    Column("title", "title of the page, where its record has one: items of feeds, news"),
     Column("images", "Google's image extension, all of a record"),
     Column("videos", "Google's video extension, all of a record"),
     Column("news", "Google's news extension"),

@@ -1,8 +1,9 @@
 """The child process in which feedparser runs: a script of its own, with nothing of ours imported.
 
-A feed on standard input, in UTF-8; a JSON list of [link, date] on standard output. feedparser opens
-what it is given as a string as a file or a URL, and has patterns that take cubic time on hostile
-input while they hold the interpreter's lock: so it gets a BytesIO only, and hard limits.
+A feed on standard input, in UTF-8; a JSON list of [link, date, title] on standard output.
+feedparser opens what it is given as a string as a file or a URL, and has patterns that take cubic
+time on hostile input while they hold the interpreter's lock: so it gets a BytesIO only, and hard
+limits.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def limit_resources() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
 
-def read_feed(data: bytes) -> list[tuple[str, str]]:
-    """Return link and date of every entry, as far as feedparser can tell."""
+def read_feed(data: bytes) -> list[tuple[str, str, str]]:
+    """Return link, date and title of every entry, as far as feedparser can tell."""
     import feedparser  # noqa: PLC0415 (only behind the limits)
 
     start = _INSTRUCTIONS.match(data)
@@ -46,7 +47,11 @@ def read_feed(data: bytes) -> list[tuple[str, str]]:
         resolve_relative_uris=False,
     )
     return [
-        (str(entry.get("link") or ""), str(entry.get("updated") or entry.get("published") or ""))
+        (
+            str(entry.get("link") or ""),
+            str(entry.get("updated") or entry.get("published") or ""),
+            str(entry.get("title") or ""),
+        )
         for entry in feed.entries
     ]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.models import UrlEntry
 from sitemapreader.readers.elements import Element
 from sitemapreader.readers.jail import CPU_SECONDS, MAX_BYTES
 from sitemapreader.readers.records.context import RecordContext
@@ -65,7 +66,7 @@ class FeedKeeper:
 
         Records that were dropped before are counted still: nobody can say which became which.
         """
-        found = [(link, date) for link, date in _ask_feedparser(bytes(self._kept)) if link]
+        found = [item for item in _ask_feedparser(bytes(self._kept)) if item[0]]
         text = self._kept.decode("utf-8", "replace")
         unescaped = unescape(text, set())
         self._kept.clear()
@@ -75,11 +76,13 @@ class FeedKeeper:
         self._stats.retract(events, IssueCode.NOT_A_SITEMAP)
         self._stats.note(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
         context = RecordContext(events, self._stats)
-        for link, date in found:
+        for link, date, title in found:
             if link in text or link in unescaped:
                 for _ in read_record(context, _make_item(link, date)):
                     pass
-            else:  # it has repairs the link in its own way
+                if isinstance(entry := events[-1], UrlEntry):  # else it was dropped
+                    entry.title = title.strip() or None
+            else:  # feedparser has repaired the link in its own way
                 self._stats.drop(events, IssueCode.MALFORMED, value=link)
 
 
@@ -91,7 +94,7 @@ def _make_item(link: str, date: str) -> Element:
     return item
 
 
-def _ask_feedparser(data: bytes) -> list[tuple[str, str]]:
+def _ask_feedparser(data: bytes) -> list[tuple[str, str, str]]:
     """Run the jail; an empty list if it fails, for whatever reason."""
     try:
         done = subprocess.run(  # noqa: S603 (our own script; the feed is on its standard input)
@@ -101,6 +104,6 @@ def _ask_feedparser(data: bytes) -> list[tuple[str, str]]:
             timeout=_WALL_SECONDS,
             check=True,
         )
-        return [(str(link), str(date)) for link, date in json.loads(done.stdout)]
+        return [(str(link), str(date), str(title)) for link, date, title in json.loads(done.stdout)]
     except (subprocess.SubprocessError, OSError, ValueError):
         return []

@@ -49,6 +49,7 @@ def make_request(entry: UrlEntry) -> Request:
         "lastmod": entry.lastmod.isoformat() if entry.lastmod else None,
         "changefreq": entry.changefreq,
         "priority": entry.priority,
+        "title": entry.title,
     }
     return Request.from_url(entry.loc, user_data=user_data)
 

@@ -37,9 +37,18 @@ def marks_of(entries: Iterable[UrlEntry]) -> bytes:
 
 
 def _print_of(entry: UrlEntry) -> bytes:
-    if entry.images or entry.videos or entry.news or entry.alternates or entry.extras:
+    # A new headline is a change of the record, as a new caption of an image is.
+    if (
+        entry.title
+        or entry.images
+        or entry.videos
+        or entry.news
+        or entry.alternates
+        or entry.extras
+    ):
         return _hash(
             (
+                entry.title,
                 entry.lastmod_text,
                 entry.changefreq,
                 entry.priority,
