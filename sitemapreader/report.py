@@ -87,9 +87,11 @@ class Document:
             "finished-before".
         http_status: status of the answer, where there was one.
         tries: how often it was asked for, redirects not counted; 0 for what never was.
-        entries: URLs that it gave.
-        known: how many of them `changes` kept back, for the state has them as they are.
-        filtered: how many of them `since`, `include`, `exclude`, `scope` or `unique` kept back.
+        entries: URLs of it that were handed over, as in `Report.entries`.
+        listed: all URLs that it lists: `entries`, `known` and `filtered`, and those that were
+            handed over before a resumed walk was stopped.
+        known: URLs that `changes` kept back, because the state has them as they are.
+        filtered: URLs that `since`, `include`, `exclude`, `scope` or `unique` kept back.
         children: sitemaps that it lists.
         bytes_raw: bytes as they came over the wire.
         bytes_inflated: bytes after inflating.
@@ -112,6 +114,7 @@ class Document:
     http_status: int | None = None
     tries: int = 0
     entries: int = 0
+    listed: int = 0
     known: int = 0
     filtered: int = 0
     children: int = 0
@@ -146,7 +149,7 @@ class Report:
         issues: the Issues, the first 10 of a code for each document and 1,000 in all.
         counts: how many Issues of each code there were.
         statuses: how many documents ended in each way.
-        entries: URLs that were handed over.
+        entries: URLs that were handed over; the sum over all documents.
         bytes_raw: bytes that came over the wire.
         resumed: whether the walk went on where another one was stopped.
         removed: how many URLs are listed no more; known only after a complete walk with `changes`,
@@ -228,7 +231,7 @@ class Report:
         try:
             yield document
         except BaseException:
-            begun = document.entries or document.children
+            begun = document.listed or document.children
             self.end(document, Status.PARTIAL if begun else Status.FAILED, LEFT_EARLY)
             raise
 

@@ -68,7 +68,8 @@ async def test_new_changed_and_removed(db: Path) -> None:
     assert first.report.removed == 0
     again = await come(site(["a", ("b", "2020-01-02"), "e"], ["c"]), db)
     assert differences(again) == {"b": "changed", "e": "new"}
-    assert (again.document(ONE).entries, again.document(ONE).known) == (3, 1)
+    one = again.document(ONE)
+    assert (one.listed, one.entries, one.known) == (3, 2, 1)
     assert (again.report.entries, again.report.removed) == (2, 1)
     assert removed(db) == ["d"]
     calm = await come(site(["a", ("b", "2020-01-02"), "e"], ["c"]), db)

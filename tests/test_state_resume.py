@@ -102,7 +102,7 @@ async def test_finished_documents_are_not_fetched_again(db: Path) -> None:
     outcomes = {each.url: (str(each.status), each.reason) for each in second.report.documents}
     assert outcomes[TOP] == outcomes[MAPS[0]] == ("complete", "finished-before")
     assert outcomes[MAPS[1]] == ("complete", "")
-    assert {each.url: each.entries for each in second.report.documents}[MAPS[0]] == PER_MAP
+    assert {each.url: each.listed for each in second.report.documents}[MAPS[0]] == PER_MAP
 
 
 async def test_many_stops(db: Path) -> None:

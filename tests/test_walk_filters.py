@@ -52,7 +52,7 @@ async def test_since(lastmod: str, passes: bool) -> None:
     walked = await walk_top({TOP: urlset((page("x"), lastmod))}, since=MARCH)
     assert walked.locs == [page("x")] * passes
     document = walked.document(TOP)
-    assert (document.entries, document.filtered) == (1, 1 - passes)
+    assert (document.listed, document.entries, document.filtered) == (1, passes, 1 - passes)
     assert walked.report.entries == passes
 
 

@@ -68,6 +68,6 @@ def _site_lines(site: SiteState) -> Iterator[str]:
 def _document_line(document: DocumentState) -> str:
     status = document.status or "being read"
     reason = f" ({document.reason})" if document.reason else ""
-    count = f"{document.children} sitemaps" if document.children else f"{document.entries} URLs"
+    count = f"{document.children} sitemaps" if document.children else f"{document.listed} URLs"
     read = f", {document.read_at:%Y-%m-%d %H:%M}" if document.read_at else ""
     return f"    {clean_urls([document.url])[0]}: {count}, {status}{excerpt(reason)}{read}\n"

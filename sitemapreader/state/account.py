@@ -145,7 +145,7 @@ class Account:
                 lastmod,
                 body.size,
                 body.digest,
-                outcome.entries,
+                outcome.listed,
                 outcome.children,
                 asked_at,
                 self._run.lists,

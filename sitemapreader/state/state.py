@@ -56,7 +56,7 @@ class DocumentState:
         status: how it ended when it was last met; "" if it is being read.
         reason: why, where it is not complete.
         format: what it was.
-        entries: how many URLs it listed.
+        listed: how many URLs it listed.
         children: how many sitemaps.
         read_at: when the server last vouched for this.
         lastmod: what its index said of it then.
@@ -69,7 +69,7 @@ class DocumentState:
     status: str
     reason: str
     format: str | None
-    entries: int
+    listed: int
     children: int
     read_at: datetime | None = attrs.field(converter=_moment)
     lastmod: str | None

@@ -223,7 +223,7 @@ class Visit:
                 await self._trip.note(issue, self.document)
 
     async def _take_entries(self, entries: list[UrlEntry]) -> None:
-        self.document.entries += len(entries)
+        self.document.listed += len(entries)
         if self._known_entries:
             passed = min(self._known_entries, len(entries))
             self._known_entries -= passed
@@ -279,7 +279,7 @@ class Visit:
 
     def _judge(self, fault: FetchError | None) -> tuple[Status, str]:
         document = self.document
-        status, reason = status_of(document.counts, document.entries + document.children)
+        status, reason = status_of(document.counts, document.listed + document.children)
         if fault is not None:
             return status, str(fault.code)
         if document.format is None and status is Status.COMPLETE:

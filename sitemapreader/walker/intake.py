@@ -92,6 +92,7 @@ class Intake:
         self._outside += outside
         self._document.filtered += len(entries) - len(kept)
         if kept:
+            self._document.entries += len(kept)
             self._trip.report.entries += len(kept)
             await self._trip.send(kept)
         return kept

@@ -111,7 +111,7 @@ class Track:
         document.final_url = known.final_url
         document.format = known.format
         document.etag, document.last_modified = known.etag, known.last_modified
-        document.entries = known.entries if self._account.was_read_now else 0
+        document.listed = known.entries if self._account.was_read_now else 0
 
     def children(self) -> list[SitemapEntry]:
         """Return the children that it had."""
