@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import (
         Alternate,
         Change,
+        DateSource,
         Event,
         Extra,
         Format,
@@ -72,6 +73,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Alternate",
     "Change",
+    "DateSource",
     "Discovery",
     "Document",
     "Event",
@@ -132,6 +134,7 @@ _ROOMS = {
     "models": (
         "Alternate",
         "Change",
+        "DateSource",
         "Event",
         "Extra",
         "Format",

@@ -8,8 +8,14 @@ Anything else is `None`; a missing part is never filled from today.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, time, timedelta, timezone
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sitemapreader.models import UrlEntry
 
 MAX_DATE_CHARS = 64
 """No date needs more; it bounds the work on hostile text."""
@@ -197,6 +203,40 @@ def is_since(moment: datetime, text: str | None, since: datetime) -> bool:
         return True
     end = _end(moment, text or "")
     return end is not None and end > since
+
+
+def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) -> bool:
+    """Tell whether an entry passes `since`: by its lastmod, else by the date of its news.
+
+    One without either passes if undated ones are kept.
+    """
+    moment = entry.date
+    if moment is None:
+        return keep_undated
+    text = entry.lastmod_text if entry.lastmod is not None else _news_text(moment)
+    return moment >= since or is_since(moment, text, since)
+
+
+def select_recent(
+    entries: Iterable[UrlEntry], since: datetime, *, keep_undated: bool = True
+) -> list[UrlEntry]:
+    """Return the entries that pass `since`, as `is_recent` decides."""
+    return [
+        entry
+        for entry in entries
+        # nearly all that pass do so by their lastmod, without a call
+        if ((lastmod := entry.lastmod) is not None and lastmod >= since)
+        or is_recent(entry, since, keep_undated=keep_undated)
+    ]
+
+
+def _news_text(moment: datetime) -> str:
+    """Return a publication date as it was probably written.
+
+    The text itself is not kept. Midnight in UTC is what a date without a time is read as.
+    """
+    is_day = moment.tzinfo is UTC and moment.time() == time.min
+    return (moment.date() if is_day else moment).isoformat()
 
 
 def _end(moment: datetime, text: str) -> datetime | None:

@@ -159,6 +159,15 @@ class Change(StrEnum):
     """Listed no more; no walk gives such an entry, but the command line writes them so."""
 
 
+class DateSource(StrEnum):
+    """Which field of a record its date is taken from."""
+
+    LASTMOD = "lastmod"
+    """`<lastmod>`, or the date of a feed's item."""
+    NEWS = "news"
+    """`<news:publication_date>`."""
+
+
 @attrs.define(weakref_slot=False)
 class UrlEntry:
     """One URL of a site.
@@ -187,6 +196,20 @@ class UrlEntry:
     lastmod_text: str | None = None
     title: str | None = None
     change: Change | None = None
+
+    @property
+    def date(self) -> datetime | None:
+        """The date that `since` goes by: lastmod, else the publication date of the news."""
+        if self.lastmod is not None:
+            return self.lastmod
+        return None if self.news is None else self.news.publication_date
+
+    @property
+    def date_source(self) -> DateSource | None:
+        """Where `date` is taken from; `None` if the record has no date."""
+        if self.lastmod is not None:
+            return DateSource.LASTMOD
+        return None if self.date is None else DateSource.NEWS
 
 
 @attrs.define(weakref_slot=False)

@@ -10,7 +10,7 @@ import attrs
 import package
 
 from sitemapreader import UrlEntry
-from sitemapreader.output.schema import COLUMNS, SCHEMA_VERSION
+from sitemapreader.output.schema import COLUMNS, DERIVED_COLUMNS, SCHEMA_VERSION
 
 DOCUMENT = package.PACKAGE / "output" / "SCHEMA.md"
 WORDS = {str: "text", float: "number", int: "number", bool: "yes or no", datetime: "moment"}
@@ -56,6 +56,13 @@ def describe_columns() -> str:
     return "\n".join(lines)
 
 
+def describe_derived() -> str:
+    """Write the table of the columns that follow from others."""
+    lines = ["| column | type | meaning |", "|---|---|---|"]
+    lines += [f"| `{c.name}` | {in_words(c.type)} | {c.meaning} |" for c in DERIVED_COLUMNS]
+    return "\n".join(lines)
+
+
 def test_every_field_is_a_column() -> None:
     """What an entry has, each output has: a new field of `UrlEntry` needs its row in the table."""
     fields = [field.name for field in attrs.fields(UrlEntry)]
@@ -66,7 +73,12 @@ def test_the_documentation_is_made_from_the_table(*, regenerate: bool) -> None:
     """SCHEMA.md has the version, every column and every field, with their types."""
     text = DOCUMENT.read_text(encoding="utf-8")
     made = text
-    for mark, content in (("version", describe_version()), ("columns", describe_columns())):
+    parts_of_it = (
+        ("version", describe_version()),
+        ("columns", describe_columns()),
+        ("derived", describe_derived()),
+    )
+    for mark, content in parts_of_it:
         start, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
         before, _, rest = made.partition(start)
         made = f"{before}{start}\n{content}\n{end}{rest.partition(end)[2]}"

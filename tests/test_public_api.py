@@ -38,6 +38,7 @@ API = (
     "Document",
     "State",
     "Change",
+    "DateSource",
     # what becomes of it
     "open_output",
     "to_dataframe",

@@ -64,7 +64,7 @@ def _add_since(add: Add) -> None:
     add(
         "--undated",
         choices=("keep", "drop"),
-        help="what --since does with URLs that have no lastmod (default: keep)",
+        help="what --since does with URLs without lastmod and news date (default: keep)",
     )
 
 
@@ -147,7 +147,7 @@ def add_output(parser: Parser) -> None:
         "--fields",
         type=parse_fields,
         metavar="NAME,...",
-        help="only these fields, in this order, such as loc,lastmod",
+        help="only these fields, in this order, such as loc,lastmod or loc,date,title",
     )
     add("-0", "--null", action="store_true", help="end each URL with NUL, as xargs -0 wants it")
     add(

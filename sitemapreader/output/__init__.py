@@ -42,7 +42,8 @@ def open_output(
         path: of the file; `None` is standard output.
         format: "urls": a loc a line; "jsonl": an object a line; "csv" and "tsv": a row a line;
             "parquet": needs the extra `arrow`.
-        fields: names of the columns that are written, in their order; all without it.
+        fields: names of the columns that are written, in their order; without it all but those that
+            follow from others, `date` and `date_source`.
         zero: end records with NUL instead of a newline; for "urls" and "jsonl".
         header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
             another output has ended.

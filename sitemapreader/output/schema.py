@@ -5,6 +5,7 @@ Types come from the fields of `UrlEntry`, so a new one needs a row here and noth
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import attrs
@@ -30,7 +31,7 @@ class Column:
     """One column of the output.
 
     Attributes:
-        name: of the column, and of the field of `UrlEntry` that it holds.
+        name: of the column, and of the attribute of `UrlEntry` that it holds.
         meaning: what it holds, in words.
         always: whether JSON lines have its key even where a record has nothing for it.
         is_url: whether it holds a URL, which is percent-encoded where a line needs that.
@@ -43,11 +44,15 @@ class Column:
 
     @property
     def type(self) -> object:
-        """The type of the field, as `UrlEntry` has it."""
+        """The type of its values, as `UrlEntry` has it."""
         return _TYPES[self.name]
 
 
-_TYPES = get_type_hints(UrlEntry) | {"change": str | None}  # its words are text
+_TYPES = get_type_hints(UrlEntry) | {
+    "date": datetime | None,
+    "date_source": str | None,  # the words of an enum are text
+    "change": str | None,
+}
 
 COLUMNS = (
     Column("loc", "the URL, absolute, as its author wrote it", always=True, is_url=True),
@@ -66,7 +71,14 @@ COLUMNS = (
         "change", "`new`, `changed` or `removed` since the walk before, where that was asked for"
     ),
 )
-"""All columns, in the order in which they are written."""
+"""The columns that are written unless others are chosen, in their order."""
+
+# Not in every row: nearly always `date` says once more what lastmod says.
+DERIVED_COLUMNS = (
+    Column("date", "lastmod, else the publication date of news: what `since` goes by"),
+    Column("date_source", "where `date` is taken from: `lastmod` or `news`"),
+)
+"""Columns that follow from others, and are written only where they are chosen."""
 
 
 def is_absent(values: list[Any]) -> bool:
@@ -84,13 +96,13 @@ def write_values(values: list[Any], write: Callable[[Any], str]) -> list[str]:
 
 
 def choose_columns(names: Sequence[str] | None) -> tuple[Column, ...]:
-    """Return the columns of these names, in this order; all for `None`.
+    """Return the columns of these names, in this order; `COLUMNS` for `None`.
 
     A column that is asked for is always there. Raises ValueError for names that cannot be meant.
     """
     if names is None:
         return COLUMNS
-    known = {column.name: column for column in COLUMNS}
+    known = {column.name: column for column in (*COLUMNS, *DERIVED_COLUMNS)}
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         said = f"there is no field {unknown[0]!r}" if unknown else "no field is chosen"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from sitemapreader.dates import as_since, is_since
+from sitemapreader.dates import as_since, is_recent
 from sitemapreader.models import UrlEntry
 from sitemapreader.readers.reader import SitemapReader
 
@@ -35,8 +35,9 @@ def read(
     Args:
         source: the document, compressed or not: bytes, a binary file, or an iterable of bytes.
         url: where it came from; relative URLs are resolved against it.
-        since: leave out UrlEntries whose lastmod lies wholly before; those without one stay, and so
-            does every SitemapEntry, for its URLs may be newer.
+        since: leave out UrlEntries whose date (lastmod, else the publication date of news) lies
+            wholly before; those without one stay, and so does every SitemapEntry, for its URLs may
+            be newer.
         limits: how much is read.
 
     Raises TypeError for a source that is not bytes.
@@ -55,13 +56,7 @@ def read(
 def _select(events: list[Event], since: datetime | None) -> Iterable[Event]:
     if since is None:
         return events
-    return [
-        event
-        for event in events
-        if not isinstance(event, UrlEntry)
-        or event.lastmod is None
-        or is_since(event.lastmod, event.lastmod_text, since)
-    ]
+    return [event for event in events if not isinstance(event, UrlEntry) or is_recent(event, since)]
 
 
 def _chunks(source: bytes | BinaryIO | Iterable[bytes]) -> Iterator[bytes]:

@@ -47,6 +47,7 @@ def make_request(entry: UrlEntry) -> Request:
     user_data = {
         "sitemap": entry.sitemap,
         "lastmod": entry.lastmod.isoformat() if entry.lastmod else None,
+        "date": entry.date.isoformat() if entry.date else None,
         "changefreq": entry.changefreq,
         "priority": entry.priority,
         "title": entry.title,

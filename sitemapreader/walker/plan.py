@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sitemapreader.state import State
 
 Undated: TypeAlias = Literal["keep", "drop"]
-"""What `since` does with entries that have no lastmod."""
+"""What `since` does with entries that have no date."""
 Scope: TypeAlias = Literal["keep", "drop"]
 """What becomes of entries outside their sitemap's folder."""
 Follow: TypeAlias = Callable[[SitemapEntry], bool]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sitemapreader.dates import is_since
+from sitemapreader.dates import select_recent
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -60,7 +60,7 @@ class Sieve:
         if self._include or self._exclude:
             entries = [entry for entry in entries if self._is_wanted(entry.loc)]
         if self._since is not None:
-            entries = self._recent(entries, self._since)
+            entries = select_recent(entries, self._since, keep_undated=self._keep_undated)
         if self._seen is not None:
             add = self._seen.add
             entries = [entry for entry in entries if add(url_key(entry.loc))]
@@ -70,18 +70,6 @@ class Sieve:
         if self._include and not any(pattern.search(loc) for pattern in self._include):
             return False
         return not any(pattern.search(loc) for pattern in self._exclude)
-
-    def _recent(self, entries: list[UrlEntry], since: datetime) -> list[UrlEntry]:
-        undated = self._keep_undated
-        return [
-            entry
-            for entry in entries
-            if (
-                undated
-                if (moment := entry.lastmod) is None
-                else moment >= since or is_since(moment, entry.lastmod_text, since)
-            )
-        ]
 
 
 def _lies_within(loc: str, scope: tuple[str, ...]) -> bool:

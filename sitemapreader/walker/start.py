@@ -61,8 +61,9 @@ def walk(
         sitemaps: URLs of sitemaps, which are fetched whatever robots.txt says; or entries that
             `discover` or an index gave, to which the rules for such entries apply. Nothing is
             searched for these.
-        since: leave out entries whose lastmod lies wholly before; one without a zone is UTC.
-        undated: what `since` does with entries that have no lastmod: "keep" or "drop".
+        since: leave out entries whose `date` lies wholly before: their lastmod, else the
+            publication date of news. A `since` without a zone is UTC.
+        undated: what `since` does with entries that have no date: "keep" or "drop".
         prune: with `since`, do not fetch children that their index says are older.
         follow: is asked of every child in an index before it is fetched.
         include: regular expressions; leave out entries whose loc none of them is found in.

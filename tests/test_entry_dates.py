@@ -1,0 +1,181 @@
+"""The date of an entry: lastmod, else the publication date of its news; and what goes by it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any, Literal
+
+import commands
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from walking import walk_all
+
+from sitemapreader import (
+    DateSource,
+    Issue,
+    IssueCode,
+    News,
+    UrlEntry,
+    open_output,
+    read,
+    to_dataframe,
+)
+from sitemapreader.dates import is_recent, select_recent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SITEMAP = "https://example.org/news.xml"
+PAGE = "https://example.org/"
+MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
+APRIL = datetime(2026, 4, 1, tzinfo=UTC)
+HEAD = (
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    ' xmlns:news="http://www.google.com/schemas/sitemap-news/0.9">'
+)
+
+
+def sitemap(*records: tuple[str, str | None, str | None]) -> bytes:
+    """Write a news sitemap: of each record its name, lastmod and publication date."""
+    parts = [HEAD]
+    for name, lastmod, published in records:
+        parts.append(f"<url><loc>{PAGE}{name}</loc>")
+        if lastmod is not None:
+            parts.append(f"<lastmod>{lastmod}</lastmod>")
+        if published is not None:
+            date = f"<news:publication_date>{published}</news:publication_date>"
+            parts.append(f"<news:news>{date}<news:title>T</news:title></news:news>")
+        parts.append("</url>")
+    return "".join([*parts, "</urlset>"]).encode()
+
+
+NEWS = sitemap(
+    ("old", None, "2020-01-01T08:00:00Z"),
+    ("new", None, "2026-03-05T13:00:00Z"),
+    ("minute-before", None, "2026-03-05T11:59:00Z"),
+    ("same-day", None, "2026-03-05"),
+    ("day-before", None, "2026-03-04"),
+    ("changed", "2026-04-01", "2020-01-01"),
+    ("old-and-changed-before", "2026-01-01", "2026-04-01"),
+    ("unreadable", "soon", "2026-04-01"),
+    ("undated", None, None),
+)
+RECENT = ["new", "same-day", "changed", "unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "date", "source"),
+    [
+        (UrlEntry(PAGE), None, None),
+        (UrlEntry(PAGE, MARCH), MARCH, "lastmod"),
+        (UrlEntry(PAGE, news=News(publication_date=MARCH)), MARCH, "news"),
+        (UrlEntry(PAGE, MARCH, news=News(publication_date=APRIL)), MARCH, "lastmod"),
+        (UrlEntry(PAGE, news=News(title="undated")), None, None),
+        (UrlEntry(PAGE, lastmod_text="soon"), None, None),
+    ],
+)
+def test_date_and_source(entry: UrlEntry, date: datetime | None, source: str | None) -> None:
+    """An entry says its date and where that is from; its lastmod stays as it is."""
+    lastmod = entry.lastmod
+    assert (entry.date, entry.date_source) == (date, source)
+    assert entry.date_source is None or isinstance(entry.date_source, DateSource)
+    assert entry.lastmod is lastmod
+
+
+def test_read_goes_by_the_news_date() -> None:
+    """`read(since=)` leaves out old news without a lastmod, and keeps what has no date."""
+    events = list(read(NEWS, SITEMAP, since=MARCH))
+    locs = [event.loc.removeprefix(PAGE) for event in events if isinstance(event, UrlEntry)]
+    assert locs == [*RECENT, "undated"]
+    assert [e.code for e in events if isinstance(e, Issue)] == [IssueCode.LASTMOD]
+
+
+@pytest.mark.parametrize(("undated", "kept"), [("keep", ["undated"]), ("drop", [])])
+async def test_walk_goes_by_the_news_date(
+    undated: Literal["keep", "drop"], kept: list[str]
+) -> None:
+    """A walk takes the same entries; one with only a news date is not undated."""
+    pages = {SITEMAP: NEWS}
+    walked = await walk_all(pages, None, sitemaps=[SITEMAP], since=MARCH, undated=undated)
+    assert [loc.removeprefix(PAGE) for loc in walked.locs] == [*RECENT, *kept]
+    assert walked.document(SITEMAP).filtered == 9 - len(RECENT) - len(kept)
+
+
+def test_the_shell_goes_by_the_news_date(tmp_path: Path) -> None:
+    """`--since` and `--undated` go by the same date, and the date can be printed."""
+    file = tmp_path / "news.xml"
+    file.write_bytes(NEWS)
+    done = commands.run(
+        "read", str(file), "--since", "2026-03-05T12:00:00Z", "--undated", "drop", "-q",
+        "--format", "csv", "--fields", "loc,lastmod,date,date_source",
+    )  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["loc"].removeprefix(PAGE) for row in rows] == RECENT
+    assert [row["date_source"] for row in rows] == ["news", "news", "lastmod", "news"]
+    assert rows[0]["date"] == "2026-03-05T13:00:00+00:00"
+    assert [row["lastmod"] for row in rows] == ["", "", "2026-04-01T00:00:00+00:00", ""]
+
+
+FIRST = datetime(2026, 3, 1, tzinfo=UTC)
+moments = st.one_of(
+    st.integers(0, 8 * 24 * 60).map(lambda minutes: FIRST + timedelta(minutes=minutes)),
+    st.integers(0, 8).map(lambda days: FIRST + timedelta(days=days)),
+)
+
+
+@given(moments, moments)
+def test_news_and_lastmod_of_one_text_agree(moment: datetime, since: datetime) -> None:
+    """News passes `since` exactly as a lastmod with the same text does: day or moment."""
+    is_day = moment.time() == datetime.min.time()
+    text = (moment.date() if is_day else moment).isoformat()
+    news = UrlEntry(PAGE, news=News(publication_date=moment))
+    dated = UrlEntry(PAGE, moment, lastmod_text=text)
+    assert is_recent(news, since) == is_recent(dated, since)
+    assert select_recent([news, dated], since) == [e for e in (news, dated) if is_recent(e, since)]
+
+
+def test_midnight_elsewhere_is_a_moment() -> None:
+    """Midnight with an offset was written with a time, so it stands for no day."""
+    zone = timezone(timedelta(hours=-5))
+    news = UrlEntry(PAGE, news=News(publication_date=datetime(2026, 3, 5, tzinfo=zone)))
+    assert is_recent(news, datetime(2026, 3, 5, 5, tzinfo=UTC))
+    assert not is_recent(news, datetime(2026, 3, 5, 5, 0, 1, tzinfo=UTC))
+
+
+FIELDS = ["loc", "date", "date_source"]
+ENTRIES = [
+    UrlEntry(PAGE, news=News(publication_date=MARCH)),
+    UrlEntry(PAGE, APRIL, lastmod_text="2026-04-01"),
+    UrlEntry(PAGE),
+]
+
+
+def write(path: Path, format: str, **options: Any) -> Path:  # noqa: A002 (as in open_output)
+    with open_output(str(path), format, **options) as output:
+        output.write(ENTRIES)
+    return path
+
+
+def test_outputs_have_the_date_where_it_is_chosen(tmp_path: Path) -> None:
+    """Each format writes `date` and `date_source` if they are chosen, and only then."""
+    lines = write(tmp_path / "a.jsonl", "jsonl", fields=FIELDS).read_text().splitlines()
+    dates = [(row["date"], row["date_source"]) for row in map(json.loads, lines)]
+    assert dates == [(MARCH.isoformat(), "news"), (APRIL.isoformat(), "lastmod"), (None, None)]
+    table = pq.read_table(write(tmp_path / "a.parquet", "parquet", fields=FIELDS))
+    assert table["date"].to_pylist() == [MARCH, APRIL, None]
+    assert table["date_source"].to_pylist() == ["news", "lastmod", None]
+    assert "date" not in write(tmp_path / "b.csv", "csv").read_text().splitlines()[0].split(",")
+    assert "date" not in pq.read_table(write(tmp_path / "b.parquet", "parquet")).column_names
+
+
+def test_a_dataframe_gives_the_date() -> None:
+    """What SCHEMA.md says gives the date of each row does."""
+    frame = to_dataframe(iter(ENTRIES))
+    dates = frame.lastmod.fillna(frame.news.str["publication_date"])
+    assert [None if date is None else date for date in dates[:2]] == [MARCH, APRIL]
+    assert dates.isna().tolist() == [False, False, True]
