@@ -1,6 +1,7 @@
 """The process of one contestant: `contestants` starts it and talks to it over its pipes.
 
-python benchmarks/contestant.py read NAME       one `KIND PATH` a line in, one JSON object out
+python benchmarks/contestant.py read NAME       one `KIND PATH` a line in, one JSON object out;
+                                                of kind `list`, the path is a JSON file of such
 python benchmarks/contestant.py walk NAME URL   one JSON object out
 python benchmarks/contestant.py collect NAME    URLs in, one a line; a JSON list out for each
 """
@@ -43,23 +44,43 @@ def take_stdout() -> IO[str]:
 
 def answer_readings(name: str, answers: IO[str]) -> None:
     """Read what is asked for, as often as it is; one that fails says so and goes on."""
+    function = READERS[name].function
     for line in sys.stdin:
         kind, _, path = line.rstrip("\n").partition(" ")
+        if kind == "list":
+            print(json.dumps(measure_list(function, Path(path))), file=answers)
+            continue
         document = Document(Path(path), Path(path).read_bytes(), kind)
-        print(json.dumps(measure_reading(READERS[name].function, document)), file=answers)
+        print(json.dumps(measure_reading(function, document)), file=answers)
 
 
-def measure_reading(function: str, document: Document) -> dict[str, float | int | str | None]:
+def measure_list(function: str, path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Read each document of a list once, in order; what one leaves behind, the next has to bear."""
+    documents = [
+        Document(Path(path), Path(path).read_bytes(), kind)
+        for kind, path in json.loads(path.read_text(encoding="utf-8"))
+    ]
+    gc.collect()
+    return {"readings": [measure_once(function, document) for document in documents]}
+
+
+def measure_reading(function: str, document: Document) -> dict[str, Any]:
     """Read once; the collector is on, and starts with nothing that others have left."""
+    gc.collect()
+    return measure_once(function, document)
+
+
+def measure_once(function: str, document: Document) -> dict[str, Any]:
+    """Read once, and say what time it took; or what was raised."""
     try:
         read = load(function)
-        gc.collect()
-        start = time.process_time()
         with limited(SECONDS_PER_READING):
+            start = time.process_time()
             count = read(document)
+            seconds = time.process_time() - start
     except Exception as error:  # a tool that fails in any way has failed, and no more
         return {"error": f"{type(error).__name__}: {error}"[:200]}
-    return {"cpu": time.process_time() - start, "count": count}
+    return {"cpu": seconds, "count": count}
 
 
 def answer_walk(name: str, url: str, answers: IO[str]) -> None:

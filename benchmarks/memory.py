@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import targets
 from contestants import make_command
-from corpora import make_urlset
 from measuring import describe_machine, peak_mb, run_once
+from parts import make_urlset
 from tables import print_machine, print_table, write_json
 
 from sitemapreader import UrlEntry, read, walk

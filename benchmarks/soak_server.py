@@ -18,8 +18,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import attrs
-from corpora import PROTOCOL, make_urlset
 from defusedxml.ElementTree import fromstring
+from parts import PROTOCOL, make_urlset
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from corpora import make_urlset
+from parts import make_urlset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

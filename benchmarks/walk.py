@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import targets
 from contestants import FOLDER, WALKERS, make_command, version_of
-from corpora import BASE, make_urlset
 from measuring import describe_machine, run_once
+from parts import BASE, make_urlset
 from site_server import Page, serve
 from tables import print_machine, print_table, write_json
 

@@ -19,12 +19,16 @@ sys.path.append(str(BENCHMARKS))
 import contestants  # noqa: E402 (it is found only now)
 import odd  # noqa: E402 (the same)
 import read  # noqa: E402 (the same)
+import sets  # noqa: E402 (the same)
 import targets  # noqa: E402 (the same)
 import walk  # noqa: E402 (the same)
-from corpora import Corpus  # noqa: E402 (the same)
+from corpora import CORPORA  # noqa: E402 (the same)
 from measuring import Reader  # noqa: E402 (the same)
 from odd_cases import Case  # noqa: E402 (the same)
+from parts import Corpus  # noqa: E402 (the same)
 from site_server import serve  # noqa: E402 (the same)
+
+from sitemapreader import SitemapReader  # noqa: E402 (the same)
 
 
 def run(tmp_path: Path, script: str, *arguments: str) -> tuple[str, dict[str, Any]]:
@@ -157,3 +161,41 @@ def test_what_is_invented_and_what_is_lost_is_told_apart() -> None:
     assert str(odd.judge(case, origin, found[:1], "")) == "1/2"
     assert str(odd.judge(case, origin, [*found[:1], "http://x/half"], "Oops: no")) == "1/2 +1 !"
     assert odd.judge(case, origin, [*found, "http://x/more"], "").is_right is False
+
+
+def test_varied_corpora_have_the_records_they_claim() -> None:
+    """Our reader finds as many records as a corpus says it has, however odd they are."""
+    names = ("optional.xml", "comments.xml", "unknown.xml", "odd.xml", "rss-varied-500.xml")
+    for name in names:
+        corpus = CORPORA[name]()
+        reader = SitemapReader("https://www.example.com/s.xml")
+        reader.feed(corpus.data[: len(corpus.data) // 2])
+        reader.feed(corpus.data[len(corpus.data) // 2 :])
+        reader.close()
+        assert (reader.stats.delivered, reader.stats.dropped) == (corpus.records, 0), name
+
+
+def test_a_set_is_compared_document_by_document(tmp_path: Path) -> None:
+    """Small documents are read one after the other; totals and medians become ratios to ours."""
+    results = sets.measure_set("2 records", tmp_path, ["kept", "ET.fromstring", "scrapy"], rounds=1)
+    figures = sets.figures_of(results)
+    assert figures["2 records, all/kept"] == figures["2 records, median file/kept"] == 1
+    assert figures["2 records, median file/ET.fromstring"] > 0
+    assert "2 records, worst large file/ET.fromstring" not in figures  # none is large
+
+
+def test_what_a_library_cannot_read_is_left_out_for_both() -> None:
+    """A document that raised counts neither for the library nor for us."""
+    ours = sets.SetResult("s", "kept", [1.0, 2.0, 4.0], [10, 30_000, 30_000])
+    theirs = sets.SetResult("s", "scrapy", [None, 1.0, 1.0], [10, 30_000, 30_000])
+    assert theirs.ratios(ours) == sets.Ratios(2 / 6, 0.375, 0.25)
+
+
+def test_sets_of_real_files_are_passed_over_where_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the corpus beside the checkout, a line says so, and nothing is measured."""
+    monkeypatch.setattr(sets, "WILD", tmp_path)
+    assert sets.measure_set("real feeds", tmp_path, ["kept"], rounds=1) == []
+    sets.print_set("real feeds", [])
+    assert "not there" in capsys.readouterr().out
