@@ -195,12 +195,17 @@ class Report:
             document.counts[code] += 1
             if document.counts[code] > MAX_ISSUES_PER_CODE:
                 return False
-        if self._kept[code] < MAX_ISSUES_OF_A_CODE:
-            self._kept[code] += 1
-            self.issues.append(issue)
-            if document is not None:
-                document.issues.append(issue)
+        if self._keep(issue) and document is not None:
+            document.issues.append(issue)
         return True
+
+    def _keep(self, issue: Issue) -> bool:
+        """Add an Issue to the list, if there is room for its code."""
+        has_room = self._kept[issue.code] < MAX_ISSUES_OF_A_CODE
+        if has_room:
+            self._kept[issue.code] += 1
+            self.issues.append(issue)
+        return has_room
 
     def count(self, counts: Counter[IssueCode], document: Document) -> None:
         """Add the Issues of `document` that its reader only counted: those past the first ten."""
@@ -209,6 +214,17 @@ class Report:
             if missing > 0:
                 document.counts[code] += missing
                 self.counts[code] += missing
+
+    def add(self, other: Report) -> None:
+        """Add the outcomes, Issues and counts of another walk, which is over."""
+        self.documents += other.documents
+        self.counts += other.counts
+        self.statuses += other.statuses
+        self.entries += other.entries
+        self.bytes_raw += other.bytes_raw
+        self._lost |= other._lost
+        for issue in other.issues:
+            self._keep(issue)
 
     def end(self, document: Document, status: Status, reason: str = "") -> None:
         """Record the outcome of a document; the first one counts."""

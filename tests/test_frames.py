@@ -140,7 +140,7 @@ async def test_a_frame_inside_a_running_loop() -> None:
 @pytest.mark.parametrize("function", [to_dataframe, to_arrow])
 def test_a_loss_is_said(function: Callable[..., Any]) -> None:
     """A child that cannot be fetched gives a warning, and is named in the outcome."""
-    with pytest.warns(IncompleteWarning, match="1 failed; 1 http-status") as warned:
+    with pytest.warns(IncompleteWarning, match="1 document failed; 1 http-status") as warned:
         table = function(sitemaps=[SITEMAP], fetcher=lossy())
     assert len(table) == 1
     assert warned[0].filename == __file__

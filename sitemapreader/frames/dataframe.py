@@ -30,19 +30,29 @@ _MOMENT = pa.timestamp("us", "UTC")
 
 
 def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> pd.DataFrame:
-    """Return all URLs of a site as a DataFrame; in a notebook as well.
+    """Return all URLs of one site, or of several, as a DataFrame; in a notebook as well.
 
     ```python
     frame = to_dataframe("https://example.org/", since=datetime(2026, 1, 1, tzinfo=UTC))
+    frame = to_dataframe(["https://example.org/", "https://example.com/"])
     frame = to_dataframe(sitemaps=["https://example.org/sitemap.xml"])
     frame = to_dataframe(read(data))
     ```
 
     Args:
-        source: URL of a site, or of a sitemap, page or robots.txt (what turns out to be a page is
-            searched below); a walk that was entered, made by `walk_sync`; or events, as `read`
-            gives them. The children of an index among those are counted, not fetched.
-        arguments: those of `walk`, with a URL or instead of one.
+        source: one of these.
+
+            - URL of a site, or of a sitemap, page or robots.txt. What turns out to be a page, or
+              is not there, is searched below.
+            - Path of a folder, which is read as `FolderFetcher` reads it.
+            - Several of these: a list, a column of a DataFrame, any iterable. They are walked one
+              after the other, each once, and the first column, `site`, says which a row is of.
+            - A walk that was entered, made by `walk_sync`.
+            - Entries, or all events, as `read` gives them. The children of an index among those
+              are counted, not fetched.
+        arguments: the keyword arguments of `walk`, with sites or instead of one.
+
+    Raises TypeError for anything else, and what `walk` raises.
 
     One row a URL, with the columns of SCHEMA.md: `lastmod` is aware (UTC); `images`, `videos`,
     `alternates` and `extras` hold lists of dicts and `news` a dict, or `None` where the record has

@@ -5,13 +5,16 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
-from sitemapreader.report import Status
+from sitemapreader.issues import Severity, excerpt
+from sitemapreader.report import Report, Status
 
 if TYPE_CHECKING:
-    from sitemapreader.report import Report
+    from collections.abc import Iterator, Mapping
 
 _MAX_LISTED = 100
 """Issues and documents in an `Outcome`; it is copied with each table and written into files."""
+_NAMED = 3
+"""Sites that a warning names; the rest is counted."""
 _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
 
 
@@ -24,10 +27,12 @@ class Outcome(dict[str, Any]):
 
     Its keys: "complete", "entries", "children" (listed, but never to be read: see `to_dataframe`),
     "statuses" and "counts" (of documents, of Issues), "documents" (failed or partial) and "issues";
-    of these two the first hundred. Copies of a table share it.
+    of these two the first hundred. For several sites "sites" has "complete" and "entries" of each.
+    Copies of a table share it.
 
     Attributes:
-        report: all that the walk reported.
+        report: all that was reported, of all sites together.
+        reports: the reports of several sites, under the sites as they were given.
     """
 
     def __init__(self, report: Report, children: int = 0) -> None:
@@ -61,6 +66,21 @@ class Outcome(dict[str, Any]):
             ],
         )
         self.report = report
+        self.reports: dict[str, Report] = {}
+
+    @classmethod
+    def of_sites(cls, reports: Mapping[str, Report]) -> Self:
+        """Return what became of several sites together."""
+        everything = Report(0)
+        for report in reports.values():
+            everything.add(report)
+        outcome = cls(everything)
+        outcome.reports = dict(reports)
+        outcome["sites"] = {
+            site: {"complete": report.complete, "entries": report.entries}
+            for site, report in reports.items()
+        }
+        return outcome
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
         return self  # pandas copies attrs with every operation
@@ -69,8 +89,30 @@ class Outcome(dict[str, Any]):
         """Warn if something was lost; `hint` says where the details are."""
         if self["complete"]:
             return
-        documents = [f"{self['statuses'][s]} {s}" for s in _NOT_WHOLE if s in self["statuses"]]
-        issues = [f"{count} {code}" for code, count in self["counts"].items()]
-        children = [f"{self['children']} sitemaps listed and not fetched"] * bool(self["children"])
-        said = ", ".join(documents + children) + "; " * bool(issues) + ", ".join(issues)
+        said = "; ".join(part for part in map(", ".join, self._describe_losses()) if part)
         warnings.warn(f"not all was read ({said}): {hint}", IncompleteWarning, stacklevel=3)
+
+    def _describe_losses(self) -> Iterator[list[str]]:
+        """Yield what to name of sites, of documents and of Issues; some lists are empty."""
+        lost = [site for site, how in self.get("sites", {}).items() if not how["complete"]]
+        if lost:
+            more = [f"{len(lost) - _NAMED} more"] if len(lost) > _NAMED else []
+            shown = [excerpt(site) for site in lost[:_NAMED]] + more
+            yield [f"{len(lost)} of {len(self['sites'])} sites: {', '.join(shown)}"]
+        statuses = self["statuses"]
+        counts = [(statuses[status], status) for status in _NOT_WHOLE if status in statuses]
+        yield [f"{count} {_plural('document', count)} {status}" for count, status in counts]
+        if children := self["children"]:
+            yield [f"{children} {_plural('sitemap', children)} listed and not fetched"]
+        # only Issues that cost something; of a walk that has none such, all
+        codes = self.report.counts
+        worst = max((code.severity for code in codes), default=Severity.ERROR)
+        yield [f"{count} {code}" for code, count in codes.items() if code.severity is worst]
+
+    def warn_of_nothing(self, said: str) -> None:
+        """Warn that there was nothing to read."""
+        warnings.warn(said, IncompleteWarning, stacklevel=5)
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"

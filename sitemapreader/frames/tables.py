@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 WALK_KEY = b"sitemapreader.walk"
 """Key of a table's metadata that has what became of the walk, as JSON."""
+_SITE = pa.field("site", pa.string(), nullable=False)
 
 
 def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Table:
@@ -52,19 +53,31 @@ def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
     IncompleteWarning at the end tells that something was lost. Needs the extra `arrow`.
     """
     rows = Rows(source, arguments)
-    return pa.RecordBatchReader.from_batches(make_schema(COLUMNS), _stream(rows))
+    return pa.RecordBatchReader.from_batches(_schema_of(rows), _stream(rows))
 
 
 def collect(rows: Rows) -> pa.Table:
     """Return all rows as a table."""
-    schema = make_schema(COLUMNS)
-    with closing(rows):
-        return pa.Table.from_batches((make_batch(batch, schema) for batch in rows), schema)
+    return pa.Table.from_batches(_read_batches(rows), _schema_of(rows))
 
 
 def _stream(rows: Rows) -> Iterator[pa.RecordBatch]:
-    schema = make_schema(COLUMNS)
-    with closing(rows):
-        for batch in rows:
-            yield make_batch(batch, schema)
+    yield from _read_batches(rows)
     rows.outcome.warn("pass walk_sync(...) to have its report")
+
+
+def _schema_of(rows: Rows) -> pa.Schema:
+    schema = make_schema(COLUMNS)
+    return schema.insert(0, _SITE) if rows.has_sites else schema
+
+
+def _read_batches(rows: Rows) -> Iterator[pa.RecordBatch]:
+    """Yield the rows as batches; of several sites each row has its own."""
+    entry_schema, schema = make_schema(COLUMNS), _schema_of(rows)
+    with closing(rows):
+        for site, entries in rows:
+            batch = make_batch(entries, entry_schema)
+            if rows.has_sites:
+                columns = [pa.repeat(site, len(entries)), *batch.columns]
+                batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+            yield batch
