@@ -77,6 +77,7 @@ def free_port(host: str) -> int:
     return port
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8 at hand")
 @pytest.mark.parametrize("given", ["a file", "standard input"])
 def test_two_hundred_sites_five_of_them_dead(tmp_path: Path, given: str) -> None:

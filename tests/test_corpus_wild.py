@@ -24,7 +24,7 @@ from sitemapreader.readers.robots import Robots, parse_robots
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = corpus.needs_corpus
+pytestmark = [corpus.needs_corpus, pytest.mark.corpus]
 
 URL = "https://www.example.org/folder/sitemap.xml"
 ROBOTS_URL = "https://www.example.org/robots.txt"

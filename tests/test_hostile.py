@@ -57,6 +57,7 @@ def test_bad_input_byte_by_byte(bad: badinputs.BadInput) -> None:
     assert golden.read_pieces(pieces, badinputs.URL, bad.limits) == whole
 
 
+@pytest.mark.slow
 @each_bomb
 def test_bomb(bad: badinputs.BadInput) -> None:
     """A bomb takes less than 40 MB, and never holds up an event loop for 50 ms."""

@@ -140,6 +140,7 @@ def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind() -> None:
     """Seven ways to leave, each also cancelled at every step: no task, file, turn or warning."""
     run = run_python(__file__)

@@ -223,6 +223,7 @@ def main() -> None:
     gc.collect()
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind() -> None:
     """No task, socket, thread or warning outlives a walk, wherever in its way it was cancelled."""
     done = subprocess.run(
