@@ -13,7 +13,7 @@ import attrs
 
 from sitemapreader.errors import IssuesError
 from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
-from sitemapreader.models import Format, Via  # noqa: TC001 (attrs resolves field types at run time)
+from sitemapreader.models import Format, Via
 
 MAX_ISSUES_PER_CODE = 10
 """Issues of one code that are kept whole for a document; the rest is counted ..."""
@@ -41,6 +41,12 @@ SAME_BODY = "same-body"
 """... because it was sent once more, and is the same."""
 FINISHED_BEFORE = "finished-before"
 """The reason of what this walk had read before it was stopped, and went on."""
+ASKED_FOR = frozenset({NOT_MODIFIED, NOT_FOLLOWED, str(IssueCode.ROBOTS_DISALLOWED)})
+"""Reasons for which a listed sitemap is left out on somebody's wish: the caller's (`since` and
+`follow`), or the site owner's, whose robots.txt the caller has chosen to respect."""
+_NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE}
+_ABSENT_STATUSES = frozenset({404, 410})
+_BROKEN_OFF = frozenset({IssueCode.BODY_CUT, IssueCode.STALLED, IssueCode.TOO_SLOW})
 
 
 class Status(StrEnum):
@@ -129,6 +135,33 @@ class Document:
     _begin: float = attrs.field(factory=time.monotonic, init=False, repr=False)
     _ended: bool = attrs.field(default=False, init=False, repr=False)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was wanted and not read, or not wholly: what makes a walk incomplete.
+
+        The one rule for `Report.complete`, the exit code and the summary: docs/exit-codes.md.
+        """
+        if self.status in (Status.FAILED, Status.PARTIAL):
+            # a robots.txt that was only asked for leave has nothing to be lost
+            return self.via is not None or self.reason == LEFT_EARLY
+        return self.is_left_out and self.reason not in _NOTHING_LOST
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it is a sitemap that somebody listed, and that was not read."""
+        is_listed = self.role is Role.SITEMAP and self.via is not Via.WELL_KNOWN
+        return is_listed and self.status is Status.SKIPPED
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether it came, is known from an earlier walk, or the server says that there is none."""
+        if self.status in (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED):
+            return True
+        if self.reason == FINISHED_BEFORE or self.http_status in _ABSENT_STATUSES:
+            return True
+        is_success = self.http_status is not None and self.http_status < 400
+        return is_success and self.reason not in _BROKEN_OFF
+
     def end(self, status: Status, reason: str) -> bool:
         """Set the outcome; tell whether it is the first one that is given."""
         if self._ended:
@@ -149,6 +182,7 @@ class Report:
         issues: the Issues, the first 10 of a code for each document and 1,000 in all.
         counts: how many Issues of each code there were.
         statuses: how many documents ended in each way.
+        left_out: how many sitemaps that are listed were skipped, by the reason.
         entries: URLs that were handed over; the sum over all documents.
         bytes_raw: bytes that came over the wire.
         resumed: whether the walk went on where another one was stopped.
@@ -161,6 +195,7 @@ class Report:
         self.issues: list[Issue] = []
         self.counts: Counter[IssueCode] = Counter()
         self.statuses: Counter[Status] = Counter()
+        self.left_out: Counter[str] = Counter()
         self.entries = 0
         self.bytes_raw = 0
         self.resumed = False
@@ -171,14 +206,12 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Tell whether all that was found and wanted was read, and nothing in it was lost.
+        """Whether everything that is listed was read, and nothing in it was lost.
 
-        What was skipped on the caller's wish, or because robots.txt forbids it, counts as not
-        wanted. False while documents are being read that have lost something already.
+        What was left out on somebody's wish (`ASKED_FOR`) counts as not wanted. False while
+        documents are being read that have lost something already.
         """
-        return not self._lost and not any(
-            code.severity is Severity.ERROR for code in self.counts if self.counts[code]
-        )
+        return not self._lost and not has_errors(self.counts)
 
     def raise_for_issues(self, at_least: Severity = Severity.ERROR) -> None:
         """Raise IssuesError, an ExceptionGroup, if there were Issues at least as severe."""
@@ -232,14 +265,20 @@ class Report:
             return
         self.statuses[status] += 1
         self.bytes_raw += document.bytes_raw
-        self._lost |= reason == LEFT_EARLY or (
-            status in (Status.FAILED, Status.PARTIAL) and document.via is not None
-        )
+        if document.is_left_out:
+            self.left_out[reason] += 1
+        self._lost |= document.is_lost
         if status in _NOT_FETCHED and not (document.final_url and document.http_status):
             if not self._unfetched_left:
                 return
             self._unfetched_left -= 1
         self.documents.append(document)
+
+    def leave_out(self, reason: str, number: int) -> None:
+        """Record sitemaps that are skipped and have no outcome of their own, for want of room."""
+        self.statuses[Status.SKIPPED] += number
+        self.left_out[reason] += number
+        self._lost |= reason not in _NOTHING_LOST
 
     @contextmanager
     def following(self, document: Document) -> Iterator[Document]:
@@ -250,6 +289,11 @@ class Report:
             begun = document.listed or document.children
             self.end(document, Status.PARTIAL if begun else Status.FAILED, LEFT_EARLY)
             raise
+
+
+def has_errors(counts: Counter[IssueCode]) -> bool:
+    """Tell whether an Issue is among those that are counted that says that something was lost."""
+    return any(code.severity is Severity.ERROR and counts[code] for code in counts)
 
 
 def document_of(entry: SitemapEntry) -> Document:

@@ -13,7 +13,8 @@ import package
 import pytest
 from commands import run, serving, urlset
 
-from sitemapreader.cli.commands import COMMANDS, EXIT_CODES
+from sitemapreader.cli.commands import COMMANDS
+from sitemapreader.cli.exit_codes import MEANINGS
 from sitemapreader.cli.inventory import list_options
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def test_the_manual_page_names_everything() -> None:
         assert f".B {command.name}\n" in page
         for option in list_options(command):
             assert all(f"\\fB{flag}\\fR" in page for flag in option.flags)
-    assert all(f"\n.B {code}\n" in page for code in EXIT_CODES)
+    assert all(f"\n.B {code}\n" in page for code in MEANINGS)
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="there is no groff")

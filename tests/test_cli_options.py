@@ -155,7 +155,7 @@ def test_robots_feeds_and_probes() -> None:
         raise web.HTTPNotFound
 
     with serving(answer) as (url,):
-        assert run(url, "-q").returncode == 4
+        assert run(url, "-q").returncode == 1
         assert len(run(url, "-q", "--no-robots").stdout.split()) == 2
         assert run(url, "-q", "--feeds").stdout == "http://a.example/post\n"
         asked.clear()

@@ -1,14 +1,7 @@
 """The command line: results on standard output as they come, everything else on standard error.
 
 Arguments are read here and nothing more is imported for it, so that `--help` is quick; the work of
-a command is done in the module of its name. Exit codes:
-
-```
-0  all was read             3  URLs were printed, and something failed
-1  no URL was found, or     4  nothing could be fetched
-   the output not written   129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM
-2  wrong usage              141  the reader of the output went away
-```
+a command is done in the module of its name. The exit codes are in `exit_codes`.
 """
 
 from __future__ import annotations
@@ -16,9 +9,8 @@ from __future__ import annotations
 import sys
 
 from sitemapreader.cli.commands import choose_command
+from sitemapreader.cli.exit_codes import INTERRUPTED
 from sitemapreader.cli.usage import UsageError
-
-INTERRUPTED = 130
 
 
 def main(argv: list[str] | None = None) -> int:

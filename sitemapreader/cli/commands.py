@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.cli import options
+from sitemapreader.cli.exit_codes import MEANINGS
 from sitemapreader.cli.usage import Parser
 
 if TYPE_CHECKING:
@@ -19,15 +20,6 @@ SOURCES = """\
 A SOURCE is a site (https://example.org), the URL of a sitemap or of a page below which to look,
 a folder that holds a site, or a file that is one sitemap; `-` is standard input. Without a scheme,
 as in example.org or localhost:8443/map.xml, https is meant; a file of that name goes first."""
-EXIT_CODES = {
-    "0": "all was read",
-    "1": "no URL was found, or the output could not be written",
-    "2": "wrong usage",
-    "3": "URLs were printed, and something failed",
-    "4": "nothing could be fetched",
-    "129, 130, 143": "stopped by SIGHUP, SIGINT, SIGTERM",
-    "141": "the reader of the output went away",
-}
 WALKING = (options.add_search, options.add_reach, options.add_network, options.add_messages)
 
 
@@ -121,8 +113,8 @@ class WithoutName(Command):
         parser.usage = f"{PROGRAM} [COMMAND] [OPTION]... SOURCE..."
         width = max(map(len, COMMANDS)) + 2
         listed = "\n".join(f"  {c.name:{width}}{c.purpose}" for c in COMMANDS.values())
-        width = max(map(len, EXIT_CODES)) + 2
-        codes = "\n".join(f"  {code:{width}}{what}" for code, what in EXIT_CODES.items())
+        width = max(map(len, MEANINGS)) + 2
+        codes = "\n".join(f"  {code:{width}}{what}" for code, what in MEANINGS.items())
         parser.description = (
             f"{parser.description}\n\ncommands (`{PROGRAM} COMMAND --help` tells more; "
             f"{DEFAULT.name} is meant if none is named):\n{listed}\n\n{SOURCES}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from sitemapreader.cli.tally import Tally
+    from sitemapreader.cli.summary import RunSummary
 
 
 class Console:
@@ -70,7 +70,7 @@ class Console:
             if code.severity >= self._least:
                 self.say(f"{code.severity.name.lower()} {code}: {source}: and {more} more of these")
 
-    def summarize(self, tally: Tally) -> None:
+    def summarize(self, summary: RunSummary) -> None:
         """Say what came of all, if there was anything."""
-        for line in tally.summarize():
+        for line in summary.summarize():
             self.say(line)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from sitemapreader.cli.console import Console
-    from sitemapreader.cli.tally import Tally
+    from sitemapreader.cli.summary import RunSummary
 
 
 class Sourced(Protocol):
@@ -53,7 +53,7 @@ class Crowd(Generic[S]):
 
     arguments: argparse.Namespace
     console: Console
-    tally: Tally
+    summary: RunSummary
     make: Callable[[str], S]
     """Makes a source of a word on the command line; raises UnknownSourceError."""
     make_listed: Callable[[str], S]
@@ -66,10 +66,10 @@ class Crowd(Generic[S]):
     async def run(self) -> None:
         """Visit them all. What `visit` raises ends it, but for UnreadableError."""
         path = getattr(self.arguments, "input_file", None)
-        self.tally.is_for_many = path is not None or len(self.arguments.sources) > 1
+        self.summary.is_for_many = path is not None or len(self.arguments.sources) > 1
         lock = asyncio.Lock()
         async with (
-            show_progress(self.console, self.tally),
+            show_progress(self.console, self.summary),
             aclosing(self._sources(path)) as sources,
         ):
 
@@ -86,7 +86,7 @@ class Crowd(Generic[S]):
                     group.create_task(work())
 
         name = find_unused_proxy(self.arguments)
-        if name and self.tally.met_no_way():
+        if name and self.summary.has_unreached():
             self.console.say(
                 f'{name} is set and was not used: if the way out is a proxy, -x "${name}"'
             )
@@ -114,27 +114,27 @@ class Crowd(Generic[S]):
 
     def _note_unknown(self, error: Exception) -> None:
         self.console.say(str(error))
-        self.tally.unknown += 1
+        self.summary.unknown += 1
 
     async def _visit(self, source: S) -> None:
         turn = self._turns.setdefault(source.host, asyncio.Lock())
         async with turn:
             result = Result()
-            self.tally.running.add(result)
+            self.summary.running.add(result)
             try:
                 await self.visit(source, result)
             except UnreadableError as error:
                 self.console.say(str(error))
                 result.complete = False
             finally:
-                self.tally.running.discard(result)
+                self.summary.running.discard(result)
         self.console.report_all(result.issues, result.counts, source.label)
         if result.children:
             self.console.say(
                 f"{source.label} is an index of {result.children} sitemaps, which were not fetched:"
                 " give its URL, or the folder that holds them"
             )
-        self.tally.add(result)
+        self.summary.add(source.label, result)
 
 
 def check_sources(arguments: argparse.Namespace) -> None:

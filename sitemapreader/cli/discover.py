@@ -16,12 +16,11 @@ from sitemapreader.cli.outlet import Lines, format_of, path_of
 from sitemapreader.cli.process import run_process
 from sitemapreader.cli.settings import Settings
 from sitemapreader.cli.sources import Result, read_url
-from sitemapreader.cli.tally import Tally
+from sitemapreader.cli.summary import RunSummary
 from sitemapreader.discovery import discover
 from sitemapreader.fetch.folder import FolderFetcher
-from sitemapreader.issues import Severity
 from sitemapreader.output.clean import clean_urls
-from sitemapreader.report import Document, Status
+from sitemapreader.report import has_errors
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
@@ -63,7 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the sitemaps; return the exit code."""
     check_sources(arguments)
     settings = Settings.of(arguments)
-    console, lines, tally = Console.of(arguments), Lines(path_of(arguments)), Tally("sitemaps")
+    console, lines, summary = (
+        Console.of(arguments),
+        Lines(path_of(arguments)),
+        RunSummary("sitemaps"),
+    )
     write = LINES[format_of(arguments, LIST_FORMATS)]
 
     async def visit(site: Site, result: Result) -> None:
@@ -79,22 +82,22 @@ def run(arguments: argparse.Namespace) -> int:
         result.documents += found.documents
         result.statuses.update(document.status for document in found.documents)
         result.entries = len(found.sitemaps)
-        result.answered = any(map(_is_answer, found.documents))
-        result.complete = not any(issue.severity is Severity.ERROR for issue in found.issues)
-        tally.printed += len(found.sitemaps)
+        result.answered = any(document.is_answered for document in found.documents)
+        result.complete = not has_errors(found.counts)
+        summary.printed += len(found.sitemaps)
         console.make_room()
         lines.write("".join(write(site, entry) for entry in found.sitemaps))
 
     async def work() -> int:
         with lines:
             await crowd.run()
-        console.summarize(tally)
-        return tally.exit_code()
+        console.summarize(summary)
+        return summary.exit_code()
 
     crowd = Crowd(
         arguments,
         console,
-        tally,
+        summary,
         make=partial(make_site, settings=settings),
         make_listed=partial(make_web_site, settings=settings),
         visit=visit,
@@ -114,7 +117,3 @@ def make_web_site(text: str, settings: Settings) -> Site:
     """Return the site that a URL is, with a scheme or without; raise UnknownSourceError."""
     url, options = read_url(text, settings)
     return Site(url, host_of(url), url, options)
-
-
-def _is_answer(document: Document) -> bool:
-    return document.status is not Status.FAILED or document.http_status is not None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader import __version__
-from sitemapreader.cli.commands import EXIT_CODES, SOURCES
+from sitemapreader.cli.commands import SOURCES
+from sitemapreader.cli.exit_codes import MEANINGS
 from sitemapreader.cli.inventory import COMMANDS, DEFAULT, PROGRAM, Group, Option, list_groups
 from sitemapreader.cli.process import print_text
 
@@ -78,7 +79,7 @@ def _page() -> Iterator[str]:
         yield f'.SH "OPTIONS OF {name.upper()}"'
         yield from _options(command)
     yield '.SH "EXIT STATUS"'
-    for code, meaning in EXIT_CODES.items():
+    for code, meaning in MEANINGS.items():
         yield from (".TP", f".B {_roff(code)}", _roff(_sentence(meaning)))
     for title, text in NOTES.items():
         yield from (f".SH {title}", _roff(text))

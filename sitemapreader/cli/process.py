@@ -8,6 +8,7 @@ import signal
 from typing import TYPE_CHECKING, Protocol
 
 from sitemapreader.cli.console import Console
+from sitemapreader.cli.exit_codes import ALL_READ, CLOSED_PIPE, NO_URL, SIGNALLED
 from sitemapreader.cli.outlet import Lines
 from sitemapreader.errors import StateError
 from sitemapreader.output.sink import abandon_standard_output
@@ -15,10 +16,6 @@ from sitemapreader.output.sink import abandon_standard_output
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from types import FrameType
-ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED = range(5)
-SIGNALLED = 128
-CLOSED_PIPE = SIGNALLED + 13
-"""SIGPIPE's number, as a shell reports it."""
 _SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]

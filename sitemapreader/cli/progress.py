@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
     from sitemapreader.cli.console import Console
-    from sitemapreader.cli.tally import Tally
+    from sitemapreader.cli.summary import RunSummary
 
 SECONDS = 0.2
 """From one look to the next."""
@@ -22,14 +22,14 @@ LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {desc} [{elapsed}]"
 
 
 @asynccontextmanager
-async def show_progress(console: Console, tally: Tally) -> AsyncIterator[None]:
+async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[None]:
     """Show what is being done for as long as it is, if standard error is a terminal."""
     if not console.wants_progress:
         yield
         return
     bar = _make_bar()
     console.clear = bar.clear
-    task = asyncio.create_task(_refresh(bar, tally), name="sitemapreader.progress")
+    task = asyncio.create_task(_refresh(bar, summary), name="sitemapreader.progress")
     try:
         yield
     finally:
@@ -54,15 +54,15 @@ def _make_bar() -> tqdm[None]:
     )
 
 
-async def _refresh(bar: tqdm[None], tally: Tally) -> None:
+async def _refresh(bar: tqdm[None], summary: RunSummary) -> None:
     while True:
         await asyncio.sleep(SECONDS)
-        done, known = tally.count_documents()
-        rate = tally.printed / max(bar.format_dict["elapsed"], SECONDS)
-        size = bar.format_sizeof(tally.count_bytes(), "B", 1024)
-        said = f"{tally.printed:,} {tally.what}, {rate:,.0f}/s, {size}"
-        if tally.is_for_many:
-            said = f"{tally.done:,} sources done, {said}"
+        done, known = summary.count_documents()
+        rate = summary.printed / max(bar.format_dict["elapsed"], SECONDS)
+        size = bar.format_sizeof(summary.count_bytes(), "B", 1024)
+        said = f"{summary.printed:,} {summary.what}, {rate:,.0f}/s, {size}"
+        if summary.is_for_many:
+            said = f"{summary.done:,} sources done, {said}"
         bar.n, bar.total = done, known
         bar.desc = said
         bar.refresh()

@@ -14,10 +14,10 @@ from sitemapreader.cli.commands import COMMANDS
 from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.fetch.folder import FolderFetcher
-from sitemapreader.issues import Issue, IssueCode, Severity
+from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Change, UrlEntry, Via
 from sitemapreader.readers import SitemapReader
-from sitemapreader.report import Document, Report, Role, Status
+from sitemapreader.report import Document, Report, Status, has_errors
 from sitemapreader.urls import SCHEMES, has_web_scheme, host_of, parse_url
 from sitemapreader.walker import walk
 from sitemapreader.walker.sieve import Sieve
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _REMOVED_AT_ONCE = 500
 _FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
 """What names of files end with, and of hosts never: none is a top-level domain."""
-_READ = (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED)
 
 
 class UnknownSourceError(ValueError):
@@ -52,10 +51,11 @@ class Result:
         issues: what was wrong, in order; the first of each kind.
         counts: how much of each kind there was.
         statuses: how many of its documents ended how.
+        left_out: how many sitemaps that are listed were skipped, by the reason.
         documents: their outcomes.
         children: sitemaps that a file lists, which were not read.
-        complete: whether nothing was lost.
-        answered: whether anything could be read at all.
+        complete: whether everything that is listed was read, and nothing in it was lost.
+        answered: whether anything could be fetched at all.
         walk: the one that is under way.
     """
 
@@ -63,6 +63,7 @@ class Result:
     issues: list[Issue] = attrs.field(factory=list)
     counts: Counter[IssueCode] = attrs.field(factory=Counter)
     statuses: Counter[Status] = attrs.field(factory=Counter)
+    left_out: Counter[str] = attrs.field(factory=Counter)
     documents: list[Document] = attrs.field(factory=list)
     children: int = 0
     complete: bool = True
@@ -74,12 +75,10 @@ class Result:
         self.issues += report.issues
         self.counts += report.counts
         self.statuses += report.statuses
+        self.left_out += report.left_out
         self.documents += report.documents
         self.complete = report.complete
-        self.answered = any(
-            document.status in _READ and document.role is Role.SITEMAP
-            for document in report.documents
-        )
+        self.answered = any(document.is_answered for document in report.documents)
 
 
 @attrs.frozen
@@ -110,7 +109,7 @@ class FileSource:
             if batch := self._take(events, sieve, result):
                 yield batch
         result.counts += reader.stats.counts
-        result.complete = all(issue.severity < Severity.ERROR for issue in result.issues)
+        result.complete = not has_errors(result.counts) and not result.children
 
     def _take(self, events: list[Event], sieve: Sieve, result: Result) -> list[UrlEntry]:
         batch = [event for event in events if isinstance(event, UrlEntry)]

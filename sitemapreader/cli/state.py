@@ -6,8 +6,9 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.console import Console
+from sitemapreader.cli.exit_codes import ALL_READ
 from sitemapreader.cli.outlet import Lines
-from sitemapreader.cli.process import ALL_READ, run_process
+from sitemapreader.cli.process import run_process
 from sitemapreader.issues import excerpt
 from sitemapreader.output.clean import clean_urls
 from sitemapreader.state import State

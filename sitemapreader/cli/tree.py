@@ -21,7 +21,7 @@ from sitemapreader.cli.sources import (
     make_source,
     make_web_source,
 )
-from sitemapreader.cli.tally import Tally
+from sitemapreader.cli.summary import RunSummary
 
 if TYPE_CHECKING:
     import argparse
@@ -31,12 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the trees; return the exit code."""
     check_sources(arguments)
     settings, form = Settings.of(arguments), format_of(arguments, TREE_FORMATS)
-    console, lines, tally = Console.of(arguments), Lines(path_of(arguments)), Tally()
+    console, lines, summary = Console.of(arguments), Lines(path_of(arguments)), RunSummary()
 
     async def visit(source: Source, result: Result) -> None:
         async with aclosing(source.open(result)) as batches:
             async for batch in batches:
-                tally.printed += len(batch)
+                summary.printed += len(batch)
         roots = grow(result.documents)
         if form == "json":
             text = write_json(source.label, roots)
@@ -48,13 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
     async def work() -> int:
         with lines:
             await crowd.run()
-        console.summarize(tally)
-        return tally.exit_code()
+        console.summarize(summary)
+        return summary.exit_code()
 
     crowd = Crowd(
         arguments,
         console,
-        tally,
+        summary,
         make=partial(make_rooted_source, arguments=arguments, settings=settings),
         make_listed=partial(make_web_source, arguments=arguments, settings=settings),
         visit=visit,

@@ -13,7 +13,7 @@ from sitemapreader.cli.outlet import open_entries
 from sitemapreader.cli.process import run_process
 from sitemapreader.cli.settings import Settings
 from sitemapreader.cli.sources import Result, Source, make_source, make_web_source
-from sitemapreader.cli.tally import Tally
+from sitemapreader.cli.summary import RunSummary
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -59,19 +59,19 @@ class Dump:
         self.output = open_entries(arguments)
         self._arguments = arguments
         self._console = console
-        self._tally = Tally()
+        self._summary = RunSummary()
         self._seen = SeenKeys() if arguments.unique else None
 
     async def run(self, make: Make, make_listed: Make) -> int:
         """Print the URLs of all sources, and what became of them."""
-        crowd = Crowd(self._arguments, self._console, self._tally, make, make_listed, self._visit)
+        crowd = Crowd(self._arguments, self._console, self._summary, make, make_listed, self._visit)
         with self.output:
             try:
                 await crowd.run()
             except* _EnoughError:
-                self._tally.has_enough = True
-        self._console.summarize(self._tally)
-        return self._tally.exit_code()
+                self._summary.has_enough = True
+        self._console.summarize(self._summary)
+        return self._summary.exit_code()
 
     async def _visit(self, source: Source, result: Result) -> None:
         async with aclosing(source.open(result)) as batches:
@@ -85,10 +85,10 @@ class Dump:
             batch = [entry for entry in batch if add(url_key(entry.loc))]
         limit = self._arguments.limit
         if limit is not None:
-            batch = batch[: limit - self._tally.printed]
+            batch = batch[: limit - self._summary.printed]
         if batch:
             self._console.make_room()
             self.output.write(batch)
-            self._tally.printed += len(batch)
-        if self._tally.printed == limit:
+            self._summary.printed += len(batch)
+        if self._summary.printed == limit:
             raise _EnoughError

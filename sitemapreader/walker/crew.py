@@ -202,8 +202,8 @@ class Crew:
         self._frontier.refuse_waiting(LEFT_EARLY)
         for entry, reason in self._frontier.refused():
             report.end(document_of(entry), Status.SKIPPED, reason)
-        if surplus := self._frontier.surplus.total():
-            report.statuses[Status.SKIPPED] += surplus
+        for reason, number in self._frontier.surplus.items():
+            report.leave_out(reason, number)
 
 
 def _first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -1,0 +1,23 @@
+"""The exit codes of the program, and what each of them means.
+
+The page docs/exit-codes.md and `--help` have the same table, and a test compares them.
+"""
+
+from __future__ import annotations
+
+ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED = range(5)
+SIGNALLED = 128
+"""Added to the number of the signal that stopped the program, as a shell reports it."""
+INTERRUPTED = SIGNALLED + 2
+CLOSED_PIPE = SIGNALLED + 13
+
+MEANINGS = {
+    str(ALL_READ): "all was read",
+    str(NO_URL): "no URL was found, or the output could not be written",
+    str(USAGE): "wrong usage; nothing was fetched",
+    str(PARTIAL): "URLs were printed, and something that is listed was not read",
+    str(NOTHING_FETCHED): "nothing could be fetched",
+    f"{SIGNALLED + 1}, {INTERRUPTED}, {SIGNALLED + 15}": "stopped by SIGHUP, SIGINT, SIGTERM",
+    str(CLOSED_PIPE): "the reader of the output went away",
+}
+"""A code, or some -> what it means, in the words of `--help`."""

@@ -1,0 +1,179 @@
+"""What came of all sources together, in figures that take no more room for more sources."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.cli.exit_codes import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
+from sitemapreader.issues import IssueCode, Severity
+from sitemapreader.report import ASKED_FOR, FINISHED_BEFORE, Document, Role, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sitemapreader.cli.sources import Result
+
+_UNREACHED = frozenset({IssueCode.CONNECT, IssueCode.DNS, IssueCode.TIMEOUT})
+_MAX_DOCUMENTS = 3
+"""Documents that are named for each reason; the rest is counted."""
+_MAX_SOURCES = 1_000
+"""Failed sources that are named; the rest is counted."""
+
+
+@attrs.define
+class _Lost:
+    """Documents that were lost for one reason.
+
+    Attributes:
+        number: how many there are.
+        first: URLs of some of them.
+    """
+
+    number: int = 0
+    first: list[str] = attrs.field(factory=list)
+
+    def add(self, url: str) -> None:
+        """Count a document, and keep its URL if it is one of the first."""
+        self.number += 1
+        if len(self.first) < _MAX_DOCUMENTS:
+            self.first.append(url)
+
+    def __str__(self) -> str:
+        more = self.number - len(self.first)
+        return ", ".join(self.first) + (f" and {more} more" if more else "")
+
+
+@attrs.define(eq=False)
+class RunSummary:
+    """Sums over sources, the exit code that follows from them, and the last lines that are said.
+
+    Attributes:
+        what: what is counted in `printed`, in the plural.
+        printed: how much was printed.
+        unknown: lines of a list that are no source.
+        has_enough: whether `--limit` ended the run.
+        running: results of the sources that are being read.
+        bytes_raw: bytes that came for those that are done.
+        is_for_many: whether there may be more than one source.
+        done: sources that were read, or tried.
+    """
+
+    what: str = "URLs"
+    printed: int = 0
+    unknown: int = 0
+    has_enough: bool = False
+    running: set[Result] = attrs.field(factory=set)
+    statuses: Counter[Status] = attrs.field(factory=Counter)
+    bytes_raw: int = 0
+    is_for_many: bool = False
+    done: int = 0
+    _failed: list[tuple[str, str]] = attrs.field(factory=list)
+    _failed_unnamed: int = 0
+    _reasons: set[str] = attrs.field(factory=set)
+    _answered: bool = False
+    _found: bool = False
+    _complete: bool = True
+    _left_out: Counter[str] = attrs.field(factory=Counter)
+    _lost: dict[tuple[str, str], _Lost] = attrs.field(factory=dict)
+
+    def add(self, label: str, result: Result) -> None:
+        """Add what came of a source."""
+        found = result.entries > 0 or any(map(_is_known, result.documents))
+        self.done += 1
+        self._answered |= result.answered
+        self._found |= found
+        self._complete &= result.complete
+        self.statuses += result.statuses
+        self._left_out += Counter({r: n for r, n in result.left_out.items() if r in ASKED_FOR})
+        has_failed = not found and not result.complete
+        if has_failed:
+            self._add_failed(label, _find_reason(result))
+        for document in result.documents:
+            self.bytes_raw += document.bytes_raw
+            # that a robots.txt or a page was not read is why the site has failed
+            if document.is_lost and not (has_failed and document.role is not Role.SITEMAP):
+                self._add_lost(document)
+
+    def _add_failed(self, label: str, reason: str) -> None:
+        self._reasons.add(reason)
+        if len(self._failed) < _MAX_SOURCES:
+            self._failed.append((label, reason))
+        else:
+            self._failed_unnamed += 1
+
+    def _add_lost(self, document: Document) -> None:
+        self._reasons.add(document.reason)
+        how = "read in part" if document.status is Status.PARTIAL else "not read"
+        self._lost.setdefault((how, document.reason), _Lost()).add(document.url)
+
+    def count_documents(self) -> tuple[int, int]:
+        """Return how many documents are done, and how many are known by now."""
+        walks = [result.walk for result in self.running if result.walk is not None]
+        done = self.statuses.total() + sum(walk.report.statuses.total() for walk in walks)
+        return done, done + sum(walk.pending for walk in walks)
+
+    def count_bytes(self) -> int:
+        """Return how many bytes have come of the documents that are done."""
+        walks = (result.walk for result in self.running if result.walk is not None)
+        return self.bytes_raw + sum(walk.report.bytes_raw for walk in walks)
+
+    def exit_code(self) -> int:
+        """Return the exit code: see docs/exit-codes.md."""
+        if self.unknown and not self.done:
+            return USAGE
+        if self.has_enough:
+            return ALL_READ if self._complete and not self.unknown else PARTIAL
+        if not self._answered:
+            return NOTHING_FETCHED
+        if not self._found:
+            return NO_URL
+        return ALL_READ if self._complete and not self.unknown else PARTIAL
+
+    def has_unreached(self) -> bool:
+        """Tell whether a host could not be reached, as behind a proxy that has to be named."""
+        return not self._reasons.isdisjoint(_UNREACHED)
+
+    def summarize(self) -> Iterator[str]:
+        """Yield lines that say what came out, what was not read, and why."""
+        if self.unknown and not self.done:
+            return
+        failed = len(self._failed) + self._failed_unnamed
+        line = f"{self.printed} {self.what}"
+        if self.done > 1:
+            line += f" from {self.done} sources"
+        if self.done > 1 and failed:
+            line += f", {failed} of which failed"
+        said = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
+        yield line + (f"; documents: {said}" if said else "")
+        if self._left_out:
+            said = ", ".join(
+                f"{count} {reason}" for reason, count in sorted(self._left_out.items())
+            )
+            yield f"left out as asked: {said}"
+        for (how, reason), lost in sorted(self._lost.items()):
+            yield f"{how}: {lost.number} {reason}: {lost}"
+        if self.is_for_many or not self._lost:
+            for label, reason in self._failed:
+                yield f"failed: {label} ({reason})"
+        if self._failed_unnamed:
+            yield f"failed: {self._failed_unnamed} more sources, each named above with its error"
+
+
+def _is_known(document: Document) -> bool:
+    """Tell whether it has URLs that a state knows, and that were not printed for that."""
+    return (
+        document.known > 0
+        or document.reason == FINISHED_BEFORE
+        or document.status is Status.UNCHANGED
+    )
+
+
+def _find_reason(result: Result) -> str:
+    """Return why a source gave nothing: the last error, which is the one that ended it."""
+    errors = [issue.code for issue in result.issues if issue.code.severity is Severity.ERROR]
+    lost = [document.reason for document in result.documents if document.is_lost]
+    other = "lists sitemaps only" if result.children else "cannot be read"
+    return str((errors[-1:] or lost[:1] or [other])[0])
