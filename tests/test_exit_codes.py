@@ -18,8 +18,10 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
     from typing import Any
+
+    from commands import Answer
 
 PAGE = package.ROOT / "docs" / "exit-codes.md"
 TOP, A, B = (f"https://example.org/{name}.xml" for name in ("top", "a", "b"))
@@ -120,7 +122,7 @@ async def test_guesses_are_not_listed() -> None:
 # -- the program
 
 
-def answer_for(pages: dict[str, object]) -> Callable[[web.Request], Any]:
+def answer_for(pages: Mapping[str, object]) -> Answer:
     """Return what answers for a site: bytes, or a status, by path; HOST in bytes is its origin."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -207,10 +209,10 @@ def test_nothing_fetched_is_the_same_in_each_command(command: str) -> None:
 
 def test_each_failed_site_is_named() -> None:
     """Of many sites the end names each that failed, with its reason, whatever that is."""
-    pages = {
+    pages: dict[str, dict[str, object]] = {
         "127.0.0.1": {"/sitemap.xml": urlset(1)},
         "127.0.0.2": {},
-        "127.0.0.3": dict.fromkeys(("/", "/robots.txt", "/sitemap.xml"), 401),
+        "127.0.0.3": {"/": 401, "/robots.txt": 401, "/sitemap.xml": 401},
         "127.0.0.4": {"/": HTML},
         "127.0.0.5": {"/robots.txt": NAMED, "/i.xml": 500},
     }
