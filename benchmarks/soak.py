@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sitemapreader import UrlEntry
     from sitemapreader.report import Document
 
-OPTIONS = FetchOptions(tries=2, retry_wait_seconds=0.05, idle_seconds=0.5, per_host=6)
+OPTIONS = FetchOptions(max_attempts=2, retry_wait_seconds=0.05, idle_seconds=0.5, per_host=6)
 MAX_GROWTH_MB = 3.0
 """More than this from the first tenth to the last is a leak."""
 MAX_GROWTH_BLOCKS = 1_000

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sitemapreader.errors import (
         FetchError,
         IssueError,
-        IssuesError,
+        IssueGroup,
         SitemapReaderError,
         StateError,
     )
@@ -89,7 +89,7 @@ __all__ = [
     "Issue",
     "IssueCode",
     "IssueError",
-    "IssuesError",
+    "IssueGroup",
     "Limits",
     "MemoryFetcher",
     "News",
@@ -122,7 +122,7 @@ __all__ = [
 
 _ROOMS = {
     "discovery": ("Discovery", "discover"),
-    "errors": ("FetchError", "IssueError", "IssuesError", "SitemapReaderError", "StateError"),
+    "errors": ("FetchError", "IssueError", "IssueGroup", "SitemapReaderError", "StateError"),
     "fetch": ("Fetcher", "Response"),
     "fetch.folder": ("FolderFetcher",),
     "fetch.http": ("HttpFetcher",),

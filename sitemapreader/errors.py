@@ -4,7 +4,7 @@
 SitemapReaderError
 ├── FetchError          the network failed, in one of the ways of the issue table
 ├── StateError          the file of a walk's state cannot be used: locked, not writable, disk full
-└── IssuesError         raised by Report.raise_for_issues(), if you ask for it (an ExceptionGroup)
+└── IssueGroup          raised by Report.raise_for_issues(), if you ask for it (an ExceptionGroup)
     └── IssueError      ... of one of these for each Issue
 ```
 What a document holds never raises: it becomes an `Issue`. Misuse raises TypeError or ValueError.
@@ -84,13 +84,15 @@ class IssueError(SitemapReaderError):
         super().__init__(f"{place}: {issue.message}{what}" if place else issue.message + what)
 
 
-class IssuesError(ExceptionGroup[IssueError], SitemapReaderError):
+class IssueGroup(  # noqa: N818 (a group, as ExceptionGroup is)
+    ExceptionGroup[IssueError], SitemapReaderError
+):
     """All Issues of a walk that are at least as severe as was asked."""
 
     def __new__(cls, message: str, issues: Sequence[Issue]) -> Self:
         """Wrap each Issue."""
         return super().__new__(cls, message, [IssueError(issue) for issue in issues])
 
-    def derive(self, excs: Sequence[IssueError]) -> IssuesError:  # type: ignore[override]
+    def derive(self, excs: Sequence[IssueError]) -> IssueGroup:  # type: ignore[override]
         """Make the part of the group that `except*` splits off."""
-        return IssuesError(self.message, [exc.issue for exc in excs])
+        return IssueGroup(self.message, [exc.issue for exc in excs])

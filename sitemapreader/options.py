@@ -164,14 +164,14 @@ class FetchOptions:
     """Requests at once to one host."""
     delay_seconds: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     """Least time between two requests to one host; a Crawl-delay in robots.txt raises it."""
-    tries: int = _limit(3)
+    max_attempts: int = _limit(3)
     """Requests for one document, where another try can help."""
     retry_wait_seconds: float = _limit(1)
     """First pause before another try; doubles, with jitter."""
     retry_after_seconds: float = _limit(3600)
     """Longest Retry-After that is waited for; past it the document is given up."""
     # where to
-    redirects: int = _limit(5)
+    max_redirects: int = _limit(5)
     """RFC 9309, section 2.3.1.2: "at least five consecutive redirects"."""
     allow_downgrade: bool = False
     """Follow a redirect from https to http."""

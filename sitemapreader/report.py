@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.errors import IssuesError
+from sitemapreader.errors import IssueGroup
 from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
 from sitemapreader.models import Format, Via
 
@@ -214,11 +214,11 @@ class Report:
         return not self._lost and not has_errors(self.counts)
 
     def raise_for_issues(self, at_least: Severity = Severity.ERROR) -> None:
-        """Raise IssuesError, an ExceptionGroup, if there were Issues at least as severe."""
+        """Raise IssueGroup, an ExceptionGroup, if there were Issues at least as severe."""
         grave = [issue for issue in self.issues if issue.severity >= at_least]
         if grave:
             total = sum(n for code, n in self.counts.items() if code.severity >= at_least)
-            raise IssuesError(f"{total} issues of severity {at_least.name.lower()} or above", grave)
+            raise IssueGroup(f"{total} issues of severity {at_least.name.lower()} or above", grave)
 
     def note(self, issue: Issue, document: Document | None = None) -> bool:
         """Count an Issue, of `document` where it is one's; tell whether it is among its first."""

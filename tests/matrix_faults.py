@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 IDLE = 0.5
 """Seconds of every patience: for silence, for headers, for a slow body, for the whole."""
 _QUICK = FetchOptions(
-    tries=2,
+    max_attempts=2,
     retry_wait_seconds=0.01,
     connect_seconds=IDLE / 2,
     headers_seconds=IDLE / 2,

@@ -17,10 +17,10 @@ from sitemapreader.options import FetchOptions, Limits
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-PATIENT = FetchOptions(tries=1)
-HASTY = FetchOptions(tries=1, connect_seconds=0.2, headers_seconds=0.2, idle_seconds=0.4)
-DEMANDING = FetchOptions(tries=1, slow_grace_seconds=0.3, min_bytes_per_second=1000)
-SHORT = FetchOptions(tries=1, total_seconds=0.5, min_bytes_per_second=1)
+PATIENT = FetchOptions(max_attempts=1)
+HASTY = FetchOptions(max_attempts=1, connect_seconds=0.2, headers_seconds=0.2, idle_seconds=0.4)
+DEMANDING = FetchOptions(max_attempts=1, slow_grace_seconds=0.3, min_bytes_per_second=1000)
+SHORT = FetchOptions(max_attempts=1, total_seconds=0.5, min_bytes_per_second=1)
 SMALL = Limits(raw_bytes=1_000_000)
 
 

@@ -23,7 +23,9 @@ from sitemapreader.options import FetchOptions
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-OPTIONS = FetchOptions(tries=2, retry_wait_seconds=0.001, connect_seconds=1, headers_seconds=1)
+OPTIONS = FetchOptions(
+    max_attempts=2, retry_wait_seconds=0.001, connect_seconds=1, headers_seconds=1
+)
 
 
 class DeliberateError(Exception):

@@ -166,7 +166,7 @@ async def test_a_circle_is_seen_through_its_spellings(server: FaultServer) -> No
 
 def test_as_many_redirects_as_are_allowed() -> None:
     """Exactly `redirects` are followed."""
-    trail = make_trail("http://site.example/0", redirects=3)
+    trail = make_trail("http://site.example/0", max_redirects=3)
     for number in range(1, 4):
         trail.follow(f"/{number}")
     with pytest.raises(FetchError) as caught:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 NOW = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
-QUICK = FetchOptions(tries=3, retry_wait_seconds=0.01)
+QUICK = FetchOptions(max_attempts=3, retry_wait_seconds=0.01)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_resolver_out_of_reach_passes() -> None:
 
 async def test_pauses_double() -> None:
     """With as much again by chance, and up to the longest Retry-After."""
-    options = FetchOptions(tries=4, retry_wait_seconds=0.02, retry_after_seconds=0.05)
+    options = FetchOptions(max_attempts=4, retry_wait_seconds=0.02, retry_after_seconds=0.05)
     times = []
 
     async def fetch() -> None:
@@ -220,7 +220,7 @@ async def test_how_often_is_asked(path: str, requests: int, server: FaultServer)
 
 async def test_silence_is_not_tried_again(server: FaultServer) -> None:
     """A time-out has cost its time once."""
-    options = FetchOptions(tries=3, connect_seconds=0.1, headers_seconds=0.1)
+    options = FetchOptions(max_attempts=3, connect_seconds=0.1, headers_seconds=0.1)
     assert (await fail(server, "silence", options)).code == IssueCode.TIMEOUT
     assert len(server.requests) == 1
 
@@ -234,7 +234,7 @@ async def test_another_try_helps(how: str, server: FaultServer) -> None:
 
 async def test_one_try_is_one_request(server: FaultServer) -> None:
     """The client under us does not ask again behind our back."""
-    await fail(server, "reset", FetchOptions(tries=1))
+    await fail(server, "reset", FetchOptions(max_attempts=1))
     assert len(server.requests) == 1
 
 
@@ -246,7 +246,7 @@ async def test_a_body_that_has_begun_is_not_asked_for_again(server: FaultServer)
 
 async def test_a_connection_that_went_stale_costs_no_try(server: FaultServer) -> None:
     """A server that closes kept connections without a word is asked again at once."""
-    options = FetchOptions(tries=1)
+    options = FetchOptions(max_attempts=1)
     async with HttpFetcher(options) as fetcher:
         fetcher.trust(server.base)
         for _ in range(5):
@@ -282,7 +282,7 @@ async def test_retry_after_beyond_our_patience(server: FaultServer) -> None:
 
 async def test_a_host_that_asks_for_time_gets_it_from_all(server: FaultServer) -> None:
     """Another document of the host waits for the same Retry-After."""
-    async with HttpFetcher(FetchOptions(tries=1)) as fetcher:
+    async with HttpFetcher(FetchOptions(max_attempts=1)) as fetcher:
         fetcher.trust(server.base)
         with pytest.raises(FetchError):
             async with fetcher.open(server.url("later?status=429&after=1")):

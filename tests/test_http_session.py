@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-ONCE = FetchOptions(tries=1)
+ONCE = FetchOptions(max_attempts=1)
 
 
 @pytest.fixture
@@ -230,7 +230,9 @@ async def test_literal_addresses_are_checked_with_a_given_session(server: FaultS
 
 async def test_a_given_session_in_time(server: FaultServer) -> None:
     """A session without time-outs of its own is bounded by ours."""
-    options = FetchOptions(connect_seconds=0.1, headers_seconds=0.1, idle_seconds=0.2, tries=1)
+    options = FetchOptions(
+        connect_seconds=0.1, headers_seconds=0.1, idle_seconds=0.2, max_attempts=1
+    )
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None)) as session:
         fetcher = HttpFetcher(options, session=session)
         fetcher.trust(server.base)

@@ -82,7 +82,7 @@ async def try_all() -> dict[str, Any]:
     sys.addaudithook(watch)
     codes: dict[str, list[str]] = {}
     async with FaultServer() as start, FaultServer() as target:
-        options = FetchOptions(tries=1, allow_ports=(target.port,))
+        options = FetchOptions(max_attempts=1, allow_ports=(target.port,))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(socket, "getaddrinfo", resolve)
             async with HttpFetcher(options) as fetcher:
@@ -185,7 +185,7 @@ async def test_urls_that_are_not_requested(
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setattr(AddressPolicy, "make_socket", None)
-    async with HttpFetcher(FetchOptions(tries=1)) as fetcher:
+    async with HttpFetcher(FetchOptions(max_attempts=1)) as fetcher:
         with pytest.raises(FetchError) as caught:
             async with fetcher.open(url):
                 pass
@@ -226,7 +226,7 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
     loop = asyncio.get_running_loop()
     connected: list[str] = []
     connect = loop.sock_connect
-    async with FaultServer() as server, HttpFetcher(FetchOptions(tries=1)) as fetcher:
+    async with FaultServer() as server, HttpFetcher(FetchOptions(max_attempts=1)) as fetcher:
 
         async def connect_here(made: socket.socket, place: Any) -> None:
             connected.append(place[0])

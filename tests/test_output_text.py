@@ -106,9 +106,11 @@ def test_chosen_fields_are_always_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["urls", "jsonl"])
 def test_records_may_end_with_nul(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
-    """With `zero`, NUL stands where a newline stood."""
+    """With `null_terminated`, NUL stands where a newline stood."""
     lines = written(tmp_path, [FULL, BARE], format)
-    assert written(tmp_path, [FULL, BARE], format, zero=True) == lines.replace("\n", "\0")
+    assert written(tmp_path, [FULL, BARE], format, null_terminated=True) == lines.replace(
+        "\n", "\0"
+    )
 
 
 def test_tables_hold_everything(tmp_path: Path) -> None:
@@ -204,7 +206,7 @@ def test_a_table_goes_on_behind_another(tmp_path: Path, format: str) -> None:  #
     ("format", "options", "said"),
     [
         ("pdf", {}, "choose from urls, jsonl"),
-        ("csv", {"zero": True}, "write urls or jsonl"),
+        ("csv", {"null_terminated": True}, "write urls or jsonl"),
         ("urls", {"fields": ["loc", "lastmod"]}, "write jsonl, csv or tsv"),
         ("csv", {"fields": ["loc", "headline"]}, "no field 'headline': choose from loc, lastmod"),
         ("csv", {"fields": []}, "no field is chosen"),

@@ -59,7 +59,7 @@ API = (
     "FetchError",
     "StateError",
     "IssueError",
-    "IssuesError",
+    "IssueGroup",
 )
 EXPORTED = sitemapreader.__all__
 

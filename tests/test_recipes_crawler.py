@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sitemapreader.recipes.crawler import Page
     from sitemapreader.report import Report
 
-OPTIONS = FetchOptions(tries=1)
+OPTIONS = FetchOptions(max_attempts=1)
 PAGES = 60
 
 

@@ -38,7 +38,7 @@ OTHERWISE = {
     "status/000": IssueCode.BAD_HTTP,  # no status has this number
 }
 """Where h11 judges otherwise than aiohttp's parser, and both can be defended."""
-OPTIONS = FetchOptions(tries=1)
+OPTIONS = FetchOptions(max_attempts=1)
 SECRETS = {"Authorization": "Bearer x", "Cookie": "a=b", "X-Api-Key": "x"}
 
 
@@ -157,7 +157,7 @@ async def test_secrets_stay_at_home(server: FaultServer) -> None:
 async def test_the_clients_own_redirects_have_no_say(server: FaultServer) -> None:
     """A client that follows redirects by itself does not here: the options decide."""
     async with httpx.AsyncClient(follow_redirects=True) as client:
-        fetcher = HttpxFetcher(client, attrs.evolve(OPTIONS, redirects=1))
+        fetcher = HttpxFetcher(client, attrs.evolve(OPTIONS, max_redirects=1))
         with pytest.raises(FetchError) as caught:
             async with fetcher.open(server.url("hops/3")):
                 pass
@@ -165,9 +165,9 @@ async def test_the_clients_own_redirects_have_no_say(server: FaultServer) -> Non
 
 
 async def test_what_passes_is_tried_again(server: FaultServer) -> None:
-    """A server that fails once is asked again, as often as `options.tries` says."""
+    """A server that fails once is asked again, as often as `options.max_attempts` says."""
     async with httpx.AsyncClient() as client:
-        fetcher = HttpxFetcher(client, FetchOptions(tries=2, retry_wait_seconds=0.01))
+        fetcher = HttpxFetcher(client, FetchOptions(max_attempts=2, retry_wait_seconds=0.01))
         async with fetcher.open(server.url("flaky?times=1&with=502")) as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
             assert response.tries == 2

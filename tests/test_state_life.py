@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-IMPATIENT = FetchOptions(tries=1)
+IMPATIENT = FetchOptions(max_attempts=1)
 
 
 @attrs.define

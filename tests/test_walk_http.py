@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from serving import Page
 
-OPTIONS = FetchOptions(tries=1)
+OPTIONS = FetchOptions(max_attempts=1)
 LONG = [f"https://example.org/{'x' * 900}/{n}" for n in range(2_000)]
 """URLs of a document that takes its time."""
 FEED = (

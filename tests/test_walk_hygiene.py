@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Scenario = Callable[[str], Awaitable[None]]
 
-OPTIONS = FetchOptions(tries=1, concurrency=3)
+OPTIONS = FetchOptions(max_attempts=1, concurrency=3)
 
 
 class DeliberateError(Exception):

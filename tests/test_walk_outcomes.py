@@ -9,7 +9,7 @@ import pytest
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
 
 from sitemapreader.discovery import WELL_KNOWN_PATHS
-from sitemapreader.errors import IssueError, IssuesError
+from sitemapreader.errors import IssueError, IssueGroup
 from sitemapreader.fetch.memory import StoredResponse
 from sitemapreader.issues import IssueCode, Severity, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
@@ -199,7 +199,7 @@ async def test_raise_for_issues() -> None:
     """Whoever wants exceptions gets a group with those Issues that are severe enough."""
     walked = await walk_maps({MAP: urlset("/a")})
     walked.report.raise_for_issues()
-    with pytest.raises(IssuesError, match="1 issues of severity warning or above") as caught:
+    with pytest.raises(IssueGroup, match="1 issues of severity warning or above") as caught:
         walked.report.raise_for_issues(Severity.WARNING)
     assert [str(error) for error in caught.value.exceptions] == [
         str(IssueError(walked.report.issues[0]))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Scenario = Callable[["Place"], Coroutine[Any, Any, None]]
 
 OPTIONS = FetchOptions(
-    tries=2, retry_wait_seconds=0.005, idle_seconds=0.05, headers_seconds=1, concurrency=3
+    max_attempts=2, retry_wait_seconds=0.005, idle_seconds=0.05, headers_seconds=1, concurrency=3
 )
 FOLDER = Path(__file__).parent.parent / "testdata" / "site"
 

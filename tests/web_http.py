@@ -110,7 +110,7 @@ async def close_early(web: Web) -> str:
 
 @row(104, "200,000 x 100 Continue, then 200", "ok, 200 entries, 1 requests")
 async def promises(web: Web) -> str:
-    return await web.visit("continue?times=200000", FetchOptions(tries=1))
+    return await web.visit("continue?times=200000", FetchOptions(max_attempts=1))
 
 
 @row(106, "101, 204, 206, 000, 999", "http-status, 0 entries, 1 requests")
@@ -199,5 +199,5 @@ async def retry_after(web: Web) -> str:
 
 @row(120, "503 three times", "http-status, 0 entries, 3 requests")
 async def busy(web: Web) -> str:
-    options = FetchOptions(tries=3, retry_wait_seconds=0.01)
+    options = FetchOptions(max_attempts=3, retry_wait_seconds=0.01)
     return await web.visit("flaky?times=9&with=503", options)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Attempt: TypeAlias = Callable[["Web"], Awaitable[str]]
 
-QUICK = FetchOptions(tries=2, retry_wait_seconds=0.01, headers_seconds=1, idle_seconds=1)
+QUICK = FetchOptions(max_attempts=2, retry_wait_seconds=0.01, headers_seconds=1, idle_seconds=1)
 
 
 @attrs.frozen

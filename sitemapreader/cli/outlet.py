@@ -29,7 +29,7 @@ def open_entries(arguments: argparse.Namespace) -> Output:
             path,
             format_of(arguments),
             fields=arguments.fields,
-            zero=arguments.null,
+            null_terminated=arguments.null,
             header=arguments.header,
         )
     except (ValueError, ModuleNotFoundError) as error:

@@ -43,7 +43,7 @@ class Trail:
         goes_to = self._read(location)
         if goes_to.key in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(came_from), f"to {goes_to}")
-        if len(self._seen) > self._options.redirects:
+        if len(self._seen) > self._options.max_redirects:
             raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(came_from), f"to {goes_to}")
         secure = came_from.url.scheme == "https"
         if secure and goes_to.url.scheme == "http" and not self._options.allow_downgrade:

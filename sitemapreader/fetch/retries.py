@@ -51,7 +51,7 @@ async def fetch_again(fetch: Callable[[], Awaitable[T]], options: FetchOptions) 
 
     @stamina.retry(
         on=wait_before_retry,
-        attempts=options.tries,
+        attempts=options.max_attempts,
         timeout=None,
         wait_initial=wait,
         wait_max=max(wait, options.retry_after_seconds),

@@ -27,7 +27,7 @@ def open_output(
     format: str,  # noqa: A002 (what it is called on the command line)
     *,
     fields: Sequence[str] | None = None,
-    zero: bool = False,
+    null_terminated: bool = False,
     header: bool = True,
 ) -> Output:
     """Return an output, to be entered, in one of `FORMATS`.
@@ -44,7 +44,7 @@ def open_output(
             "parquet": needs the extra `arrow`.
         fields: names of the columns that are written, in their order; without it all but those that
             follow from others, `date` and `date_source`.
-        zero: end records with NUL instead of a newline; for "urls" and "jsonl".
+        null_terminated: end records with NUL instead of a newline; for "urls" and "jsonl".
         header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
             another output has ended.
 
@@ -53,7 +53,7 @@ def open_output(
     """
     if format not in FORMATS:
         raise ValueError(f"there is no format {format!r}: choose from {', '.join(FORMATS)}")
-    if zero and format not in _MAY_END_WITH_NUL:
+    if null_terminated and format not in _MAY_END_WITH_NUL:
         raise ValueError(f"records of {format} cannot end with NUL: write urls or jsonl")
     if not header and format not in _HAVE_HEADER:
         raise ValueError(f"{format} has no header that could be left out: write csv or tsv")
@@ -61,7 +61,7 @@ def open_output(
         raise ValueError("urls has no field but loc: write jsonl, csv or tsv")
     if format == "parquet" and path is None and sys.stdout.isatty():
         raise ValueError("parquet is nothing for a terminal: give a file, or write to a pipe")
-    return _make_output(path, format, fields, end="\0" if zero else "\n", header=header)
+    return _make_output(path, format, fields, end="\0" if null_terminated else "\n", header=header)
 
 
 def _make_output(

@@ -146,7 +146,7 @@ class HttpxFetcher:
     """Open URLs with a client of yours, which is never closed here.
 
     The client's proxy, TLS context, cookies, auth, headers, HTTP/2 and time-outs are used.
-    `follow_redirects`, its own or not, has no say: `options.redirects` and `allow_downgrade` do.
+    Its `follow_redirects` has no say: `options.max_redirects` and `allow_downgrade` decide.
     """
 
     def __init__(
