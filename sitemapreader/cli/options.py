@@ -228,6 +228,12 @@ def add_reach(parser: Parser) -> None:
         help=f"indexes inside indexes (default: {Limits().depth})",
     )
     add(
+        "--order",
+        choices=("document", "newest"),
+        help="which sitemaps of an index first: as listed (document, the default), or the newest "
+        "by its lastmod, so that --limit gives what is new",
+    )
+    add(
         "--hosts",
         choices=("host", "site", "any"),
         help="sitemaps on the same host, the same site (the default), or any",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
 _SEARCH = ("probe", "feeds")
-_WALK = ("since", "undated", "include", "exclude", "hosts", "state", *_SEARCH)
+_WALK = ("since", "undated", "include", "exclude", "order", "hosts", "state", *_SEARCH)
 _LIMITS = ("depth",)
 _FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
+    from sitemapreader.walker.order import Order
     from sitemapreader.walker.plan import Follow, Patterns, Scope, Sitemaps, Undated
 
 
@@ -28,6 +29,7 @@ class WalkArguments(TypedDict, total=False):
     undated: Undated
     prune: bool
     follow: Follow | None
+    order: Order
     include: Patterns
     exclude: Patterns
     unique: bool

@@ -34,7 +34,7 @@ class Crew:
         self._trip = trip
         self._plan = plan
         self._recorder = recorder
-        self._frontier = Frontier(trip.limits.documents)
+        self._frontier = Frontier(int(trip.limits.documents), plan.order)
         self._permissions = Permissions(trip, respect=plan.respect_robots)
         self._digests: set[bytes] = set()
         self._sieve = Sieve(

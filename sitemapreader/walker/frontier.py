@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,6 +12,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.report import ALREADY_READ
 from sitemapreader.urls import origin_of, url_key
+from sitemapreader.walker.order import Order, SitemapQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,15 +109,15 @@ class Frontier:
     """A queue of jobs, each URL once; knows when there can be no more.
 
     It is open as long as somebody holds it who may still add: `take` holds it for the job that it
-    returns until `release`. At most `capacity` jobs wait; and of what was refused, so many are
-    remembered, the rest counted.
+    returns until `release`. About `capacity` jobs wait at most; and of what was refused, so many
+    are remembered, the rest counted.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, order: Order = "document") -> None:
         self.surplus: Counter[str] = Counter()
         self._capacity = capacity
         self._jobs: dict[str, Job] = {}
-        self._waiting: deque[Job] = deque()
+        self._waiting = SitemapQueue[Job](order, capacity)
         self._refused: dict[str, tuple[SitemapEntry, str]] = {}
         self._holders = 0
         self._changed = asyncio.Event()
@@ -130,15 +131,18 @@ class Frontier:
         return self._jobs.get(url_key(url))
 
     def add(self, job: Job) -> bool:
-        """Put a new job in the queue, or refuse it if that is full."""
+        """Put a new job in the queue; refuse what has no room, it or another that waits."""
         key = url_key(job.entry.loc)
-        if len(self._waiting) >= self._capacity:
-            self.refuse(job.entry, IssueCode.BUDGET_DOCUMENTS)
-            return False
         job.keys.add(key)
         self._jobs[key] = job
+        surplus = self._waiting.push(job.entry, job)
+        for each in surplus:
+            if each.same_as is None:
+                self.drop(each, IssueCode.BUDGET_DOCUMENTS)
+                each.decide(answers=False)
+        if job in surplus:
+            return False
         self._refused.pop(key, None)
-        self._waiting.append(job)
         self._changed.set()
         return True
 
@@ -185,7 +189,7 @@ class Frontier:
     def refuse_waiting(self, reason: str) -> None:
         """Refuse all that is in the queue."""
         while self._waiting:
-            job = self._waiting.popleft()
+            job = self._waiting.pop()
             if job.same_as is None:
                 self.drop(job, reason)
 
@@ -202,7 +206,7 @@ class Frontier:
         """Return the next job, and hold the frontier for it; `None` when there can be no more."""
         while True:
             while self._waiting:
-                job = self._waiting.popleft()
+                job = self._waiting.pop()
                 if job.same_as is None:
                     job.is_taken = True
                     self.hold()

@@ -15,6 +15,7 @@ from sitemapreader.discovery import Search  # noqa: TC001 (attrs resolves field 
 from sitemapreader.discovery.arguments import check_url, one_of
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.urls import Hosts
+from sitemapreader.walker.order import Order
 
 if TYPE_CHECKING:
     from sitemapreader.state import State
@@ -95,6 +96,7 @@ class Plan:
     undated: Undated = attrs.field(default="keep", validator=one_of(Undated))
     prune: bool = True
     follow: Follow | None = None
+    order: Order = attrs.field(default="document", validator=one_of(Order))
     include: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     exclude: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     unique: bool = False

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.arguments import WalkArguments
+    from sitemapreader.walker.order import Order
     from sitemapreader.walker.plan import Follow, Patterns, Scope, Sitemaps, Undated
 
 
@@ -32,6 +33,7 @@ def walk(
     undated: Undated = "keep",
     prune: bool = True,
     follow: Follow | None = None,
+    order: Order = "document",
     include: Patterns = (),
     exclude: Patterns = (),
     unique: bool = False,
@@ -66,6 +68,9 @@ def walk(
         undated: what `since` does with entries that have no date: "keep" or "drop".
         prune: with `since`, do not fetch children that their index says are older.
         follow: is asked of every child in an index before it is fetched.
+        order: which of the sitemaps that wait are fetched first: as they are listed ("document"),
+            or the "newest" by the lastmod in their index. Undated children come last then; and the
+            children of an index wait until it is read to its end, for the newest may stand there.
         include: regular expressions; leave out entries whose loc none of them is found in.
         exclude: regular expressions; leave out entries whose loc one of them is found in.
         unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.
@@ -107,6 +112,7 @@ def walk(
         undated=undated,
         prune=prune,
         follow=follow,
+        order=order,
         include=include,
         exclude=exclude,
         unique=unique,

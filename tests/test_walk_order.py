@@ -1,0 +1,269 @@
+"""`order="newest"`: which of the sitemaps that wait are fetched first."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiohttp import web
+from commands import run, serving
+from hypothesis import given
+from hypothesis import strategies as st
+from serving import serve
+from walking import ROBOTS, SITE, Pages, index, urlset, walk_all
+
+from sitemapreader import SitemapEntry, Via, to_dataframe, walk, walk_sync
+from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.report import Status
+from sitemapreader.walker.order import Order, SitemapQueue
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOP = "https://example.org/top.xml"
+ONE_AT_A_TIME = FetchOptions(concurrency=1)
+
+
+def child(name: str) -> str:
+    return f"https://example.org/{name}.xml"
+
+
+def archive(*children: tuple[str, str]) -> Pages:
+    """Make a site of an index, and of a child for each name and lastmod, with one URL each."""
+    pages: Pages = {TOP: index(*((child(name), lastmod) for name, lastmod in children))}
+    return pages | {child(name): urlset(f"https://example.org/{name}/") for name, _ in children}
+
+
+MIXED = archive(
+    ("2019", "2019-12-31"),
+    ("undated", ""),
+    ("2026a", "2026-01-01"),
+    ("odd", "soon"),
+    ("2026b", "2026-01-01T00:00:00+00:00"),
+    ("2024", "2024"),
+    ("2026c", "2026-01-01T01:00:00+02:00"),
+)
+
+
+async def requested(pages: Pages, **arguments: Any) -> list[str]:
+    """Walk over pages, one at a time; list the sitemaps in the order of their requests."""
+    walked = await walk_all(
+        pages, None, **{"sitemaps": [TOP], "options": ONE_AT_A_TIME, **arguments}
+    )
+    return [
+        url.removeprefix(SITE).removesuffix(".xml") for url in walked.requested if url != ROBOTS
+    ]
+
+
+async def test_newest_first() -> None:
+    """The newest child comes first, equal ones as they are listed, undated ones last."""
+    order = ["top", "2026a", "2026b", "2026c", "2024", "2019", "undated", "odd"]
+    assert await requested(MIXED, order="newest") == order
+
+
+@pytest.mark.parametrize("arguments", [{}, {"order": "document"}])
+async def test_document_order_is_the_default(arguments: dict[str, Any]) -> None:
+    """Without an order, or with `document`, children come as they are listed."""
+    order = ["top", "2019", "undated", "2026a", "odd", "2026b", "2024", "2026c"]
+    assert await requested(MIXED, **arguments) == order
+
+
+async def test_what_no_index_lists_comes_first() -> None:
+    """Roots lead to the rest, so they come before all children; those given with a date do not."""
+    new, old = "https://example.org/new.xml", "https://example.org/old.xml"
+    pages: Pages = {
+        old: index((child("a"), "2020-01-01"), (child("b"), "2022-01-01")),
+        new: index((child("c"), "2026-01-01"), (child("d"), "2021-01-01"), child("e")),
+        **{child(name): urlset(f"https://example.org/{name}/") for name in "abcdef"},
+    }
+    given = SitemapEntry(child("f"), datetime(2023, 1, 1, tzinfo=UTC), Via.INDEX, new)
+    order = ["old", "new", "c", "f", "b", "d", "a", "e"]
+    assert await requested(pages, sitemaps=[given, old, new], order="newest") == order
+
+
+async def test_an_index_inside_an_index() -> None:
+    """Children of a newer inner index come before an older one is read."""
+    inner, older = child("inner"), child("older")
+    pages: Pages = {
+        TOP: index((older, "2021"), (inner, "2026-02")),
+        inner: index((child("a"), "2020"), (child("b"), "2026-01"), (child("c"), "2022")),
+        older: index((child("d"), "2021")),
+        **{child(name): urlset(f"https://example.org/{name}/") for name in "abcd"},
+    }
+    order = ["top", "inner", "b", "c", "older", "d", "a"]
+    assert await requested(pages, order="newest") == order
+
+
+async def test_indexes_with_the_same_bytes_are_both_followed() -> None:
+    """Children that wait for the end of an index are not taken for those of its copy."""
+    body = index("a.xml", "b.xml")
+    tops = ["https://example.org/x/top.xml", "https://example.org/y/top.xml"]
+    pages: Pages = dict.fromkeys(tops, body)
+    for folder in "xy":
+        for name in "ab":
+            url = f"https://example.org/{folder}/{name}.xml"
+            pages[url] = urlset(url + "/page")
+    for order in ("document", "newest"):
+        walked = await walk_all(pages, None, sitemaps=tops, order=order)
+        assert len(walked.locs) == 4
+
+
+async def test_a_truncated_index() -> None:
+    """The children of an index that breaks off are fetched all the same, the newest first."""
+    pages = dict(MIXED)
+    body = pages[TOP]
+    assert isinstance(body, bytes)
+    pages[TOP] = body[: body.index(child("2024").encode())]
+    order = ["top", "2026a", "2026b", "2019", "undated", "odd"]
+    assert await requested(pages, order="newest") == order
+
+
+async def test_the_newest_are_kept_where_not_all_have_room() -> None:
+    """If an index lists more than a walk may read, it is the oldest that are left out."""
+    days = [f"2020-{month:02}-{day:02}" for month in range(1, 11) for day in range(1, 21)]
+    pages = archive(*((day, day) for day in days))
+    fetched = await requested(pages, order="newest", limits=Limits(documents=12))
+    assert fetched == ["top", *days[::-1][:10]]  # and robots.txt
+    limits = Limits(documents=12)
+    walked = await walk_all(pages, None, sitemaps=[TOP], order="newest", limits=limits)
+    assert walked.codes == ["budget-documents", "budget-documents"]  # of the index, of the walk
+    assert str(walked.report.issues[1].value).startswith("190 sitemaps not read: ")
+    assert sum(walked.report.statuses.values()) == 202
+    assert walked.report.statuses[Status.COMPLETE] == 10
+    assert walked.outcome(TOP) == ("partial", "budget-documents")
+    assert not walked.report.complete
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(list(Via)), st.integers(2021, 2024) | st.none())),
+    st.integers(1, 12),
+    st.sampled_from(["document", "newest"]),
+)
+def test_the_queue(items: list[tuple[Via, int | None]], capacity: int, order: Order) -> None:
+    """The queue gives what a stable sort gives, and gives up only what that has last."""
+    entries = [
+        SitemapEntry(str(number), datetime(year, 1, 1, tzinfo=UTC) if year else None, via)
+        for number, (via, year) in enumerate(items)
+    ]
+
+    def rank(entry: SitemapEntry) -> int:
+        if order == "document":
+            return 0
+        if entry.lastmod is not None:
+            return 3000 - entry.lastmod.year
+        return 9999 if entry.via is Via.INDEX else 0
+
+    queue: SitemapQueue[SitemapEntry] = SitemapQueue(order, capacity)
+    surplus = [each for entry in entries for each in queue.push(entry, entry)]
+    assert len(queue) <= capacity + capacity // 4
+    left = [queue.pop() for _ in range(len(queue))]
+    wanted = sorted(entries, key=rank)
+    assert left[:capacity] == wanted[:capacity]
+    assert sorted([*left, *surplus], key=lambda entry: int(entry.loc)) == entries
+
+
+async def test_over_http_with_all_workers() -> None:
+    """With eight workers the first requests for children are for the eight newest."""
+    names = [f"{month:02}" for month in range(1, 101)]
+
+    def make_pages(base: str) -> dict[str, bytes]:
+        dated = [
+            (f"{base}/{n}.xml", f"2020-01-01T{int(n) // 60:02}:{int(n) % 60:02}Z") for n in names
+        ]
+        listed = {f"/{n}.xml": urlset(f"{base}/{n}/") for n in names}
+        return {"/top.xml": index(*dated), **listed}
+
+    async with serve(make_pages) as served:
+        options = FetchOptions(allow_ports=(int(served.base.rpartition(":")[2]),))
+        async with walk(
+            sitemaps=[f"{served.base}/top.xml"], order="newest", options=options
+        ) as entries:
+            locs = [entry.loc async for entry in entries]
+    assert len(locs) == len(set(locs)) == 100
+    asked = [path[1:-4] for path in served.requested if path not in {"/robots.txt", "/top.xml"}]
+    assert set(asked[:8]) == set(names[-8:])
+    assert set(asked[-8:]) == set(names[:8])
+
+
+async def test_a_walk_that_is_resumed(tmp_path: Path) -> None:
+    """A walk that stops after the newest child goes on with the others, each URL given once."""
+    pages = archive(*((str(year), str(year)) for year in range(2000, 2020)))
+    arguments: dict[str, Any] = {
+        "sitemaps": [TOP],
+        "order": "newest",
+        "state": tmp_path / "site.db",
+        "options": ONE_AT_A_TIME,
+    }
+    async with walk(fetcher=MemoryFetcher(pages), **arguments) as entries:
+        first = await anext(aiter(entries.batches()))
+    assert [entry.loc for entry in first] == ["https://example.org/2019/"]
+    fetcher = MemoryFetcher(pages)
+    async with walk(fetcher=fetcher, **arguments) as entries:
+        rest = [entry.loc async for entry in entries]
+    assert entries.report.resumed
+    assert rest == [f"https://example.org/{year}/" for year in range(2019, 1999, -1)]
+    assert entries.report.complete
+
+
+async def test_newest_lets_others_have_their_turn() -> None:
+    """While the children of a large index are put in the queue, the loop goes round."""
+    children = [(child(str(number)), "2026") for number in range(5_000)]
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    wanted: list[int] = []
+
+    def refuse(_: SitemapEntry) -> bool:
+        wanted.append(turns)
+        return False
+
+    fetcher = MemoryFetcher({TOP: index(*children)})
+    counting = asyncio.create_task(count_turns())
+    async with walk(sitemaps=[TOP], fetcher=fetcher, order="newest", follow=refuse) as entries:
+        assert [entry async for entry in entries] == []
+    counting.cancel()
+    assert len(wanted) == 5_000
+    assert len(set(wanted)) >= 10
+
+
+def test_walk_sync_and_frames_take_the_order() -> None:
+    """`walk_sync` and `to_dataframe` pass the order on."""
+    arguments: dict[str, Any] = {"sitemaps": [TOP], "options": ONE_AT_A_TIME, "order": "newest"}
+    with walk_sync(fetcher=MemoryFetcher(MIXED), **arguments) as entries:
+        assert next(iter(entries)).loc == "https://example.org/2026a/"
+    frame = to_dataframe(fetcher=MemoryFetcher(MIXED), **arguments)
+    assert frame["loc"][0] == "https://example.org/2026a/"
+
+
+def test_an_order_that_does_not_exist() -> None:
+    """Another word is misuse, and the message lists the orders."""
+    with pytest.raises(ValueError, match="order must be one of document, newest"):
+        walk(SITE, order="oldest")  # type: ignore[arg-type]
+
+
+def test_the_shell_gives_the_newest_first() -> None:
+    """`--order newest --limit 3` prints URLs of the newest sitemaps of an archive."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        base = f"http://{request.host}"
+        if request.path == "/robots.txt":
+            return web.Response(text=f"Sitemap: {base}/top.xml")
+        if request.path == "/top.xml":
+            years = [(f"{base}/{year}.xml", str(year)) for year in range(1990, 2027)]
+            return web.Response(body=index(*years))
+        return web.Response(body=urlset(f"{base}{request.path}/page"))
+
+    with serving(answer) as (url,):
+        options = ("-q", "--limit", "3", "-c", "1")
+        oldest = run(url, *options).stdout.split()
+        newest = run(url, *options, "--order", "newest").stdout.split()
+    assert [line.split("/")[3] for line in oldest] == ["1990.xml", "1991.xml", "1992.xml"]
+    assert [line.split("/")[3] for line in newest] == ["2026.xml", "2025.xml", "2024.xml"]
