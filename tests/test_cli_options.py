@@ -191,7 +191,7 @@ def test_options_may_stand_anywhere() -> None:
         (("--user-name=me:secret",), "unknown option: --user-name;"),
         (("-i", "-", "-"), "not both"),
         (("-o", "urls.json"), "end the name with .jsonl, .csv"),
-        (("-o", "urls.csv.gz"), "nothing is written as .gz"),
+        (("-o", "urls.csv.zst"), "nothing is written as .zst"),
     ],
 )
 def test_wrong_options(arguments: tuple[str, ...], said: str) -> None:

@@ -47,7 +47,10 @@ def format_of(arguments: argparse.Namespace, formats: Sequence[str] = FORMATS) -
 
     Raises UsageError for a suffix that says something else.
     """
-    suffix = Path(arguments.output or "").suffix.removeprefix(".").lower()
+    name = (arguments.output or "").lower()
+    if "csv" in formats:  # tables and lines of entries may be compressed; trees are not
+        name = name.removesuffix(".gz")
+    suffix = Path(name).suffix.removeprefix(".")
     if not arguments.format and suffix in _PROMISES.difference(formats):
         raise UsageError(
             f"-o: nothing is written as .{suffix}: end the name with .{', .'.join(formats[1:])} "

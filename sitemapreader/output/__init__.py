@@ -6,25 +6,30 @@ Importing this costs nothing; what a format needs is imported when it is opened.
 # ruff: noqa: PLC0415 (what is imported inside functions is not cheap)
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
-from sitemapreader.output.output import Output
+from sitemapreader.output.output import GzipEncoder, Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FORMATS", "Output", "open_output"]
+    from sitemapreader.output.output import Encoder
+
+__all__ = ["FORMATS", "Output", "find_format", "open_output"]
 
 FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
 """Names of the formats."""
+_SUFFIXES = {f".{name}": name for name in FORMATS} | {".txt": "urls", ".ndjson": "jsonl"}
+_GZIP = ".gz"
 _MAY_END_WITH_NUL = ("urls", "jsonl")
 _HAVE_HEADER = ("csv", "tsv")
 
 
 def open_output(
-    path: str | None,
-    format: str,  # noqa: A002 (what it is called on the command line)
+    path: str | os.PathLike[str] | None,
+    format: str | None = None,  # noqa: A002 (what it is called on the command line)
     *,
     fields: Sequence[str] | None = None,
     null_terminated: bool = False,
@@ -33,24 +38,31 @@ def open_output(
     """Return an output, to be entered, in one of `FORMATS`.
 
     ```python
-    with open_output("urls.csv", "csv") as output, walk_sync(site) as entries:
-        for batch in entries.batches():
-            output.write(batch)
+    with open_output("urls.csv.gz") as output, walk_sync("https://example.org/") as entries:
+        for entry in entries:
+            output.write(entry)
     ```
 
+    `write` takes several entries as well, which is faster: `output.write(batch)` for each batch of
+    `entries.batches()`.
+
     Args:
-        path: of the file; `None` is standard output.
+        path: of the file; `None` is standard output. A name that ends with `.gz` is compressed.
         format: "urls": a loc a line; "jsonl": an object a line; "csv" and "tsv": a row a line;
-            "parquet": needs the extra `arrow`.
+            "parquet": needs the extra `arrow`. Without it, the end of the name says so: `.urls` or
+            `.txt`, `.jsonl` or `.ndjson`, `.csv`, `.tsv`, `.parquet`; to standard output go URLs.
         fields: names of the columns that are written, in their order; without it all but those that
             follow from others, `date` and `date_source`.
         null_terminated: end records with NUL instead of a newline; for "urls" and "jsonl".
         header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
             another output has ended.
 
-    Memory does not grow with what is written. Raises ValueError for arguments that cannot be meant;
-    entering, writing and leaving raise OSError.
+    Memory does not grow with what is written. A file appears under its name when it is whole.
+    Raises ValueError for arguments that cannot be meant; entering, writing and leaving raise
+    OSError.
     """
+    path = None if path is None else os.fspath(path)
+    format = find_format(path) if format is None else format  # noqa: A001 (as above)
     if format not in FORMATS:
         raise ValueError(f"there is no format {format!r}: choose from {', '.join(FORMATS)}")
     if null_terminated and format not in _MAY_END_WITH_NUL:
@@ -61,7 +73,27 @@ def open_output(
         raise ValueError("urls has no field but loc: write jsonl, csv or tsv")
     if format == "parquet" and path is None and sys.stdout.isatty():
         raise ValueError("parquet is nothing for a terminal: give a file, or write to a pipe")
+    if format == "parquet" and _is_gzip(path):
+        raise ValueError("parquet is compressed inside: end the name with .parquet")
     return _make_output(path, format, fields, end="\0" if null_terminated else "\n", header=header)
+
+
+def find_format(path: str | None) -> str:
+    """Return the format that the end of a file's name says; raise ValueError if it says none."""
+    if path is None:
+        return FORMATS[0]
+    name = os.path.basename(path).lower()  # noqa: PTH119 (a text in, a text out)
+    suffix = os.path.splitext(name.removesuffix(_GZIP))[1]  # noqa: PTH122 (the same)
+    if suffix not in _SUFFIXES:
+        raise ValueError(
+            f"the name {path!r} does not say which format is meant: "
+            f"end it with {', '.join(_SUFFIXES)}, or pass one of {', '.join(FORMATS)}"
+        )
+    return _SUFFIXES[suffix]
+
+
+def _is_gzip(path: str | None) -> bool:
+    return path is not None and path.lower().endswith(_GZIP)
 
 
 def _make_output(
@@ -82,6 +114,6 @@ def _make_output(
         return Output(Sink(path, end=None), ParquetEncoder(columns))
     from sitemapreader.output.text import make_encoder
 
-    sink = Sink(path, end.encode())
-    encoder = make_encoder(format, columns, end=end, encoding=sink.encoding, header=header)
-    return Output(sink, encoder)
+    sink = Sink(path, None if _is_gzip(path) else end.encode())
+    encoder: Encoder = make_encoder(format, columns, end=end, encoding=sink.encoding, header=header)
+    return Output(sink, GzipEncoder(encoder) if _is_gzip(path) else encoder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
@@ -9,6 +11,10 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import UrlEntry
     from sitemapreader.output.sink import Sink
+
+
+_GZIP_WBITS = 31
+"""What zlib takes for "with gzip's header and trailer"."""
 
 
 class Encoder(Protocol):
@@ -25,6 +31,26 @@ class Encoder(Protocol):
     def end(self) -> bytes:
         """Return what is left, and what stands behind all entries."""
         ...
+
+
+class GzipEncoder:
+    """Another encoder's bytes, as a gzip stream (RFC 1952)."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._gzip = zlib.compressobj(wbits=_GZIP_WBITS)
+
+    def begin(self) -> bytes:
+        """Return the first compressed bytes."""
+        return self._gzip.compress(self._encoder.begin())
+
+    def encode(self, entries: list[UrlEntry]) -> bytes:
+        """Return what is compressed by now, which may be nothing."""
+        return self._gzip.compress(self._encoder.encode(entries))
+
+    def end(self) -> bytes:
+        """Return the rest of the stream."""
+        return self._gzip.compress(self._encoder.end()) + self._gzip.flush()
 
 
 class Output:
@@ -70,7 +96,30 @@ class Output:
         finally:
             self._sink.discard()
 
-    def write(self, entries: list[UrlEntry]) -> None:
-        """Write entries; those of a text as whole lines, at once. Raises OSError."""
-        if entries:
+    def write(self, entries: UrlEntry | Iterable[UrlEntry]) -> None:
+        """Write one entry or several; those of a text as whole lines, at once.
+
+        Raises:
+            OSError: they cannot be written.
+            TypeError: they are no entries; nothing of them is written.
+        """
+        if entries := _list_entries(entries):
             self._sink.write(self._encoder.encode(entries))
+
+
+def _list_entries(given: object) -> list[UrlEntry]:
+    """Return what was given as a list, checked."""
+    from sitemapreader.models import UrlEntry  # noqa: PLC0415 (the package has to import quickly)
+
+    if isinstance(given, UrlEntry):
+        return [given]
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"write takes a UrlEntry or several, not {type(given).__name__}")
+    entries: list[UrlEntry] = given if isinstance(given, list) else list(given)
+    kinds = set(map(type, entries))
+    if wrong := [kind for kind in kinds if not issubclass(kind, UrlEntry)]:
+        raise TypeError(
+            f"write takes a UrlEntry or several, and one is {wrong[0].__name__}: "
+            "of events, choose those that are UrlEntry"
+        )
+    return entries
