@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import urlsplit
 
 import attrs
 
@@ -15,11 +15,12 @@ from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Change, UrlEntry, Via
+from sitemapreader.models import Change, UrlEntry
 from sitemapreader.readers import SitemapReader
 from sitemapreader.report import Document, Report, Status, has_errors
 from sitemapreader.urls import SCHEMES, has_web_scheme, host_of, parse_url
 from sitemapreader.walker import walk
+from sitemapreader.walker.attempts import Attempt, list_attempts, needs_search
 from sitemapreader.walker.sieve import Sieve
 
 if TYPE_CHECKING:
@@ -131,14 +132,14 @@ class WalkSource:
     _gives_removed: bool = False
 
     async def open(self, result: Result) -> AsyncGenerator[list[UrlEntry], None]:
-        """Yield its entries. What follows the first walk is for a URL that turns out a page."""
+        """Yield its entries. The walks after the first are for a URL that is no sitemap."""
         for number, make in enumerate(self._walks, start=1):
             async with make() as entries:
                 result.walk = entries
                 async for batch in entries.batches():
                     result.entries += len(batch)
                     yield batch
-            if number == len(self._walks) or not _is_page(entries.report):
+            if number == len(self._walks) or not needs_search(entries.report):
                 result.walk = None
                 result.add(entries.report)
                 if self._gives_removed and entries.report.removed:
@@ -182,17 +183,13 @@ def make_web_source(text: str, arguments: argparse.Namespace, settings: Settings
     """Return the source that a URL is; raise UnknownSourceError."""
     url, options = read_url(text, settings)
     common = settings.walk | {"options": options, "limits": settings.limits}
-    parts = urlsplit(url)
-    walks: list[Callable[[], Walk]] = []
-    if parts.path == "/robots.txt":
-        site = f"{parts.scheme}://{parts.netloc}/"
-        walks = [lambda: walk(site, **common)]
-        return WalkSource(url, host_of(url), tuple(walks), _wants_removed(arguments))
-    if not arguments.site and (arguments.sitemap or parts.path.strip("/") or parts.query):
-        walks.append(lambda: walk(sitemaps=[url], **common))
-    if not arguments.sitemap:
-        walks.append(lambda: walk(url, **common))
-    return WalkSource(url, host_of(url), tuple(walks), _wants_removed(arguments))
+    attempts = list_attempts(url)
+    if arguments.site:
+        attempts = attempts[-1:]
+    elif arguments.sitemap:
+        attempts = (Attempt(sitemaps=(url,)),)
+    walks = tuple(partial(walk, each.site, sitemaps=each.sitemaps, **common) for each in attempts)
+    return WalkSource(url, host_of(url), walks, _wants_removed(arguments))
 
 
 def _wants_removed(arguments: argparse.Namespace) -> bool:
@@ -230,9 +227,3 @@ def _without_userinfo(text: str) -> str:
     scheme, slashes, rest = text.rpartition("://")
     userinfo, _, rest_of_it = rest.rpartition("@")
     return scheme + slashes + rest_of_it if slashes or ":" in userinfo else text
-
-
-def _is_page(report: Report) -> bool:
-    """Tell whether the one URL that a walk was given turned out to be an HTML page."""
-    first = next((d for d in report.documents if d.via is Via.GIVEN), None)
-    return first is not None and first.reason == IssueCode.HTML_NOT_SITEMAP

@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import urlsplit
 
 from sitemapreader.discovery.arguments import check_url
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.frames.outcome import Outcome
-from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import SitemapEntry, UrlEntry, Via
+from sitemapreader.issues import Issue
+from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.report import Report
 from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker import Walk, walk_sync
+from sitemapreader.walker.attempts import list_attempts, needs_search
 from sitemapreader.walker.blocking import BlockingWalk
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ _MISTAKEN: tuple[tuple[tuple[type, ...], str], ...] = (
 )
 """What is passed by mistake, and what to do instead."""
 _NOTHING = object()
-_GONE = frozenset({404, 410})
 
 
 class Rows:
@@ -147,7 +146,7 @@ def _walk(
     with walking as entries:
         for batch in entries.batches():
             yield name, batch
-    if others and _is_page(walking.report):
+    if others and needs_search(walking.report):
         return (yield from _walk(name, *others))
     return walking.report
 
@@ -162,16 +161,13 @@ def _plan_walks(source: Site | None, arguments: WalkArguments) -> list[BlockingW
         passed: WalkArguments = {**arguments, "fetcher": folder}
         return [walk_sync(folder.base_url, **passed)]
     url = str(source)
-    site = walk_sync(url, **arguments)
     if arguments.get("sitemaps"):
-        return [site]
-    parts = urlsplit(url)
-    if parts.path == "/robots.txt":
-        return [walk_sync(f"{parts.scheme}://{parts.netloc}/", **arguments)]
-    if not parts.path.strip("/") and not parts.query:
-        return [site]
-    given: WalkArguments = {**arguments, "sitemaps": [url]}
-    return [walk_sync(**given), site]
+        return [walk_sync(url, **arguments)]
+    walks = []
+    for attempt in list_attempts(url):
+        given: WalkArguments = {**arguments, "sitemaps": attempt.sitemaps}
+        walks.append(walk_sync(attempt.site, **given))
+    return walks
 
 
 def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None:
@@ -218,11 +214,3 @@ def _mistaken(source: object, place: str = "") -> TypeError:
         if isinstance(source, kinds):
             return TypeError(f"{kind}{place} is no source of rows: {instead}")
     return TypeError(f"{kind}{place} is no source of rows: {_USAGE}")
-
-
-def _is_page(report: Report) -> bool:
-    """Tell whether the one URL that a walk was given is an HTML page, or is not there."""
-    first = next((d for d in report.documents if d.via is Via.GIVEN), None)
-    return first is not None and (
-        first.reason == IssueCode.HTML_NOT_SITEMAP or first.http_status in _GONE
-    )
