@@ -20,6 +20,7 @@ NOT_RAISED_BY_READERS = frozenset(
     {
         # the fetch of a document
         IssueCode.CONTENT_ENCODING,
+        IssueCode.WRONG_CONTENT_ENCODING,
         IssueCode.INVALID_URL,
         IssueCode.USERINFO_REMOVED,
         IssueCode.BLOCKED_ADDRESS,

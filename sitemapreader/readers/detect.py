@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 # What begins one of our XML documents, wherever it stands: behind front matter, warnings, blanks.
 _XML_BEGINS = re.compile(
     rf"<(?:[\w.-]+:)?(?:{'|'.join((*ROOTS, *ROOTLESS))})[\s>/]".encode(), re.IGNORECASE
@@ -39,10 +38,7 @@ def choose_reader(
         return TextReader(stats, limits)
     if _XML_BEGINS.search(first):
         return XmlReader(stats, limits)
-    if start.startswith(ZSTD_MAGIC):
-        stats.note(events, IssueCode.CONTENT_ENCODING, value="zstd")
-    else:
-        stats.note(events, IssueCode.NOT_A_SITEMAP, value=start[:40].decode("latin-1"))
+    stats.note(events, IssueCode.NOT_A_SITEMAP, value=start[:40].decode("latin-1"))
     return None
 
 

@@ -1,11 +1,20 @@
-"""Layers of compression, told by their first bytes: bytes in, bytes out, any chunking, limits."""
+"""Take off layers of compression: bytes in, bytes out, any chunking, limits.
+
+A layer is detected by its first bytes. What the Content-Encoding header says counts for br, which
+has no magic number, and for what cannot be read.
+"""
 
 from __future__ import annotations
 
 import codecs
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.decode.brotli import BrotliDecoder
+from sitemapreader.readers.decode.codings import GZIP_FAMILY
+from sitemapreader.readers.decode.zstd import ZstdDecoder, begins_as_zstd
 from sitemapreader.readers.gunzip import (
     GZIP_MAGIC,
     ZLIB_MAGICS,
@@ -20,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader.options import Limits
+
+    _Layer = Gunzip | BrotliDecoder | ZstdDecoder
 
 _LEADING = b" \t\r\n" + codecs.BOM_UTF8
 """What scripts print before the gzip data that they mean to send."""
@@ -41,24 +52,35 @@ _CERTAIN_STARTS = (
     b"https://",
 )
 """Of which that much is no accident, even if the data is damaged soon after."""
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_NOT_ASCII = bytes(range(128, 256))
 _PROOF_BYTES = 512
 """What is looked at to tell raw deflate data: more than the tables before its first character."""
 
 
 class Inflation:
-    """All layers of compression of one body: none, one or two, told by the first bytes of each.
+    """All layers of compression of one body: none, one or two, detected by the first bytes of each.
 
-    `notes` fill up with what was wrong but cost no data. `limits.inflated_bytes` bounds what one
-    layer hands to another; how much of what comes out is wanted, the caller knows.
+    `codings` are those that the server names, the outermost first (see `read_codings`). `notes`
+    fill up with what was wrong but cost no data. `limits.inflated_bytes` bounds what one layer
+    hands to another; how much of what comes out is wanted, the caller knows.
     """
 
-    def __init__(self, limits: Limits, notes: list[IssueCode], *, depth: int = 0) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        notes: list[IssueCode],
+        *,
+        codings: tuple[str, ...] = (),
+        depth: int = 0,
+    ) -> None:
         self._limits = limits
         self._notes = notes
+        self._codings = codings
         self._room = limits.inflated_bytes + _FRAME_BYTES
         self._depth = depth
         self._first = b""
-        self._layer: Gunzip | None = None
+        self._layer: _Layer | None = None
         self._inner: Inflation | None = None
         self._told = False
 
@@ -82,7 +104,7 @@ class Inflation:
             room = max(0, self._room)
             self._room -= len(piece)
             yield from self._inner.feed(piece[:room])
-            if self._inner.is_compressed:
+            if self._inner.is_compressed or not piece:
                 yield b""
             if len(piece) > room:
                 if self._inner.is_compressed:
@@ -106,8 +128,12 @@ class Inflation:
         first = self._first
         if len(first) >= _PROOF_BYTES:
             return True
-        is_known = first.startswith((GZIP_MAGIC, *ZLIB_MAGICS, *_PLAIN_STARTS))
-        return (is_known or self._depth > 0) and len(first.lstrip(_LEADING)) >= len(GZIP_MAGIC)
+        if self._codings:  # then only what br cannot begin with is known by so little
+            may_tell = first.startswith((GZIP_MAGIC, b"<"))
+        else:
+            is_known = first.startswith((GZIP_MAGIC, *ZLIB_MAGICS, *_PLAIN_STARTS))
+            may_tell = is_known or self._depth > 0
+        return may_tell and len(first.lstrip(_LEADING)) >= len(GZIP_MAGIC)
 
     def _tell(self) -> bytes:
         first, self._first, self._told = self._first, b"", True
@@ -115,20 +141,84 @@ class Inflation:
         if bare != first and bare.startswith(GZIP_MAGIC):
             self._notes.append(IssueCode.LEADING_BYTES)
             first = bare
-        if first.startswith(GZIP_MAGIC):
-            self._layer = Gunzip(self._limits.gzip_members, self._notes)
-        elif first.startswith(ZLIB_MAGICS) or (not self._depth and _is_zlib(first)):
-            self._layer = Unzlib(self._limits.gzip_members, self._notes)
-        elif not self._depth and _is_raw_deflate(first):
-            self._layer = RawInflate(self._limits.gzip_members, self._notes)
-        else:
+        found = self._find_layer(first) or self._find_brotli(first)
+        if found is None:
+            self._check_codings(first)
             return first
+        coding, layer, first = found
         if self._depth >= MAX_LAYERS:
             raise InflateError(IssueCode.GZIP_TOO_MANY_LAYERS)
-        if self._depth:
+        if self._depth and not self._codings:
             self._notes.append(IssueCode.GZIP_NESTED)
-        self._inner = Inflation(self._limits, self._notes, depth=self._depth + 1)
+        rest = list(self._codings)
+        if coding in rest:
+            rest.remove(coding)
+        self._layer = layer
+        self._inner = Inflation(
+            self._limits, self._notes, codings=tuple(rest), depth=self._depth + 1
+        )
         return first
+
+    def _find_layer(self, first: bytes) -> tuple[str, _Layer, bytes] | None:
+        """Return the coding that a body begins in, what decodes it, and what to feed to that."""
+        members, notes = self._limits.gzip_members, self._notes
+        if first.startswith(GZIP_MAGIC):
+            return "gzip", Gunzip(members, notes), first
+        if begins_as_zstd(first):
+            return "zstd", ZstdDecoder(members, notes), first
+        if "br" in self._codings and not _is_text(first):
+            decoder = BrotliDecoder()
+            rest = decoder.read_start(first)
+            if rest is not None:
+                return "br", decoder, rest
+        if first.startswith(ZLIB_MAGICS) or (not self._depth and _is_zlib(first)):
+            return "deflate", Unzlib(members, notes), first
+        if not self._depth and _is_raw_deflate(first):
+            return "deflate", RawInflate(members, notes), first
+        return None
+
+    def _find_brotli(self, first: bytes) -> tuple[str, _Layer, bytes] | None:
+        """Find br data that no header speaks for, as in a file, by the sitemap that is in it."""
+        if self._depth or self._codings or _is_text(first):
+            return None
+        with suppress(InflateError):  # the library is missing
+            decoder = BrotliDecoder()
+            rest = decoder.read_start(first)
+            start = decoder.decoded_start.removeprefix(codecs.BOM_UTF8).lstrip().lower()
+            if rest is not None and start.startswith(_CERTAIN_STARTS):
+                return "br", decoder, rest
+        return None
+
+    def _check_codings(self, first: bytes) -> None:
+        """Judge the codings that are named and were not found.
+
+        Raises:
+            InflateError: CONTENT_ENCODING, for what is no text.
+        """
+        if not self._codings or not first:
+            return
+        if not _is_text(first):
+            raise InflateError(IssueCode.CONTENT_ENCODING, ", ".join(self._codings))
+        # A client that takes gzip off by itself often leaves the header as it was
+        if not GZIP_FAMILY.issuperset(self._codings):
+            self._notes.append(IssueCode.WRONG_CONTENT_ENCODING)
+
+
+def _is_text(first: bytes) -> bool:
+    """Tell whether the first bytes are of text, in UTF-8, UTF-16 or mostly ASCII.
+
+    No br data begins with `<` or with a mark of UTF-16: the bits are reserved, or pad its end with
+    ones (RFC 7932, sections 9.1 and 9.2).
+    """
+    if first.startswith((b"<", b"\0<", *_MARKS)):
+        return True
+    if _CONTROLS.search(first):
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(first)
+    except UnicodeDecodeError:
+        return 4 * len(first.translate(None, _NOT_ASCII)) >= 3 * len(first)
+    return True
 
 
 def _is_zlib(first: bytes) -> bool:

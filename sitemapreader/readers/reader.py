@@ -41,6 +41,8 @@ class SitemapReader:
         url: where the document came from, after redirects; relative URLs are resolved against it.
         limits: how much is read.
         charset: the charset of the HTTP Content-Type header, if it had one.
+        codings: the codings of the HTTP Content-Encoding header, the outermost first (see
+            `read_codings`). They matter for br only, which cannot be detected without.
 
     Events come in document order. They come a block of 32 KiB at a time, the first of them after
     4 KiB where that tells enough, the last with `close`; how the document is cut into pieces
@@ -48,7 +50,12 @@ class SitemapReader:
     """
 
     def __init__(
-        self, url: str = "", *, limits: Limits | None = None, charset: str | None = None
+        self,
+        url: str = "",
+        *,
+        limits: Limits | None = None,
+        charset: str | None = None,
+        codings: tuple[str, ...] = (),
     ) -> None:
         self.stats = ReadStats(url)
         self.finished = False
@@ -59,7 +66,7 @@ class SitemapReader:
         self._limits = limits or Limits()
         self._charset = charset
         self._notes: list[IssueCode] = []
-        self._inflation = Inflation(self._limits, self._notes)
+        self._inflation = Inflation(self._limits, self._notes, codings=codings)
         self._block = bytearray()
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None

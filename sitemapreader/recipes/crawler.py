@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, Limits, walk
+from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
 from sitemapreader.readers.robots import Robots, parse_robots
@@ -113,7 +114,7 @@ async def _fetch(fetcher: HttpFetcher, rules: _Rules, entry: UrlEntry) -> Page:
 async def _read(response: Response) -> bytes:
     """Return a body, inflated; raise FetchError if it breaks off, is damaged or too large."""
     body = bytearray()
-    inflation = Inflation(_LIMITS, [])
+    inflation = Inflation(_LIMITS, [], codings=read_codings(response.headers))
     try:
         async for chunk in response.chunks():
             for piece in inflation.feed(chunk):

@@ -13,6 +13,7 @@ import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
 
@@ -114,7 +115,7 @@ async def fetch_whole(trip: Trip, url: str, max_bytes: int) -> Whole:
     raw_bytes = 0
     fault = None
     async with open_document(trip, url) as response:
-        inflation = Inflation(trip.limits, [])
+        inflation = Inflation(trip.limits, [], codings=read_codings(response.headers))
         try:
             async with aclosing(read_chunks(response, trip.budget)) as chunks:
                 async for chunk in chunks:

@@ -11,6 +11,7 @@ from sitemapreader.errors import FetchError
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers import SitemapReader
+from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.report import NOT_READ, SAME_BODY, Status, issue_of, status_of
 from sitemapreader.visits.bodies import (
     charset_of,
@@ -155,7 +156,10 @@ class Visit:
 
     async def _read(self, response: Response, chunks: AsyncGenerator[bytes, None]) -> None:
         self._reader = reader = SitemapReader(
-            response.url, limits=self._trip.limits, charset=charset_of(response.headers)
+            response.url,
+            limits=self._trip.limits,
+            charset=charset_of(response.headers),
+            codings=read_codings(response.headers),
         )
         stream = read_events(chunks, reader, self._see, self._trip.pace)
         async with aclosing(stream):
