@@ -165,7 +165,7 @@ class DateSource(StrEnum):
     LASTMOD = "lastmod"
     """`<lastmod>`, or the date of a feed's item."""
     NEWS = "news"
-    """`<news:publication_date>`."""
+    """The element `news:publication_date`."""
 
 
 @attrs.define(weakref_slot=False)

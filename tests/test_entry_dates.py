@@ -174,7 +174,7 @@ def test_outputs_have_the_date_where_it_is_chosen(tmp_path: Path) -> None:
 
 
 def test_a_dataframe_gives_the_date() -> None:
-    """What SCHEMA.md says gives the date of each row does."""
+    """What docs/columns.md says gives the date of each row does."""
     frame = to_dataframe(iter(ENTRIES))
     dates = frame.lastmod.fillna(frame.news.str["publication_date"])
     assert [None if date is None else date for date in dates[:2]] == [MARCH, APRIL]

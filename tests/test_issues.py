@@ -11,7 +11,7 @@ import pytest
 from sitemapreader.issues import MAX_EXCERPT, IssueCode, Severity, excerpt, make_issue
 
 README = package.ROOT / "README.md"
-DETAILS = package.ROOT / "sitemapreader" / "ISSUES.md"
+DETAILS = package.ROOT / "docs" / "issues.md"
 START, END = "<!-- issues -->", "<!-- /issues -->"
 
 
@@ -47,7 +47,7 @@ def test_the_readme_has_the_table(regenerate: bool) -> None:
 
 
 def test_every_code_is_explained(regenerate: bool) -> None:
-    """What happened and what to do stand in a page of the package, as the code has them."""
+    """What happened and what to do stand in a page of docs/, as the code has them."""
     if regenerate:
         DETAILS.write_text(details(), encoding="utf-8", newline="\n")
     assert DETAILS.read_text(encoding="utf-8") == details()

@@ -12,7 +12,7 @@ import package
 from sitemapreader import UrlEntry
 from sitemapreader.output.schema import COLUMNS, DERIVED_COLUMNS, SCHEMA_VERSION
 
-DOCUMENT = package.PACKAGE / "output" / "SCHEMA.md"
+DOCUMENT = package.ROOT / "docs" / "columns.md"
 WORDS = {str: "text", float: "number", int: "number", bool: "yes or no", datetime: "moment"}
 
 
@@ -51,7 +51,7 @@ def describe_columns() -> str:
         for column in COLUMNS
     ]
     for kind in dict.fromkeys(c for column in COLUMNS for c in classes(column.type)):
-        lines += ["", f"### {kind.__name__}", "", "| field | type |", "|---|---|"]
+        lines += ["", f"## {kind.__name__}", "", "| field | type |", "|---|---|"]
         lines += [f"| `{n}` | {in_words(hint)} |" for n, hint in get_type_hints(kind).items()]
     return "\n".join(lines)
 
@@ -70,7 +70,7 @@ def test_every_field_is_a_column() -> None:
 
 
 def test_the_documentation_is_made_from_the_table(*, regenerate: bool) -> None:
-    """SCHEMA.md has the version, every column and every field, with their types."""
+    """docs/columns.md has the version, every column and every field, with their types."""
     text = DOCUMENT.read_text(encoding="utf-8")
     made = text
     parts_of_it = (

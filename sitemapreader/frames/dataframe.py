@@ -54,7 +54,7 @@ def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
 
     Raises TypeError for anything else, and what `walk` raises.
 
-    One row a URL, with the columns of SCHEMA.md: `lastmod` is aware (UTC); `images`, `videos`,
+    One row a URL, columns as in docs/columns.md: `lastmod` is aware (UTC); `images`, `videos`,
     `alternates` and `extras` hold lists of dicts and `news` a dict, or `None` where the record has
     none (`frame.images.str.len()`, `frame.news.str["title"]`). Behind these stand what is known of
     the row's sitemap, under the names that advertools gave it: `etag`, `sitemap_last_modified`,

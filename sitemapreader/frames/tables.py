@@ -25,7 +25,7 @@ _SITE = pa.field("site", pa.string(), nullable=False)
 
 
 def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Table:
-    """Return all URLs of a site as a `pyarrow.Table`, with the columns of SCHEMA.md.
+    """Return all URLs of a site as a `pyarrow.Table`, with the columns of docs/columns.md.
 
     Takes what `to_dataframe` takes. What became of the walk is in the metadata of the schema, under
     "sitemapreader.walk", as JSON; an IncompleteWarning is given if something was lost. Needs the

@@ -7,6 +7,6 @@
 | `recipes.httpx` | `httpx` | `HttpxFetcher`, a `Fetcher` on an `httpx.AsyncClient` of yours |
 | `recipes.crawler` | | `crawl`, a crawler on asyncio and an aiohttp session of yours |
 
-`MIGRATING.md`, beside this file, is for those who come from ultimate-sitemap-parser, advertools or
-Scrapy's own sitemap tools.
+`docs/migrating.md` maps ultimate-sitemap-parser, advertools and Scrapy's own sitemap tools to this
+package.
 """

@@ -1,0 +1,117 @@
+"""Pages of documentation as tests see them: fenced blocks that are run, and what they print.
+
+A block of Python may be followed by a block of text: its output. In a block of the console a line
+that begins with `$ ` is a command, and what follows is its output. Blocks run in a folder that has
+`testdata/`. `https://www.example.org` is a server of `testdata/site` on loopback there.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import package
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SITE = "https://www.example.org"
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INSTALLS = "pip install"
+"""A line of set-up: .ci/run installs the package, both ways, and runs what follows."""
+NEEDS = {
+    "to_dataframe": "pandas",
+    "_frame(": "pandas",
+    "duckdb": "duckdb",
+    "parquet": "pyarrow",
+    "record_batches": "pyarrow",
+    "recipes.scrapy": "scrapy",
+    "recipes.crawlee": "crawlee",
+    "recipes.httpx": "httpx",
+}
+"""What a block uses, and the library that it needs for this."""
+OFFLINE = ("FolderFetcher", "MemoryFetcher")
+"""A block that uses one of these reads its site from a folder or from memory."""
+GUARD = """\
+import sys
+def _guard(event, args):
+    if event == "socket.getaddrinfo" and str(args[0]) not in {"127.0.0.1", "::1", "localhost"}:
+        raise OSError(f"a block of documentation looked up {args[0]}")
+sys.addaudithook(_guard)
+"""
+RUNS = 6
+"""On a busy machine entries of several documents may arrive in another order; then again."""
+
+
+class Block(NamedTuple):
+    """A fenced block, and the block of output that follows it, if one does."""
+
+    language: str
+    code: str
+    output: str | None
+
+    def needs(self) -> list[str]:
+        """List the libraries without which the block cannot run."""
+        return sorted({library for use, library in NEEDS.items() if use in self.code})
+
+
+def blocks(page: Path, language: str) -> list[Block]:
+    """Find the blocks of one language."""
+    fences = FENCE.findall(page.read_text(encoding="utf-8"))
+    found = []
+    for number, (name, code) in enumerate(fences):
+        following = fences[number + 1] if number + 1 < len(fences) else ("", "")
+        found.append(Block(name, code, following[1] if following[0] == "text" else None))
+    return [block for block in found if block.language == language]
+
+
+def commands(page: Path) -> list[tuple[str, str]]:
+    """List the commands of a page that can be run as they are, each with its output."""
+    found = []
+    for block in blocks(page, "console"):
+        for part in re.split(r"^\$ ", block.code, flags=re.MULTILINE)[1:]:
+            command, _, said = part.partition("\n")
+            if INSTALLS not in command:
+                found.append((command, said))
+    return found
+
+
+def run_python(block: Block, folder: Path, server: str) -> str:
+    """Run a block of Python; a warning, an error or a word on standard error fails the test."""
+    offline = any(name in block.code for name in OFFLINE)
+    code = block.code if offline else block.code.replace(SITE, server)
+    printed = _run([sys.executable, "-X", "dev", "-W", "error", "-c", GUARD + code], folder)
+    return printed.replace(server, SITE)
+
+
+def run_command(command: str, folder: Path, server: str) -> str:
+    """Run a command of the console; return what it prints."""
+    line = command.replace(SITE, server)
+    line = re.sub(r"(^|[|&;] *)python ", rf"\1{sys.executable} ", line)
+    line = re.sub(r"(^|[|&;] *)sitemapreader ", rf"\1{sys.executable} -m sitemapreader ", line)
+    return _run(["bash", "-c", line], folder).replace(server, SITE)
+
+
+def replace(page: Path, old: str, new: str) -> None:
+    """Write a page anew with one part of it replaced."""
+    text = page.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{page.name} has this {text.count(old)} times: {old}"
+    page.write_text(text.replace(old, new), encoding="utf-8", newline="\n")
+
+
+def _run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+def make_folder(parent: Path) -> Path:
+    """Make the folder in which the blocks of a page run."""
+    folder = parent / "page"
+    folder.mkdir()
+    (folder / "testdata").symlink_to(package.ROOT / "testdata", target_is_directory=True)
+    return folder

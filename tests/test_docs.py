@@ -1,0 +1,112 @@
+"""The README and the pages of docs/: their blocks run, their links lead somewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from typing import TYPE_CHECKING
+
+import package
+import pages
+import pytest
+from aiohttp import web
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+README = package.ROOT / "README.md"
+PAGES = [README, *sorted((package.ROOT / "docs").glob("*.md"))]
+PYTHON = [
+    pytest.param(page, number, id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number in range(len(pages.blocks(page, "python")))
+]
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """Serve testdata/site over loopback, from a thread; give its origin."""
+    loop = asyncio.new_event_loop()
+    app = web.Application()
+    app.router.add_static("/", package.ROOT / "testdata" / "site")
+    runner = web.AppRunner(app, access_log=None)
+    loop.run_until_complete(runner.setup())
+    loop.run_until_complete(web.TCPSite(runner, "127.0.0.1", 0).start())
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    host, port = runner.addresses[0][:2]
+    yield f"http://{host}:{port}"
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.run_until_complete(runner.cleanup())
+    loop.close()
+
+
+def test_there_are_blocks() -> None:
+    """The README has blocks of both kinds, so the tests below are not void."""
+    assert len(pages.blocks(README, "python")) > 1
+    assert len(pages.commands(README)) > 1
+
+
+@pytest.mark.parametrize(("page", "number"), PYTHON)
+def test_python(page: Path, number: int, server: str, tmp_path: Path, *, regenerate: bool) -> None:
+    """A block of Python runs, and prints what the page says below it."""
+    block = pages.blocks(page, "python")[number]
+    for library in block.needs():
+        pytest.importorskip(library, reason=f"{library} is not installed")
+    printed = []
+    for run in range(pages.RUNS):
+        folder = tmp_path / str(run)
+        folder.mkdir()
+        printed.append(pages.run_python(block, pages.make_folder(folder), server))
+        if block.output is None or printed[-1] == block.output:
+            return
+        if regenerate:
+            start = f"{block.code}```\n```text\n"
+            pages.replace(page, start + block.output, start + printed[-1])
+            return
+    assert printed[-1] == block.output
+
+
+@each_page
+def test_commands(page: Path, server: str, tmp_path: Path, *, regenerate: bool) -> None:
+    """The commands of a page, one after the other, print what it says."""
+    folder = pages.make_folder(tmp_path)
+    for command, said in pages.commands(page):
+        for _ in range(pages.RUNS):
+            printed = pages.run_command(command, folder, server)
+            if printed == said:
+                break
+        if regenerate and printed != said:
+            pages.replace(page, f"$ {command}\n{said}", f"$ {command}\n{printed}")
+        else:
+            assert printed == said, command
+
+
+@each_page
+def test_every_block_has_a_language(page: Path) -> None:
+    """A block is Python, a console, or plainly something else that no test runs."""
+    languages = {language for language, _ in pages.FENCE.findall(page.read_text(encoding="utf-8"))}
+    assert languages <= {"python", "text", "console", "sql", "yaml", "toml", "ini", "json", "xml"}
+
+
+@each_page
+def test_links_lead_somewhere(page: Path) -> None:
+    """A link to another page or file of the repository names one that is there."""
+    for link in LINK.findall(page.read_text(encoding="utf-8")):
+        target = link.partition("#")[0]
+        if target and not target.startswith(("http://", "https://", "mailto:")):
+            assert (page.parent / target).exists(), link
+
+
+def test_the_first_command_works(tmp_path: Path, server: str) -> None:
+    """The README's first command prints every URL of testdata/site, one a line."""
+    first = pages.blocks(README, "console")[0].code
+    command = re.search(r"&& (python -m sitemapreader .*)", first)
+    assert command
+    urls = pages.run_command(f"{command[1]} -q", pages.make_folder(tmp_path), server).split()
+    assert len(urls) == len(set(urls)) == 43
