@@ -165,7 +165,7 @@ class DateSource(StrEnum):
     LASTMOD = "lastmod"
     """`<lastmod>`, or the date of a feed's item."""
     NEWS = "news"
-    """The element `news:publication_date`."""
+    """The date of a news article, where the record has no lastmod."""
 
 
 @attrs.define(weakref_slot=False)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SITE = "https://www.example.org"
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```([{\w-]*}?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INSTALLS = "pip install"
 """A line of set-up: .ci/run installs the package, both ways, and runs what follows."""
 NEEDS = {

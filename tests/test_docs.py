@@ -24,6 +24,8 @@ PYTHON = [
     for number in range(len(pages.blocks(page, "python")))
 ]
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+LANGUAGES = {"python", "text", "console", "sql", "yaml", "toml", "json", "xml"}
+LANGUAGES |= {"{eval-rst}", "{toctree}"}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -91,7 +93,7 @@ def test_commands(page: Path, server: str, tmp_path: Path, *, regenerate: bool) 
 def test_every_block_has_a_language(page: Path) -> None:
     """A block is Python, a console, or plainly something else that no test runs."""
     languages = {language for language, _ in pages.FENCE.findall(page.read_text(encoding="utf-8"))}
-    assert languages <= {"python", "text", "console", "sql", "yaml", "toml", "ini", "json", "xml"}
+    assert languages <= LANGUAGES
 
 
 @each_page
