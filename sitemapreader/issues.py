@@ -189,11 +189,16 @@ def make_issue(
     return Issue(
         code=code,
         message=f"{code.meaning}: {code.advice}",
-        sitemap=_USERINFO.sub(r"\1", sitemap),
+        sitemap=without_userinfo(sitemap),
         line=line,
-        url=None if url is None else excerpt(_USERINFO.sub(r"\1", url), 2048),
+        url=None if url is None else excerpt(without_userinfo(url), 2048),
         value=None if value is None else excerpt(value),
     )
+
+
+def without_userinfo(text: str) -> str:
+    """Remove user and password from a URL."""
+    return _USERINFO.sub(r"\1", text)
 
 
 def excerpt(text: str, limit: int = MAX_EXCERPT) -> str:

@@ -22,6 +22,8 @@ MAX_ISSUES_OF_A_CODE = 1_000
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import pandas as pd
+
     from sitemapreader.errors import FetchError
     from sitemapreader.models import SitemapEntry
 
@@ -76,7 +78,7 @@ class Role(StrEnum):
     PAGE = "page"
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Document:
     """One document, and its outcome.
 
@@ -134,6 +136,11 @@ class Document:
     counts: Counter[IssueCode] = attrs.field(factory=Counter)
     _begin: float = attrs.field(factory=time.monotonic, init=False, repr=False)
     _ended: bool = attrs.field(default=False, init=False, repr=False)
+
+    def __repr__(self) -> str:
+        from sitemapreader.document_tree import describe_document  # noqa: PLC0415 (for people only)
+
+        return f"<Document {describe_document(self)}>"
 
     @property
     def is_lost(self) -> bool:
@@ -213,6 +220,44 @@ class Report:
         """
         return not self._lost and not has_errors(self.counts)
 
+    def __repr__(self) -> str:
+        from sitemapreader.report_views import summarize  # noqa: PLC0415 (few reports are shown)
+
+        return f"<Report: {summarize(self)}>"
+
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook."""
+        from sitemapreader.report_views import write_html  # noqa: PLC0415 (the same)
+
+        return write_html(self)
+
+    def tree(self, *, in_ascii: bool = False) -> str:
+        """Return the documents as a tree of text, each below the one that lists it.
+
+        It is what `sitemapreader tree` prints; with `in_ascii` it is drawn without line characters.
+        """
+        from sitemapreader.report_views import write_tree  # noqa: PLC0415 (the same)
+
+        return write_tree(self, in_ascii=in_ascii)
+
+    def documents_frame(self) -> pd.DataFrame:
+        """Return the documents as a pandas DataFrame, a row each; needs the extra `pandas`.
+
+        Its columns are the fields of `Document`; `issues` is how many there were.
+        """
+        from sitemapreader.report_views import make_documents_frame  # noqa: PLC0415 (the same)
+
+        return make_documents_frame(self.documents)
+
+    def issues_frame(self) -> pd.DataFrame:
+        """Return the Issues that were kept as a pandas DataFrame; needs the extra `pandas`.
+
+        Its columns are the fields of `Issue`, and `severity`.
+        """
+        from sitemapreader.report_views import make_issues_frame  # noqa: PLC0415 (the same)
+
+        return make_issues_frame(self.issues)
+
     def raise_for_issues(self, at_least: Severity = Severity.ERROR) -> None:
         """Raise IssueGroup, an ExceptionGroup, if there were Issues at least as severe."""
         grave = [issue for issue in self.issues if issue.severity >= at_least]
@@ -253,6 +298,7 @@ class Report:
         self.documents += other.documents
         self.counts += other.counts
         self.statuses += other.statuses
+        self.left_out += other.left_out
         self.entries += other.entries
         self.bytes_raw += other.bytes_raw
         self._lost |= other._lost

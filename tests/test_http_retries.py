@@ -15,8 +15,8 @@ import stamina
 from faults import DOCUMENT, FaultServer
 from serving import serve
 
-from sitemapreader.cli.branches import describe
 from sitemapreader.discovery import discover
+from sitemapreader.document_tree import describe_document
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.retries import fetch_again, parse_retry_after, wait_before_retry
@@ -190,7 +190,7 @@ async def test_how_often_was_asked_for_what_is_no_sitemap() -> None:
 @pytest.mark.parametrize(("tries", "shown"), [(0, False), (1, False), (2, True)])
 def test_a_tree_says_how_often_was_asked(tries: int, shown: bool) -> None:
     """In the shell as well, where it was more than once."""
-    assert ("2 tries" in describe(Document("http://site.example/", tries=tries))) is shown
+    assert ("2 tries" in describe_document(Document("http://site.example/", tries=tries))) is shown
 
 
 async def test_a_bug_is_not_tried_again() -> None:

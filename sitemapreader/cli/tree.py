@@ -6,7 +6,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.branches import draw, grow, write_json
+from sitemapreader.cli.branches import write_json
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.crowd import Crowd, check_sources
 from sitemapreader.cli.options import TREE_FORMATS
@@ -22,6 +22,7 @@ from sitemapreader.cli.sources import (
     make_web_source,
 )
 from sitemapreader.cli.summary import RunSummary
+from sitemapreader.document_tree import build_tree, draw_tree
 
 if TYPE_CHECKING:
     import argparse
@@ -37,11 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
         async with aclosing(source.open(result)) as batches:
             async for batch in batches:
                 summary.printed += len(batch)
-        roots = grow(result.documents)
+        roots = build_tree(result.documents)
         if form == "json":
             text = write_json(source.label, roots)
         else:
-            text = draw(source.label, roots, in_ascii=not lines.can_draw)
+            text = draw_tree(source.label, roots, in_ascii=not lines.can_draw)
         console.make_room()
         lines.write("".join(text))
 

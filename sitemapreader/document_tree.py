@@ -1,0 +1,122 @@
+"""Documents as a tree: each below the one that lists it, as lines of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.issues import excerpt, without_userinfo
+from sitemapreader.report import Document, Role, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+UNITS = ("B", "KiB", "MiB", "GiB")
+FORKS = {True: ("├── ", "│   ", "└── ", "    "), False: ("|-- ", "|   ", "`-- ", "    ")}
+"""Whether the output can have line drawing -> what stands before a document and what below it, and
+the same for the last one of its parent."""
+
+
+@attrs.define(eq=False)
+class DocumentNode:
+    """A document, and those that it lists."""
+
+    document: Document
+    children: list[DocumentNode] = attrs.field(factory=list)
+
+
+def build_tree(documents: Iterable[Document]) -> list[DocumentNode]:
+    """Put documents below those that list them, by URL; return those that none lists.
+
+    A guess that was none, and a robots.txt that was only asked for leave, are left out.
+    """
+    shown = sorted(filter(_is_shown, documents), key=lambda document: document.url)
+    nodes = [DocumentNode(document) for document in shown]
+    places: dict[str, DocumentNode] = {}
+    for node in nodes:
+        document = node.document
+        for url in (document.final_url, document.url):
+            if url and (url not in places or document.children):
+                places[url] = node
+    roots = []
+    for node in nodes:
+        parent = places.get(node.document.parent)
+        if parent is None or parent is node or _is_below(parent, node, places):
+            roots.append(node)
+        else:
+            parent.children.append(node)
+    return roots
+
+
+def _is_shown(document: Document) -> bool:
+    missed = document.status is Status.SKIPPED and document.format is None and document.final_url
+    return document.via is not None and not missed
+
+
+def _is_below(node: DocumentNode, other: DocumentNode, places: dict[str, DocumentNode]) -> bool:
+    """Tell whether a document hangs below another one already: two that list each other."""
+    seen: set[int] = set()
+    place: DocumentNode | None = node
+    while place is not None and id(place) not in seen:
+        if place is other:
+            return True
+        seen.add(id(place))
+        place = places.get(place.document.parent)
+    return False
+
+
+def draw_tree(label: str, roots: list[DocumentNode], *, in_ascii: bool) -> Iterator[str]:
+    """Yield the lines of a tree."""
+    yield f"{show_url(label)}\n"
+    yield from _draw(roots, "", FORKS[not in_ascii])
+
+
+def _draw(nodes: list[DocumentNode], indent: str, forks: tuple[str, ...]) -> Iterator[str]:
+    # no recursion: indexes go as deep as --depth lets them
+    stack = [(node, indent, number == 0) for number, node in enumerate(reversed(nodes))]
+    fork, below, last_fork, last_below = forks
+    while stack:
+        node, indent, is_last = stack.pop()
+        yield f"{indent}{last_fork if is_last else fork}{describe_document(node.document)}\n"
+        indent += last_below if is_last else below
+        stack += [
+            (child, indent, number == 0) for number, child in enumerate(reversed(node.children))
+        ]
+
+
+def describe_document(document: Document) -> str:
+    """Say in one line what became of a document, safe for a terminal."""
+    reason = f" ({document.reason})" if document.reason else ""
+    parts = [
+        document.role if document.role is not Role.SITEMAP else document.format,
+        f"{document.status}{reason}",
+        f"{document.entries} URLs" if document.entries else "",
+        f"{document.children} sitemaps" if document.children else "",
+        f"{document.filtered} left out" if document.filtered else "",
+        f"{document.known} known" if document.known else "",
+        f"{document.tries} tries" if document.tries > 1 else "",
+        _size(document),
+        f"lastmod {document.lastmod.isoformat()}" if document.lastmod else "",
+    ]
+    return f"{show_url(document.url)}  {', '.join(part for part in parts if part)}"
+
+
+def show_url(url: str) -> str:
+    """Return a URL for people: without a password, and without what a terminal would act on."""
+    return excerpt(without_userinfo(url), 2048)
+
+
+def _size(document: Document) -> str:
+    raw, inflated = document.bytes_raw, document.bytes_inflated
+    if not raw:
+        return ""
+    return _bytes(raw) if raw == inflated else f"{_bytes(raw)} -> {_bytes(inflated)}"
+
+
+def _bytes(count: float) -> str:
+    for unit in UNITS[:-1]:
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} {UNITS[-1]}"

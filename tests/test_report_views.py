@@ -1,0 +1,256 @@
+"""A report shows itself: in a line, as a tree, in a notebook, as frames; always safely."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import attrs
+import package
+import pytest
+from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
+
+from sitemapreader import Document, FolderFetcher, Issue, IssueCode, Report, Status, walk_sync
+from sitemapreader.issues import make_issue
+from sitemapreader.models import Via
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EVIL = 'https://me:hunter2@a.example/"><script>alert(1)</script>\x1b[31m\u202e&lt;\ud800\n<b>'
+HARMLESS = {"p", "b", "details", "summary", "table", "tr", "th", "td"}
+TOP, A, GONE = f"{SITE}sitemap.xml", f"{SITE}a.xml", f"{SITE}gone.xml"
+PAGES: Pages = {
+    ROBOTS: f"Sitemap: {TOP}".encode(),
+    TOP: index(A, (GONE, "2026-01-02")),
+    A: urlset(f"{SITE}?a&b", f"{SITE}2"),
+    GONE: status(410, GONE),
+}
+
+
+class Tags(HTMLParser):
+    """Collects what HTML consists of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.text = ""
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.open.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data + "\n"
+
+
+def read_html(report: Report) -> Tags:
+    tags = Tags()
+    tags.feed(report._repr_html_())
+    tags.close()
+    assert tags.open == []
+    return tags
+
+
+@pytest.fixture(scope="module")
+def example() -> Report:
+    fetcher = FolderFetcher(str(package.ROOT / "testdata" / "site"))
+    with walk_sync(fetcher.base_url, fetcher=fetcher) as entries:
+        list(entries)
+    return entries.report
+
+
+def hostile() -> Report:
+    """Return a report that is full of what a hostile site could name."""
+    report = Report(100)
+    document = Document(EVIL, final_url=EVIL, parent=EVIL, via=Via.INDEX, etag=EVIL)
+    report.note(make_issue(IssueCode.INVALID_URL, EVIL, url=EVIL, value=EVIL), document)
+    report.note(Issue(IssueCode.LASTMOD, "<b>\x1b</b>", EVIL, 3, EVIL, EVIL))
+    report.end(document, Status.FAILED, IssueCode.INVALID_URL)
+    return report
+
+
+def shown(report: Report) -> Iterator[str]:
+    yield repr(report)
+    yield repr(report.documents[0])
+    yield report.tree()
+    yield report.tree(in_ascii=True)
+
+
+# -- text
+
+
+async def test_a_line() -> None:
+    """The repr says whether all was read, what came, and the gravest kinds of Issues first."""
+    assert repr(Report(0)) == "<Report: complete; 0 URLs; documents: none>"
+    report = (await walk_all(PAGES)).report
+    assert repr(report) == (
+        "<Report: not complete; 2 URLs; documents: 1 failed, 3 complete; "
+        "Issues: 1 http-status, 1 bare-ampersand>"
+    )
+    gone = next(document for document in report.documents if document.url == GONE)
+    assert repr(gone) == (
+        f"<Document {GONE}  failed (http-status), lastmod 2026-01-02T00:00:00+00:00>"
+    )
+
+
+def test_a_line_stays_short() -> None:
+    """However many kinds of Issues there are, five are named."""
+    report = Report(0)
+    for code in IssueCode:
+        report.note(make_issue(code))
+    line = repr(report)
+    assert f"{len(IssueCode) - 5} more kinds" in line
+    assert len(line) < 250
+
+
+def test_a_tree_is_that_of_the_shell(example: Report) -> None:
+    """The lines are those of `sitemapreader tree`, with the origin in the place of the folder."""
+    command = [sys.executable, "-m", "sitemapreader", "tree", "testdata/site", "-q"]
+    done = subprocess.run(command, cwd=package.ROOT, capture_output=True, check=True)
+    first, *lines = example.tree().splitlines()
+    assert first == "https://www.example.org"
+    assert lines == done.stdout.decode().splitlines()[1:]
+    assert len(lines) == 8
+    assert example.tree(in_ascii=True).isascii()
+
+
+def test_a_tree_of_nothing() -> None:
+    """A report without documents has a tree without lines."""
+    assert Report(0).tree() == "\n"
+
+
+# -- a notebook
+
+
+def test_a_notebook_sees_what_went_wrong_first(example: Report) -> None:
+    """HTML has the summary, the documents and the Issues; the gravest come first."""
+    report = hostile()
+    for document in example.documents:
+        report.documents.append(document)
+    html = report._repr_html_()
+    assert html.index("failed") < html.index("sitemap_index.xml")
+    assert html.index("error") < html.index("warning")
+    tags = read_html(example)
+    assert tags.tags <= HARMLESS
+    assert "documents: 8 complete" in tags.text
+    assert "Issues" not in tags.text.replace("Issues\n", "", 1)  # the column; there are none
+
+
+def test_a_notebook_is_not_flooded() -> None:
+    """Of thousands of documents and Issues fifty are shown, and how many there are."""
+    report = Report(10_000)
+    for number in range(3_000):
+        document = Document(f"{SITE}{number}", via=Via.INDEX)
+        report.note(make_issue(IssueCode.TIMEOUT, document.url), document)
+        report.end(document, Status.FAILED, IssueCode.TIMEOUT)
+    html = report._repr_html_()
+    assert html.count("<tr>") == 2 * (50 + 1)
+    assert "3000 documents, 50 shown" in html
+    assert "3000 Issues, 50 shown" in html
+
+
+# -- whatever is in it
+
+
+def test_hostile_text_is_escaped_in_html() -> None:
+    """No tag, attribute or control character of a site gets into the page, and no password."""
+    report = hostile()
+    tags = read_html(report)
+    assert tags.tags <= HARMLESS
+    assert tags.attributes <= {"open"}
+    assert "<script>alert(1)</script>" in tags.text  # as text
+    html = report._repr_html_()
+    assert html.isprintable()
+    assert "hunter2" not in html
+    html.encode()
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_hostile_text_is_escaped_in_text(number: int) -> None:
+    """Nothing that a terminal acts on, and no password, is in any form of text."""
+    text = list(shown(hostile()))[number]
+    assert "hunter2" not in text
+    assert text.replace("\n", "").isprintable()
+    assert "a.example" in text or number == 0
+
+
+# -- pandas
+
+
+def test_frames_have_the_fields(example: Report) -> None:
+    """A row a document, a column a field; an Issue likewise, with its severity."""
+    pd = pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    frame = example.documents_frame()
+    fields = [field.name for field in attrs.fields(Document) if not field.name.startswith("_")]
+    assert [*frame.columns] == [name for name in fields if name != "counts"]
+    assert frame["url"].tolist() == [document.url for document in example.documents]
+    assert frame["entries"].sum() == example.entries == 43
+    assert frame["lastmod"].max() == datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+    assert isinstance(frame["lastmod"].dtype, pd.DatetimeTZDtype)
+    assert frame.groupby("status").size().to_dict() == {"complete": 8}
+    issues = hostile().issues_frame()
+    assert issues["severity"].tolist() == ["error", "warning"]
+    assert issues["code"].tolist() == ["invalid-url", "lastmod"]
+    assert issues["line"].tolist() == [pd.NA, 3]
+
+
+async def test_frames_of_a_walk_that_failed() -> None:
+    """What is missing in a record is missing in its row; numbers stay whole numbers."""
+    pd = pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    report = (await walk_all(PAGES)).report
+    frame = report.documents_frame().set_index("url")
+    assert frame.loc[GONE, "reason"] == "http-status"
+    assert frame.loc[GONE, "http_status"] == 410
+    assert frame.loc[GONE, "issues"] == 1
+    assert frame.loc[GONE, "format"] is pd.NA
+    assert frame.loc[A, "entries"] == 2
+
+
+def test_frames_of_nothing_have_their_columns() -> None:
+    """An empty report gives frames with the same columns and types."""
+    pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    empty, full = Report(0), hostile()
+    for ours, theirs in (
+        (empty.documents_frame(), full.documents_frame()),
+        (empty.issues_frame(), full.issues_frame()),
+    ):
+        assert len(ours) == 0
+        assert [*ours.columns] == [*theirs.columns]
+        assert [*ours.dtypes] == [*theirs.dtypes]
+
+
+def test_frames_can_be_saved(tmp_path: object) -> None:
+    """Lone surrogates, which no file in UTF-8 can hold, are written with backslashes."""
+    pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+    pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    frame = hostile().documents_frame()
+    frame.to_parquet(f"{tmp_path}/x.parquet")
+    assert "\\ud800" in frame["url"][0]
+
+
+def test_pandas_is_named_where_it_is_missing() -> None:
+    """Without pandas the frames say which extra to install; everything else works."""
+    script = (
+        "import sys\n"
+        "sys.modules['pandas'] = None\n"
+        "from sitemapreader import Report\n"
+        "report = Report(0)\n"
+        "print(report, report.tree(), report._repr_html_())\n"
+        "try: report.documents_frame()\n"
+        "except ImportError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "<Report: complete" in done.stdout
+    assert "sitemapreader[pandas]" in done.stdout
