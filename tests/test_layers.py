@@ -34,7 +34,7 @@ CONFINED = {
     "sqlite3": {"state"},
     "argparse": {"cli"},
     "pyarrow": {"output", "frames"},
-    "pandas": {"frames", "report_views"},
+    "pandas": {"frames", "report", "report_views"},
 }
 """Foreign modules, and the only rooms that import them."""
 
