@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
+    from sitemapreader.readers.robots import OtherLine, Robots, parse_robots
     from sitemapreader.report import Document, Report, Role, Status
     from sitemapreader.state import State
     from sitemapreader.walker import Walk, walk, walk_sync
@@ -93,10 +94,12 @@ __all__ = [
     "Limits",
     "MemoryFetcher",
     "News",
+    "OtherLine",
     "Price",
     "Report",
     "Response",
     "Restriction",
+    "Robots",
     "Role",
     "Severity",
     "SitemapEntry",
@@ -112,6 +115,7 @@ __all__ = [
     "Walk",
     "discover",
     "open_output",
+    "parse_robots",
     "read",
     "read_batches",
     "to_arrow",
@@ -150,6 +154,7 @@ _ROOMS = {
     "options": ("FetchOptions", "Limits"),
     "output": ("open_output",),
     "readers": ("SitemapReader", "read"),
+    "readers.robots": ("OtherLine", "Robots", "parse_robots"),
     "report": ("Document", "Report", "Role", "Status"),
     "state": ("State",),
     "walker": ("Walk", "walk", "walk_sync"),

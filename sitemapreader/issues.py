@@ -128,6 +128,7 @@ class IssueCode(StrEnum):
     ROBOTS_DISALLOWED = ("robots-disallowed", WARNING, "robots.txt disallows the URL, and it was not fetched", "allow it, or pass `respect_robots=False`")
     ROBOTS_NOT_TEXT = ("robots-not-text", WARNING, "robots.txt is not a text file; it was taken as one without rules", "serve plain text")
     ROBOTS_TOO_LARGE = ("robots-too-large", WARNING, "robots.txt is longer than is read; the rest was ignored", "shorten it to 500 KiB")
+    ROBOTS_TOO_COMPLEX = ("robots-too-complex", WARNING, "robots.txt has too many wildcards to be judged for the URL, which was taken as disallowed", "use fewer wildcards, or pass `respect_robots=False`")
     # -- the walk
     NO_SITEMAP = ("no-sitemap", ERROR, "no sitemap was found", "name it in robots.txt, or pass its URL with `sitemaps=`")
     CYCLE = ("cycle", INFO, "a sitemap leads back to one that was read already", "list each sitemap once")

@@ -21,6 +21,9 @@ PROTOCOL_MAX_BYTES = 50 * MIB
 """sitemaps.org: 52,428,800 bytes uncompressed."""
 PROTOCOL_MAX_LOC_CHARS = 2048
 """sitemaps.org: a loc "must be less than 2,048 characters"."""
+MAX_URL_CHARS = 8_192
+"""Longest URL that is requested. RFC 9110, section 4.1, has servers take 8,000 octets at least;
+nginx, Apache and IIS take 8,190 to 16,384 by default."""
 
 
 def _positive(_: object, field: attrs.Attribute[float], value: float) -> None:
@@ -103,6 +106,11 @@ class Limits:
 ROBOTS_MAX_BYTES = 512_000
 """RFC 9309, section 2.5: at least 500 KiB are to be parsed."""
 ROBOTS_MAX_SITEMAPS = 1_000
+"""Different values of Sitemap lines that are looked at; the largest real files have hundreds."""
+ROBOTS_MAX_LINE_CHARS = 8_192
+"""Google's parser cuts a line after 16,664 bytes, eight times the longest URL that it knows."""
+ROBOTS_MAX_OTHER_LINES = 1_000
+"""Lines that carry no rule, such as Content-Signal."""
 ROBOTS_MAX_CRAWL_DELAY_SECONDS = 60.0
 """A longer Crawl-delay is cut to this: one document a minute."""
 

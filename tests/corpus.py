@@ -179,7 +179,7 @@ class Case:
 
     def listed(self) -> list[str]:
         """Return the Sitemap lines of the case's robots.txt."""
-        return [line.url for line in parse_robots(self.inputs[0].read_bytes(), self.url).sitemaps]
+        return [entry.loc for entry in parse_robots(self.inputs[0].read_bytes(), self.url).sitemaps]
 
     def hinted(self, *, feeds: bool) -> list[str]:
         """Return the feeds, or the sitemaps, that the page links to."""

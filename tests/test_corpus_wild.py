@@ -274,4 +274,4 @@ def test_sitemaps_are_the_lines(name: str) -> None:
     """A robots.txt gives the values of its Sitemap lines."""
     text = inflate(name).decode("utf-8-sig").replace("\r", "")
     urls = [resolve(value, ROBOTS_URL) for value in _SITEMAP_LINE.findall(text)]
-    assert [line.url for line in read_robots(name).sitemaps] == list(dict.fromkeys(urls))
+    assert [entry.loc for entry in read_robots(name).sitemaps] == list(dict.fromkeys(urls))

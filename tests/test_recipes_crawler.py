@@ -1,12 +1,12 @@
-"""The recipe for asyncio: a crawler with a session of its own, against a server on loopback."""
+"""The recipe for asyncio: a crawler, against a server on loopback."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 from typing import TYPE_CHECKING
 
-import aiohttp
 import attrs
 import pytest
 from serving import serve
@@ -68,8 +68,8 @@ class Notebook:
     async def miss(self, entry: UrlEntry, error: FetchError) -> None:
         self.missed[entry.loc.removeprefix(self.base)] = str(error.code)
 
-    async def crawl(self, session: aiohttp.ClientSession) -> Report:
-        return await crawl(self.base, self.visit, self.miss, session=session, options=OPTIONS)
+    async def crawl(self) -> Report:
+        return await crawl(self.base, self.visit, self.miss, options=OPTIONS)
 
 
 def other_tasks() -> list[asyncio.Task[object]]:
@@ -84,10 +84,9 @@ def other_tasks() -> list[asyncio.Task[object]]:
 async def test_every_page_is_visited_or_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each page of a site comes once, inflated, or is missed with the reason."""
     monkeypatch.setattr(crawler, "MAX_PAGE_BYTES", 10_000)
-    async with serve(make_site) as served, aiohttp.ClientSession() as session:
+    async with serve(make_site) as served:
         notebook = Notebook(served)
-        report = await notebook.crawl(session)
-        assert not session.closed
+        report = await notebook.crawl()
     pages = {f"/p/{number}": f"<p>{number}</p>".encode() for number in range(PAGES)}
     assert notebook.visited == pages | {"/zipped": b"<p>zipped</p>", "/moved": pages["/p/0"]}
     assert notebook.missed == {
@@ -112,12 +111,11 @@ async def test_robots_that_cannot_be_asked_forbid() -> None:
                 "/s.xml": urlset(f"{silent.base}/p", f"{free.base}/p"),
             }
         ) as served,
-        aiohttp.ClientSession() as session,
     ):
         notebook = Notebook(served)
         ports = tuple(int(other.base.rpartition(":")[2]) for other in (silent, free))
         options = attrs.evolve(OPTIONS, allow_ports=ports)
-        await crawl(served.base, notebook.visit, notebook.miss, session=session, options=options)
+        await crawl(served.base, notebook.visit, notebook.miss, options=options)
     assert notebook.visited == {f"{free.base}/p": b"<p>"}
     assert notebook.missed == {f"{silent.base}/p": "robots-disallowed"}
     assert silent.requested == ["/robots.txt"]
@@ -136,17 +134,17 @@ async def test_the_crawl_delay_holds_for_pages() -> None:
         }
 
     loop = asyncio.get_running_loop()
-    async with serve(make_pages) as served, aiohttp.ClientSession() as session:
+    async with serve(make_pages) as served:
         notebook = Notebook(served)
         begin = loop.time()
-        await notebook.crawl(session)
+        await notebook.crawl()
     assert len(notebook.visited) == 3
     assert loop.time() - begin > 3 * 0.19
 
 
 async def test_a_bug_in_the_callback_ends_the_crawl() -> None:
     """What `visit` raises comes out, and no task or connection is left behind."""
-    async with serve(make_site) as served, aiohttp.ClientSession() as session:
+    async with serve(make_site) as served:
         notebook = Notebook(served)
 
         async def visit(page: Page) -> None:
@@ -155,14 +153,14 @@ async def test_a_bug_in_the_callback_ends_the_crawl() -> None:
                 raise ZeroDivisionError(page.url)
 
         with pytest.RaisesGroup(ZeroDivisionError):
-            await crawl(served.base, visit, notebook.miss, session=session, options=OPTIONS)
+            await crawl(served.base, visit, notebook.miss, options=OPTIONS)
         assert 10 <= len(notebook.visited) < PAGES
         assert other_tasks() == []
 
 
 async def test_a_crawl_can_be_cancelled() -> None:
     """Cancelling the crawl in the middle ends all of it at once."""
-    async with serve(make_site) as served, aiohttp.ClientSession() as session:
+    async with serve(make_site) as served:
         notebook = Notebook(served)
         reached = asyncio.Event()
 
@@ -172,9 +170,7 @@ async def test_a_crawl_can_be_cancelled() -> None:
                 reached.set()
                 await asyncio.sleep(60)
 
-        task = asyncio.create_task(
-            crawl(served.base, visit, notebook.miss, session=session, options=OPTIONS)
-        )
+        task = asyncio.create_task(crawl(served.base, visit, notebook.miss, options=OPTIONS))
         await reached.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -193,14 +189,14 @@ async def test_the_walk_waits_for_the_pages() -> None:
         locs = (f"{base}/{'p' * 2_000}/{number}" for number in range(20_000))
         return {"/robots.txt": robots, "/s.xml": urlset(*locs)}
 
-    async with serve(make_pages) as served, aiohttp.ClientSession() as session:
+    async with serve(make_pages) as served:
         stuck = asyncio.Event()
 
         async def hold(*_: object) -> None:
             stuck.set()
             await asyncio.sleep(60)
 
-        task = asyncio.create_task(crawl(served.base, hold, hold, session=session, options=OPTIONS))
+        task = asyncio.create_task(crawl(served.base, hold, hold, options=OPTIONS))
         await stuck.wait()
         await asyncio.sleep(0.5)
         assert "/s.xml" in served.requested
@@ -208,3 +204,35 @@ async def test_the_walk_waits_for_the_pages() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+async def test_a_page_in_our_own_network_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listed page whose name resolves to a private address is never connected to.
+
+    Neither is one to which a page redirects. The names are answered here, and no packet leaves.
+    """
+    asked: list[str] = []
+
+    def resolve(host: str, port: int, *_: object, **__: object) -> list[object]:
+        asked.append(str(host))
+        address = "127.0.0.1" if host == "127.0.0.1" else "127.0.0.2"
+        place = (address, port)
+        return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", place)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    async with serve(
+        lambda base: {
+            "/robots.txt": f"Sitemap: {base}/s.xml".encode(),
+            "/s.xml": urlset("http://inside.test/admin", f"{base}/moved", f"{base}/page"),
+            "/moved": "http://router.test/",
+            "/page": b"<p>",
+        }
+    ) as served:
+        notebook = Notebook(served)
+        await notebook.crawl()
+    assert notebook.visited == {"/page": b"<p>"}
+    assert notebook.missed == {
+        "http://inside.test/admin": "robots-disallowed",  # its robots.txt cannot be asked for
+        "/moved": "blocked-address",
+    }
+    assert {"inside.test", "router.test"} <= set(asked)

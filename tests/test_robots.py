@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
-from sitemapreader.readers.robots import Robots, SitemapLine, parse_robots
+from sitemapreader.readers.robots import Robots, parse_robots
 
 URL = "https://example.org/robots.txt"
 OURS = "sitemapreader/0.1 (+https://pypi.org/project/sitemapreader/)"
@@ -24,7 +24,7 @@ CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 
 def listed(text: str | bytes) -> list[str]:
     data = text.encode() if isinstance(text, str) else text
-    return [line.url for line in parse_robots(data, URL).sitemaps]
+    return [entry.loc for entry in parse_robots(data, URL).sitemaps]
 
 
 def codes(text: str | bytes) -> list[str]:
@@ -99,9 +99,9 @@ def test_issues(text: str | bytes, expected: list[str]) -> None:
 
 
 def test_an_issue_knows_its_line() -> None:
-    """Sitemap lines and Issues carry the number of their line, whatever ends the lines."""
+    """Issues carry the number of their line, whatever ends the lines."""
     robots = parse_robots(b"User-agent: *\r\n\rSitemap: s.xml\nSitemap: ftp://x", URL)
-    assert robots.sitemaps == (SitemapLine(3, "https://example.org/s.xml"),)
+    assert [entry.loc for entry in robots.sitemaps] == ONE
     assert [(issue.line, issue.value) for issue in robots.issues] == [(3, "s.xml"), (4, "ftp://x")]
 
 
@@ -117,8 +117,8 @@ def test_an_issue_knows_its_line() -> None:
 def test_byte_order_marks(data: bytes) -> None:
     """A byte order mark costs neither the first group nor the text."""
     robots = parse_robots(data, URL)
-    assert [line.url for line in robots.sitemaps] == ONE
-    assert not robots.allows("https://example.org/no", OURS)
+    assert [entry.loc for entry in robots.sitemaps] == ONE
+    assert not robots.can_fetch("https://example.org/no", OURS)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_hostile_separators_end_no_line(separator: str) -> None:
     text = f"User-agent: *{separator}Disallow: /a\nDisallow: /b{separator}Sitemap: /evil.xml"
     robots = parse_robots(text.encode(), URL)
     assert robots.sitemaps == ()
-    assert robots.allows("https://example.org/a", OURS)
+    assert robots.can_fetch("https://example.org/a", OURS)
 
 
 @pytest.mark.parametrize(
@@ -160,24 +160,24 @@ def test_hostile_separators_end_no_line(separator: str) -> None:
 def test_rules(text: str, allowed: str, forbidden: str | None) -> None:
     """The rules that apply are those of the groups for us, else of those for all."""
     robots = parse_robots(text.encode(), URL)
-    assert robots.allows("https://example.org" + allowed, OURS)
-    assert forbidden is None or not robots.allows("https://example.org" + forbidden, OURS)
+    assert robots.can_fetch("https://example.org" + allowed, OURS)
+    assert forbidden is None or not robots.can_fetch("https://example.org" + forbidden, OURS)
 
 
 def test_each_robot_has_its_rules() -> None:
     """One file can be asked for several robots in turn."""
     robots = parse_robots(b"User-agent: a\nDisallow: /a\nUser-agent: b\nDisallow: /b", URL)
     for _ in range(2):
-        assert not robots.allows("https://example.org/a", "a/1")
-        assert robots.allows("https://example.org/b", "a/1")
-        assert not robots.allows("https://example.org/b", "Mozilla/5.0 (compatible; b/2)")
-        assert robots.allows("https://example.org/a", "Mozilla/5.0 (compatible; b/2)")
+        assert not robots.can_fetch("https://example.org/a", "a/1")
+        assert robots.can_fetch("https://example.org/b", "a/1")
+        assert not robots.can_fetch("https://example.org/b", "Mozilla/5.0 (compatible; b/2)")
+        assert robots.can_fetch("https://example.org/a", "Mozilla/5.0 (compatible; b/2)")
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "https://example.org/\ud800"])
 def test_what_cannot_be_parsed_is_not_allowed(url: str) -> None:
     """A URL on which a parser would raise is answered with no, not with an exception."""
-    assert not parse_robots(b"User-agent: *\nDisallow: /x y", URL).allows(url, OURS)
+    assert not parse_robots(b"User-agent: *\nDisallow: /x y", URL).can_fetch(url, OURS)
 
 
 @pytest.mark.parametrize(
@@ -202,21 +202,21 @@ def test_crawl_delay(value: str, seconds: float | None) -> None:
 def test_no_rules_is_the_default() -> None:
     """A robots.txt that is not there allows all, asks for no delay and lists nothing."""
     robots = Robots()
-    assert robots.allows("https://example.org/", OURS)
+    assert robots.can_fetch("https://example.org/", OURS)
     assert robots.crawl_delay(OURS) is None
     assert not robots.lists("https://example.org/s.xml")
 
 
 def test_rules_that_protego_chokes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the parser of rules raises, there are no rules; the Sitemap lines are ours anyway."""
+    """If the parser of rules raises, nothing is allowed; the Sitemap lines are ours anyway."""
 
     def choke(_: str) -> None:
         raise ValueError("as the test wants it")
 
     monkeypatch.setattr("protego.Protego.parse", choke)
-    robots = parse_robots(b"User-agent: *\nDisallow: /\nSitemap: /s.xml", URL)
-    assert robots.allows("https://example.org/", OURS)
-    assert [line.url for line in robots.sitemaps] == ONE
+    robots = parse_robots(b"User-agent: *\nDisallow: /x\nSitemap: /s.xml", URL)
+    assert not robots.can_fetch("https://example.org/", OURS)
+    assert [entry.loc for entry in robots.sitemaps] == ONE
 
 
 def test_lists_any_spelling() -> None:
@@ -250,7 +250,7 @@ def test_a_line_that_was_cut_is_not_read(complete: bool) -> None:
         data += b"#" * (ROBOTS_MAX_BYTES - len(data) - 30) + b"\n"
     data += b"Sitemap: https://example.org/second.xml\n"
     robots = parse_robots(data[:-9] if not complete else data, URL, complete=complete)
-    assert [line.url for line in robots.sitemaps] == ONE
+    assert [entry.loc for entry in robots.sitemaps] == ONE
     assert robots.complete is complete
 
 
@@ -275,7 +275,7 @@ def test_hostile_files_cost_little(name: str) -> None:
     tracemalloc.start()
     try:
         begin = time.process_time()
-        parse_robots(HOSTILE[name], URL).allows("https://example.org/" + "a/" * 2_000, OURS)
+        parse_robots(HOSTILE[name], URL).can_fetch("https://example.org/" + "a/" * 2_000, OURS)
         seconds = time.process_time() - begin
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -291,9 +291,9 @@ def test_hostile_files_cost_little(name: str) -> None:
 def test_nothing_raises(data: bytes) -> None:
     """Whatever the bytes are, parsing and asking raise nothing, and URLs are absolute."""
     robots = parse_robots(data, URL)
-    robots.allows("https://example.org/s", OURS)
+    robots.can_fetch("https://example.org/s", OURS)
     robots.crawl_delay(OURS)
-    assert all(line.url.lower().startswith(("http://", "https://")) for line in robots.sitemaps)
+    assert all(entry.loc.lower().startswith(("http://", "https://")) for entry in robots.sitemaps)
 
 
 # -- files that nobody here wrote
@@ -316,7 +316,7 @@ def test_other_projects_files(path: Path) -> None:
     """Other projects' assertions hold, but for the differences that are meant."""
     case = json.loads(path.read_text())
     data = (path.parent / case["input"]).read_bytes()
-    urls = [line.url for line in parse_robots(data, case["url"] or URL).sitemaps]
+    urls = [entry.loc for entry in parse_robots(data, case["url"] or URL).sitemaps]
     expected = case["expect"]
     agrees = (
         urls == expected["sitemaps"]

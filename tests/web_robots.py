@@ -34,7 +34,7 @@ def parse(data: bytes) -> Robots:
 def describe(data: bytes) -> str:
     """Say how many Sitemap lines there are, whether the rules hold, and what is noted."""
     robots = parse(data)
-    rules = "no rules" if robots.allows("https://example.org/private", OURS) else "rules"
+    rules = "no rules" if robots.can_fetch("https://example.org/private", OURS) else "rules"
     return " ".join(
         [f"{len(robots.sitemaps)} lines, {rules}", *(str(i.code) for i in robots.issues)]
     )

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from sitemapreader.issues import Issue
     from sitemapreader.models import SitemapEntry
     from sitemapreader.urls import Hosts
+    from sitemapreader.visits.bodies import Whole
     from sitemapreader.visits.trip import Trip
 
 MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
 """Robots files that are kept, by their size: rules take twenty times that, and a hostile site can
 have any number of hosts. One that was forgotten is fetched again."""
 _LEAST_BYTES = 4_096
+_PARSED_AT_ONCE_BYTES = 16_384
+"""A file of this size takes some milliseconds."""
 
 _NAMED = (Via.GIVEN, Via.ROBOTS)
 """Whoever names a sitemap in these ways asks for it to be fetched."""
@@ -76,7 +79,7 @@ class Permissions:
         if not self._respect:
             return None
         robots = await self.robots_of(url)
-        return None if robots.allows(url, self._agent) else IssueCode.ROBOTS_DISALLOWED
+        return robots.find_refusal(url, self._agent)
 
     async def robots_of(self, url: str, via: Via | None = None) -> Robots:
         """Return the robots.txt that a URL falls under; raise FetchError if the budget is at end.
@@ -148,7 +151,7 @@ class Permissions:
             document.final_url, document.http_status = whole.url, whole.status
             document.tries = whole.tries
             document.bytes_raw, document.bytes_inflated = whole.raw_bytes, len(whole.data)
-            robots = parse_robots(whole.data, whole.url, complete=whole.fault is None)
+            robots = await self._parse(whole)
             document.children = len(robots.sitemaps)
             for issue in robots.issues:
                 await self._trip.note(issue, document)
@@ -159,6 +162,18 @@ class Permissions:
                 await self._note_unreachable(whole.fault, document)
                 report.end(document, Status.PARTIAL, str(whole.fault.code))
             return robots, max(len(whole.data), _LEAST_BYTES)
+
+    async def _parse(self, whole: Whole) -> Robots:
+        """Parse a robots.txt, in another thread if it is large: the loop is not held up."""
+
+        def parse() -> Robots:
+            robots = parse_robots(whole.data, whole.url, complete=whole.fault is None)
+            if self._respect:
+                robots.prepare(self._agent)
+            return robots
+
+        is_small = len(whole.data) <= _PARSED_AT_ONCE_BYTES
+        return parse() if is_small else await asyncio.to_thread(parse)
 
     async def _judge(self, error: FetchError, document: Document) -> Robots:
         """Say what it means that there is no robots.txt: no rules, or nothing allowed."""

@@ -116,9 +116,7 @@ async def _search(
     except FetchError as error:  # the budget
         await trip.note(make_issue(error.code, search.site))
         return Trial.NOTHING
-    named = await try_entries(
-        [SitemapEntry(line.url, via=Via.ROBOTS, sitemap=robots.url) for line in robots.sitemaps]
-    )
+    named = await try_entries(robots.sitemaps)
     found, probed = named is Trial.FOUND, Trial.NOTHING
     may_probe = robots.complete or not search.respect_robots
     if may_probe and (search.probe == "always" or (search.probe == "auto" and not found)):

@@ -7,10 +7,11 @@ async def visit(page):
 async def miss(entry, error):
     print(entry.loc, error.code)
 
-async with aiohttp.ClientSession() as session:
-    report = await crawl("https://www.example.org/", visit, miss, session=session)
+report = await crawl("https://www.example.org/", visit, miss)
 ```
-Copy it and change it: this is all that it takes.
+Copy it and change it: this is all that it takes. But keep the fetcher's own session: strangers
+list these pages, and only there is the address of each connection checked. With a session of yours
+(`HttpFetcher(session=...)`), a page whose name resolves to your own network would be visited.
 """
 
 from __future__ import annotations
@@ -20,18 +21,24 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, Limits, walk
+from sitemapreader import (
+    FetchError,
+    FetchOptions,
+    HttpFetcher,
+    IssueCode,
+    Limits,
+    Robots,
+    parse_robots,
+    walk,
+)
 from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
-from sitemapreader.readers.robots import Robots, parse_robots
 from sitemapreader.urls import origin_of
 from sitemapreader.visits.bodies import is_absent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-
-    import aiohttp
 
     from sitemapreader import Report, Response, UrlEntry
 
@@ -64,7 +71,6 @@ async def crawl(
     visit: Callable[[Page], Awaitable[None]],
     miss: Callable[[UrlEntry, FetchError], Awaitable[None]],
     *,
-    session: aiohttp.ClientSession,
     workers: int = 8,
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
 ) -> Report:
@@ -72,13 +78,14 @@ async def crawl(
 
     Pages and sitemaps come through one fetcher, so a host gets no more than `options.per_host`
     requests at once from both, and its Crawl-delay and Retry-After hold for both. A page that
-    robots.txt forbids is missed. The walk waits while `workers` are busy: memory does not grow.
+    robots.txt forbids is missed, and so is one on an address that is not public. The walk waits
+    while `workers` are busy: memory does not grow.
 
     An exception in `visit` or `miss`, or a cancellation, ends everything that goes on here. Return
     the report of the walk, which says what was wrong with the sitemaps.
     """
     waiting: asyncio.Queue[UrlEntry | None] = asyncio.Queue(maxsize=2 * workers)
-    fetcher = HttpFetcher(options, session=session)
+    fetcher = HttpFetcher(options)
     rules = _Rules(fetcher, options.user_agent)
 
     async def work() -> None:
@@ -142,7 +149,7 @@ class _Rules:
         if robots is None:
             async with self._asking:
                 robots = self._known.get(origin) or await self._ask(origin)
-        return robots.complete and robots.allows(url, self._agent)
+        return robots.complete and robots.can_fetch(url, self._agent)
 
     async def _ask(self, origin: str) -> Robots:
         if len(self._known) >= MAX_ORIGINS:

@@ -38,9 +38,9 @@ from sitemapreader import (
     SitemapReader,
     UrlEntry,
     Via,
+    parse_robots,
 )
 from sitemapreader.issues import make_issue
-from sitemapreader.readers.robots import parse_robots
 from sitemapreader.visits.bodies import charset_of
 
 try:
@@ -192,8 +192,7 @@ class SitemapReaderSpider(Spider):
         self._count(robots.counts)
         if not robots.sitemaps:
             self._note(make_issue(IssueCode.NO_SITEMAP, response.url))
-        for line in robots.sitemaps:
-            entry = SitemapEntry(line.url, via=Via.ROBOTS, sitemap=response.url)
+        for entry in robots.sitemaps:
             yield from self._ask_sitemap(entry)
 
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:

@@ -20,10 +20,27 @@ _FLOOR_SECONDS = 0.02
 
 
 class Pace:
-    """The one floor that the readers of a walk share."""
+    """The one floor that the readers of a walk share, and the time that its other loops take."""
 
     def __init__(self) -> None:
         self._floor = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._over_at = 0.0
+
+    async def yield_if_due(self) -> None:
+        """Let everybody else run, if the loops of this walk have run for a while.
+
+        For loops that may wait for nothing for thousands of rounds.
+        """
+        if self._loop.time() < self._over_at:
+            return
+        # Tasks that are ready now have their turn before this, find the time over as well, and
+        # yield at once: so all of them together take one interval in a round of the event loop.
+        self._loop.call_soon(self._begin_interval)
+        await asyncio.sleep(0)
+
+    def _begin_interval(self) -> None:
+        self._over_at = self._loop.time() + _INTERVAL_SECONDS
 
     @contextmanager
     def reading(self) -> Iterator[Turn]:

@@ -111,6 +111,7 @@ class Crew:
             finally:
                 job.decide(answers=False)
                 self._frontier.release()
+            await self._trip.pace.yield_if_due()
 
     def listed(self) -> set[str]:
         """Return the keys of all sitemaps that the site has, read or not."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from sitemapreader.walker.plan import Plan
     from sitemapreader.walker.sieve import Sieve
     from sitemapreader.walker.track import Track
-
-_OFFERED_AT_ONCE = 500
-"""Children that are put in the frontier without a pause, in about 10 ms."""
 
 
 class Intake:
@@ -116,6 +112,7 @@ class Intake:
             self._track.take_children(entries)
         await self._trip.send(tuple(entries))
         for entry in entries:
+            await self._trip.pace.yield_if_due()
             self._children += 1
             if self._children > self._trip.limits.children:
                 self._leave(entry, IssueCode.BUDGET_CHILDREN)
@@ -150,13 +147,12 @@ class Intake:
         if digest is not None:
             self._digests.add(digest)
         while self._held:
+            await self._trip.pace.yield_if_due()
             entry = self._held.pop()
             if is_duplicate:
                 self._frontier.refuse(entry, IssueCode.DUPLICATE_DOCUMENT)
             else:
                 await self._offer(entry)
-            if len(self._held) % _OFFERED_AT_ONCE == 0:
-                await asyncio.sleep(0)  # others have their turn
         if self._outside:
             await self._note(IssueCode.OUT_OF_SCOPE, value=f"{self._outside} entries")
         for code, number in self._left.items():

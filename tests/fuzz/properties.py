@@ -275,10 +275,10 @@ def bounds_robots(data: bytes) -> Iterator[str]:
         robots = parse_robots(data, URL, complete=complete)
         if len(robots.sitemaps) > ROBOTS_MAX_SITEMAPS:
             yield f"{len(robots.sitemaps)} sitemaps"
-        yield from (f"sitemap {s.url!r}" for s in robots.sitemaps if not has_web_scheme(s.url))
+        yield from (f"sitemap {s.loc!r}" for s in robots.sitemaps if not has_web_scheme(s.loc))
         for agent in ("sitemapreader/1.0", "*", ""):
             for url in (URL, "https://www.example.org/private/x.php?a=b$", "http://[::1", "\ud800"):
-                if not isinstance(robots.allows(url, agent), bool):
+                if not isinstance(robots.can_fetch(url, agent), bool):
                     yield f"allows {url!r}: no answer"
             delay = robots.crawl_delay(agent)
             if delay is not None and not 0 <= delay <= ROBOTS_MAX_CRAWL_DELAY_SECONDS:
