@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _SEARCH_COST = 250
 
 _NO_RULE = sys.maxsize
 # Four bytes tell most rules apart; short pieces such as `?s=` have only two or one.
-_GRAM_FORMATS = {4: "I", 2: "H", 1: "B"}
+_GRAM_FORMATS: dict[int, Literal["I", "H", "B"]] = {4: "I", 2: "H", 1: "B"}
 _MAX_GRAM_CHOICES = 64
 
 # As in protego: what percent-encoding leaves alone needs no normalising.
