@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.issues import excerpt, without_userinfo
+from sitemapreader.issues import show_url
 from sitemapreader.report import Document, Role, Status
 
 if TYPE_CHECKING:
@@ -100,11 +100,6 @@ def describe_document(document: Document) -> str:
         f"lastmod {document.lastmod.isoformat()}" if document.lastmod else "",
     ]
     return f"{show_url(document.url)}  {', '.join(part for part in parts if part)}"
-
-
-def show_url(url: str) -> str:
-    """Return a URL for people: without a password, and without what a terminal would act on."""
-    return excerpt(without_userinfo(url), 2048)
 
 
 def _size(document: Document) -> str:

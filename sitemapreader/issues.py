@@ -1,7 +1,7 @@
 """What can be wrong with a sitemap, and with the way to it: one table, and the record of one case.
 
 Content never raises. Whatever was mended, dropped or not reached is an `Issue` in the stream and
-in the report; there is no log beside it.
+in the report; nothing is only logged.
 """
 
 from __future__ import annotations
@@ -200,6 +200,11 @@ def make_issue(
 def without_userinfo(text: str) -> str:
     """Remove user and password from a URL."""
     return _USERINFO.sub(r"\1", text)
+
+
+def show_url(url: str) -> str:
+    """Return a URL for people: without a password, and without what a terminal would act on."""
+    return excerpt(without_userinfo(url), 2048)
 
 
 def excerpt(text: str, limit: int = MAX_EXCERPT) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from contextlib import contextmanager
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
 from enum import StrEnum
@@ -13,6 +13,7 @@ import attrs
 
 from sitemapreader.errors import IssueGroup
 from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
+from sitemapreader.logs import LOGGER
 from sitemapreader.models import Format, Via
 
 MAX_ISSUES_PER_CODE = 10
@@ -20,7 +21,7 @@ MAX_ISSUES_PER_CODE = 10
 MAX_ISSUES_OF_A_CODE = 1_000
 """... and in all; so no flood of one kind takes much room, or the place of another kind."""
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pandas as pd
 
@@ -138,9 +139,12 @@ class Document:
     _ended: bool = attrs.field(default=False, init=False, repr=False)
 
     def __repr__(self) -> str:
+        return f"<Document {self}>"
+
+    def __str__(self) -> str:
         from sitemapreader.document_tree import describe_document  # noqa: PLC0415 (for people only)
 
-        return f"<Document {describe_document(self)}>"
+        return describe_document(self)
 
     @property
     def is_lost(self) -> bool:
@@ -197,7 +201,9 @@ class Report:
             else `None`. `Walk.removed` lists them.
     """
 
-    def __init__(self, max_documents: int) -> None:
+    def __init__(
+        self, max_documents: int, on_document: Callable[[Document], object] | None = None
+    ) -> None:
         self.documents: list[Document] = []
         self.issues: list[Issue] = []
         self.counts: Counter[IssueCode] = Counter()
@@ -209,6 +215,8 @@ class Report:
         self.removed: int | None = None
         self._kept: Counter[IssueCode] = Counter()
         self._unfetched_left = max_documents
+        self._on_document = on_document
+        self._unannounced: deque[Document] = deque()
         self._lost = False
 
     @property
@@ -311,6 +319,9 @@ class Report:
             return
         self.statuses[status] += 1
         self.bytes_raw += document.bytes_raw
+        LOGGER.info("%s", document)
+        if self._on_document is not None:
+            self._unannounced.append(document)
         if document.is_left_out:
             self.left_out[reason] += 1
         self._lost |= document.is_lost
@@ -319,6 +330,20 @@ class Report:
                 return
             self._unfetched_left -= 1
         self.documents.append(document)
+
+    def announce(self) -> None:
+        """Call `on_document` with the outcomes that it has not seen, until it raises.
+
+        It is not called where an outcome is recorded: what it raises is the caller's own, and must
+        not pass through code that expects errors of the network.
+        """
+        while self._unannounced and self._on_document is not None:
+            document = self._unannounced.popleft()
+            try:
+                self._on_document(document)
+            except BaseException:
+                self._on_document = None
+                raise
 
     def leave_out(self, reason: str, number: int) -> None:
         """Record sitemaps that are skipped and have no outcome of their own, for want of room."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
-from sitemapreader.document_tree import build_tree, draw_tree, show_url
-from sitemapreader.issues import Issue, excerpt
+from sitemapreader.document_tree import build_tree, draw_tree
+from sitemapreader.issues import Issue, excerpt, show_url
 from sitemapreader.report import Document, Report, Status
 from sitemapreader.urls import origin_of
 

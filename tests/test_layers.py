@@ -8,7 +8,7 @@ import package
 import pytest
 
 LAYERS = (
-    {"models", "issues", "errors", "options"},
+    {"models", "issues", "errors", "options", "logs"},
     {"dates", "urls", "report", "document_tree", "report_views"},
     {"readers"},
     {"fetch"},

@@ -25,6 +25,7 @@ from sitemapreader.fetch.retries import ASK_LATER, fetch_again, parse_retry_afte
 from sitemapreader.fetch.targets import Target, read_target
 from sitemapreader.fetch.wire import Answer, Wire
 from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.logs import log_request
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
 from sitemapreader.urls import host_of
 
@@ -215,13 +216,16 @@ class HttpFetcher:
     async def _ask(self, trail: Trail, extra: Mapping[str, str], clock: Clock) -> Answer:
         origin = trail.start.origin
         userinfo = self._named.get(origin)
-        return await self._wire.ask(
-            trail.target,
-            extra,
-            at_home=trail.at_home and (not self._named or origin in self._named),
-            authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
-            clock=clock,
-        )
+        with log_request(str(trail.target)) as request:
+            answer = await self._wire.ask(
+                trail.target,
+                extra,
+                at_home=trail.at_home and (not self._named or origin in self._named),
+                authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
+                clock=clock,
+            )
+            request.status = answer.status
+        return answer
 
     def _judge(self, answer: Answer, target: Target, extra: Mapping[str, str]) -> str | None:
         """Return where an answer redirects to, `None` if it is the document; else raise."""

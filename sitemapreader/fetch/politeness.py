@@ -19,6 +19,8 @@ from contextvars import ContextVar
 
 import attrs
 
+from sitemapreader.logs import log_pause
+
 PARTY: ContextVar[object] = ContextVar("party", default=None)
 """For whom a task fetches: a walk is a party of its own, and everybody else is one together."""
 
@@ -145,6 +147,7 @@ class Politeness:
 
     def defer(self, host: str, seconds: float) -> None:
         """Start nothing at this host for so long from now, whoever asks."""
+        log_pause(host, seconds, "Retry-After")
         place = self._host(host)
         place.not_before = max(place.not_before, time.monotonic() + seconds)
 

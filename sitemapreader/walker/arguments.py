@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.order import Order
-    from sitemapreader.walker.plan import Follow, Patterns, Scope, Sitemaps, Undated
+    from sitemapreader.walker.plan import Follow, OnDocument, Patterns, Scope, Sitemaps, Undated
 
 
 class WalkArguments(TypedDict, total=False):
@@ -41,6 +41,7 @@ class WalkArguments(TypedDict, total=False):
     respect_robots: bool
     state: str | Path | State | None
     changes: bool
+    on_document: OnDocument | None
     fetcher: Fetcher | None
     limits: Limits
     options: FetchOptions

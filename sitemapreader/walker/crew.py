@@ -79,11 +79,13 @@ class Crew:
     async def _search(self, search: Search) -> None:
         try:
             await search_site(search, self._trip, self._permissions, self._try)
+            self._trip.report.announce()
         finally:
             self._frontier.release()
 
     async def _try(self, entries: Sequence[SitemapEntry]) -> Trial:
         """Have sitemaps walked; tell what came of it, as soon as that is known."""
+        self._trip.report.announce()  # robots.txt, and what was tried before
         named = tuple(entry for entry in entries if entry.via is not Via.WELL_KNOWN)
         if named:
             await self._trip.send(named)
@@ -108,6 +110,7 @@ class Crew:
         while (job := await self._frontier.take()) is not None:
             try:
                 await self._walk(job)
+                self._trip.report.announce()
             finally:
                 job.decide(answers=False)
                 self._frontier.release()
@@ -205,6 +208,7 @@ class Crew:
             report.end(document_of(entry), Status.SKIPPED, reason)
         for reason, number in self._frontier.surplus.items():
             report.leave_out(reason, number)
+        report.announce()
 
 
 def _first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:

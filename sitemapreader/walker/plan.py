@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
+from inspect import iscoroutinefunction
 from pathlib import Path  # noqa: TC003 (attrs resolves field types at run time)
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -14,6 +15,7 @@ from sitemapreader.dates import as_since
 from sitemapreader.discovery import Search  # noqa: TC001 (attrs resolves field types at run time)
 from sitemapreader.discovery.arguments import check_url, one_of
 from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.report import Document
 from sitemapreader.urls import Hosts
 from sitemapreader.walker.order import Order
 
@@ -26,6 +28,8 @@ Scope: TypeAlias = Literal["keep", "drop"]
 """What becomes of entries outside their sitemap's folder."""
 Follow: TypeAlias = Callable[[SitemapEntry], bool]
 """Asked of every child before it is fetched."""
+OnDocument: TypeAlias = Callable[[Document], object]
+"""Called with each outcome as it comes."""
 Sitemaps: TypeAlias = Iterable[str | SitemapEntry]
 """URLs, or entries that a discovery or a reader gave."""
 
@@ -73,6 +77,10 @@ def _given(value: str | SitemapEntry) -> SitemapEntry:
     return attrs.evolve(value, via=Via.GIVEN)
 
 
+def _is_function(value: object) -> bool:
+    return callable(value) and not iscoroutinefunction(value)
+
+
 def _state(value: str | Path | State | None) -> State | None:
     if value is None:
         return None
@@ -105,6 +113,7 @@ class Plan:
     respect_robots: bool = True
     state: State | None = attrs.field(default=None, converter=_state)
     changes: bool = False
+    on_document: OnDocument | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.search is None and not self.sitemaps:
@@ -114,6 +123,8 @@ class Plan:
             )
         if self.follow is not None and not callable(self.follow):
             raise TypeError("follow must be a function of a SitemapEntry that returns a bool")
+        if self.on_document is not None and not _is_function(self.on_document):
+            raise TypeError("on_document must be a function of a Document, and no coroutine")
         if self.changes and self.state is None:
             raise ValueError(
                 "changes are differences from a state: give its file too, as in "

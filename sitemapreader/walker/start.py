@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.arguments import WalkArguments
     from sitemapreader.walker.order import Order
-    from sitemapreader.walker.plan import Follow, Patterns, Scope, Sitemaps, Undated
+    from sitemapreader.walker.plan import Follow, OnDocument, Patterns, Scope, Sitemaps, Undated
 
 
 def walk(
@@ -45,6 +45,7 @@ def walk(
     respect_robots: bool = True,
     state: str | Path | State | None = None,
     changes: bool = False,
+    on_document: OnDocument | None = None,
     fetcher: Fetcher | None = None,
     limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
@@ -87,6 +88,9 @@ def walk(
             is gone on with, and delivers at most the last 500 entries once more.
         changes: deliver only entries that are new or differ from those of the walk before, with
             `change` set; `Walk.removed` lists those that are gone.
+        on_document: is called with the outcome of each document as it comes, robots.txt and those
+            that are skipped included; for progress and logs. It must not block. What it raises ends
+            the walk, and comes out of it.
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
             may fetch with the same one inside the loop: documents that wait for you lend you their
             turns at a host.
@@ -121,6 +125,7 @@ def walk(
         respect_robots=respect_robots,
         state=state,
         changes=changes,
+        on_document=on_document,
     )
     return Walk(plan, fetcher=fetcher, limits=limits, options=options)
 
@@ -138,7 +143,7 @@ def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Bl
         site: its URL, as `walk` takes it.
         arguments: the keyword arguments of `walk`.
 
-    It streams as well. The walk runs in a thread of its own, which calls `follow` and a fetcher
-    that is given. Raises what `walk` raises.
+    It streams as well. The walk runs in a thread of its own, which calls `follow`, `on_document`
+    and a fetcher that is given. Raises what `walk` raises.
     """
     return BlockingWalk(walk(site, **arguments))

@@ -49,7 +49,7 @@ class Walk:
     def __init__(
         self, plan: Plan, *, fetcher: Fetcher | None, limits: Limits, options: FetchOptions
     ) -> None:
-        self.report = Report(limits.documents)
+        self.report = Report(limits.documents, plan.on_document)
         self._plan = plan
         self._fetcher = fetcher
         self._limits = limits

@@ -1,0 +1,157 @@
+"""The logger of the package: silent by default, one line a fact, and no line that a site wrote."""
+
+from __future__ import annotations
+
+import logging
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+from serving import serve
+from walking import index, urlset
+
+from sitemapreader import Document, FetchOptions, Issue, IssueCode, MemoryFetcher, Status, walk
+from sitemapreader.logs import log_pause
+from sitemapreader.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pytest
+    from serving import Page
+
+EVIL = "https://me:hunter2@a.example/\r\nINFO root: all is well\x1b[2J\u202e\ud800"
+
+
+def lines(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno == level]
+
+
+def make_site(base: str) -> Mapping[str, Page]:
+    return {
+        "/robots.txt": f"Sitemap: {base}/i.xml".encode(),
+        "/i.xml": index(f"{base}/a.xml", f"{base}/moved.xml", f"{base}/gone.xml"),
+        "/a.xml": urlset(f"{base}/1"),
+        "/moved.xml": f"{base}/b.xml",
+        "/b.xml": urlset(f"{base}/2"),
+    }
+
+
+async def test_requests_and_documents(caplog: pytest.LogCaptureFixture) -> None:
+    """DEBUG has every request, redirects too; INFO has every document, as a tree shows it."""
+    caplog.set_level(logging.DEBUG, "sitemapreader")
+    async with serve(make_site) as served, walk(served.base) as entries:
+        assert len([entry async for entry in entries]) == 2
+    base = re.escape(served.base)
+    requests = lines(caplog, logging.DEBUG)
+    assert len(requests) == len(served.requested) == 6
+    assert re.fullmatch(rf"GET {base}/robots\.txt: 200, \d+\.\d{{3}} s", requests[0])
+    assert sum(bool(re.match(rf"GET {base}/moved.xml: 301", line)) for line in requests) == 1
+    assert sum(bool(re.match(rf"GET {base}/gone.xml: 404", line)) for line in requests) == 1
+    documents = lines(caplog, logging.INFO)
+    assert len(documents) == len(entries.report.documents) == 5
+    assert f"{served.base}/a.xml  urlset, complete, 1 URLs" in "\n".join(documents)
+    assert f"{served.base}/gone.xml  failed (http-status)" in "\n".join(documents)
+    assert {record.name for record in caplog.records} == {"sitemapreader"}
+
+
+async def test_a_request_without_an_answer(caplog: pytest.LogCaptureFixture) -> None:
+    """A request that fails is a line as well, with the code of the error."""
+    caplog.set_level(logging.DEBUG, "sitemapreader")
+    async with serve(make_site) as served:
+        pass  # and now nobody listens there
+    async with walk(served.base, options=FetchOptions(max_attempts=1)) as entries:
+        assert [entry async for entry in entries] == []
+    assert f"GET {served.base}/robots.txt: connect, " in "\n".join(lines(caplog, logging.DEBUG))
+
+
+async def test_a_pause_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    """A Retry-After that is obeyed is named with its host and seconds."""
+    caplog.set_level(logging.INFO, "sitemapreader")
+    asked = 0
+
+    async def answer(request: web.Request) -> web.Response:
+        nonlocal asked
+        asked += request.path == "/s.xml"
+        if asked == 1:
+            return web.Response(status=429, headers={"Retry-After": "0"})
+        return web.Response(body=urlset("https://a.example/"))
+
+    application = web.Application()
+    application.router.add_get("/{path:.*}", answer)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        host, port = runner.addresses[0][:2]
+        async with walk(sitemaps=[f"http://{host}:{port}/s.xml"]) as entries:
+            assert len([entry async for entry in entries]) == 1
+    finally:
+        await runner.cleanup()
+    assert "127.0.0.1: no request for 0 s: Retry-After" in lines(caplog, logging.INFO)
+
+
+def test_foreign_text_makes_no_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """Line breaks, controls and passwords of a URL stay out of the log."""
+    caplog.set_level(logging.DEBUG, "sitemapreader")
+    document = Document(EVIL, final_url=EVIL)
+    report = Report(10)
+    report.end(document, Status.SKIPPED, "http-status")
+    log_pause(EVIL, 3, "Retry-After")
+    report.note(Issue(IssueCode.LASTMOD, "x", EVIL, 1, EVIL, EVIL), document)
+    report.end(Document(EVIL), Status.FAILED, "dns")
+    assert len(caplog.records) == 3
+    for line in lines(caplog, logging.INFO):
+        assert line.isprintable()
+        assert "hunter2" not in line
+        assert "\\r\\nINFO root" in line
+        line.encode()
+
+
+async def test_a_hostile_site_writes_no_line(caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever an index lists, a record of the log is one printable line."""
+    caplog.set_level(logging.DEBUG, "sitemapreader")
+    top = "https://a.example/s.xml"
+    listed = ("https://a.example/&#13;&#10;x", "https://u:p4ss@a.example/y.xml", "http://[::1]/z")
+    fetcher = MemoryFetcher({top: index(*listed)})
+    async with walk(sitemaps=[top], fetcher=fetcher) as entries:
+        assert [entry async for entry in entries] == []
+    assert len(caplog.records) >= 4
+    for record in caplog.records:
+        assert record.getMessage().isprintable()
+        assert "p4ss" not in record.getMessage()
+
+
+def test_nothing_is_printed_by_default() -> None:
+    """Without a handler of the user's a walk is silent, also one that fails; the shell too."""
+    script = (
+        "import logging\n"
+        "from sitemapreader import MemoryFetcher, walk_sync\n"
+        "with walk_sync('https://a.example/', fetcher=MemoryFetcher({})) as walk: list(walk)\n"
+        "handlers = logging.getLogger('sitemapreader').handlers\n"
+        "assert [type(each) for each in handlers] == [logging.NullHandler], handlers\n"
+        "assert logging.getLogger().handlers == []\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_one_line_of_setup_shows_it() -> None:
+    """`logging.basicConfig` is all that it takes."""
+    script = (
+        "import logging\n"
+        "from sitemapreader import FolderFetcher, walk_sync\n"
+        "logging.basicConfig(level='INFO', format='%(name)s %(levelname)s %(message)s')\n"
+        "fetcher = FolderFetcher('testdata/site')\n"
+        "with walk_sync(fetcher.base_url, fetcher=fetcher) as entries: list(entries)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    written = done.stderr.splitlines()
+    assert len(written) == 8
+    assert all(line.startswith("sitemapreader INFO https://www.example.org/") for line in written)
