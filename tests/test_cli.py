@@ -156,13 +156,14 @@ def test_an_index_in_a_file_is_said_to_be_one() -> None:
     assert "is an index of 5 sitemaps, which were not fetched" in done.stderr
 
 
-def test_one_bad_source_does_not_stop_the_others(tmp_path: Path) -> None:
-    """A source that is nothing is named, the others are read, and the exit code is 3."""
-    file = tmp_path / "sitemap.xml"
-    file.write_bytes(urlset(1))
-    done = run("no such file", str(file))
+def test_one_bad_line_does_not_stop_the_others(origin: str, tmp_path: Path) -> None:
+    """A line of a list that is no site is named, the others are read, and the exit code is 3."""
+    file = tmp_path / "sites.txt"
+    file.write_text(f"no such site\n{origin}\n", "utf-8")
+    done = run("-i", str(file))
     assert done.returncode == 3
-    assert done.stdout == "https://example.org/0\n"
+    assert len(done.stdout.split()) == 5
+    assert "'no such site' is neither" in done.stderr
 
 
 def test_json_lines() -> None:

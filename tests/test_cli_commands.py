@@ -1,11 +1,10 @@
-"""The commands besides `urls`: discover, tree, read; completion and the manual page."""
+"""The commands besides `urls`: discover, tree, read, help."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import re
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,6 @@ import pytest
 from commands import run, serving, urlset
 
 from sitemapreader.cli.commands import COMMANDS
-from sitemapreader.cli.exit_codes import MEANINGS
-from sitemapreader.cli.inventory import list_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 SITE = package.ROOT / "testdata" / "site"
-SHELLS = ("bash", "zsh", "fish")
-"""Those that can be asked what they make of a script."""
 
 
 def test_discover_prints_sitemaps() -> None:
@@ -202,140 +197,22 @@ def test_a_command_is_the_first_word(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command(name: str) -> None:
-    """Each command says what it is for, with each of its options."""
+    """Each command says what it is for, with each of its options, asked in either way."""
     done = run(name, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    options = list_options(COMMANDS[name])
-    assert all(flag in done.stdout for option in options for flag in option.flags)
+    actions = COMMANDS[name].make_parser().list_actions()
+    flags = [flag for action in actions for flag in action.option_strings]
+    assert len(flags) > 2
+    assert all(flag in done.stdout for flag in flags)
+    if name != "help":
+        asked = run("help", name)
+        assert (asked.returncode, asked.stdout) == (0, done.stdout)
 
 
-# -- the manual page
-
-
-def test_the_manual_page_names_everything() -> None:
-    """The page has every command, every option and every exit code."""
-    page = run("man").stdout.replace("\\-", "-")
-    for command in COMMANDS.values():
-        assert f".B {command.name}\n" in page
-        for option in list_options(command):
-            assert all(f"\\fB{flag}\\fR" in page for flag in option.flags)
-    assert all(f"\n.B {code}\n" in page for code in MEANINGS)
-
-
-@pytest.mark.skipif(shutil.which("groff") is None, reason="there is no groff")
-def test_the_manual_page_is_good_roff() -> None:
-    """Groff formats the page without a single warning, and its lines are not cut."""
-    done = subprocess.run(
-        ["groff", "-man", "-Tutf8", "-ww", "-rLL=80n"],  # noqa: S607 (where it lies is its business)
-        input=run("man").stdout,
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    assert done.stderr == ""
-    text = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout)
-    assert "sitemapreader -i sites.txt --unique --format csv -o urls.csv" in text
-    assert "Wrong usage." in text
-
-
-# -- completion
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_completion_is_a_script(shell: str, tmp_path: Path) -> None:
-    """The shell itself finds no fault in the script."""
-    done = run("completion", shell)
-    assert (done.returncode, done.stderr) == (0, "")
-    if shutil.which(shell) is None:
-        pytest.skip(f"there is no {shell}")
-    script = tmp_path / "script"
-    script.write_text(done.stdout, "utf-8")
-    checked = subprocess.run(
-        [shell, "-n", str(script)], capture_output=True, encoding="utf-8", check=True
-    )
-    assert checked.stderr == checked.stdout == ""
-
-
-def complete_in_bash(folder: Path, *words: str) -> set[str]:
-    """Return what bash offers for the last of some words."""
-    quoted = " ".join(f"'{word}'" for word in words)
-    script = (
-        f"{run('completion', 'bash').stdout}\n"
-        f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _sitemapreader\n"
-        'printf "%s\\n" "${COMPREPLY[@]}"\n'
-    )
-    done = subprocess.run(
-        ["bash", "--norc", "-c", script],  # noqa: S607 (where it lies is its business)
-        cwd=folder,
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    assert done.stderr == ""
-    return set(done.stdout.splitlines()) - {""}
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_completion_in_bash(tmp_path: Path) -> None:
-    """Bash offers commands, options of the command that is named, values and files."""
-    (tmp_path / "my site.xml").touch()
-
-    def complete(*words: str) -> set[str]:
-        return complete_in_bash(tmp_path, "sitemapreader", *words)
-
-    assert complete("") == {*COMMANDS, "my site.xml"}
-    assert complete("tr") == {"tree"}
-    assert complete("my") == {"my site.xml"}
-    assert complete("--fo") == {"--format"}
-    assert complete("discover", "--un") == set()
-    assert complete("--format", "cs") == {"csv"}
-    assert complete("tree", "--format", "") == {"tree", "json"}
-    assert complete("-o", "m") == {"my site.xml"}
-    assert complete("--since", "") == set()
-    assert complete("completion", "") == set(SHELLS)
-    assert complete("man", "") == set()
-
-
-@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")
-def test_completion_in_fish(tmp_path: Path) -> None:
-    """Fish offers commands, options of the command that is named, values and files."""
-    (tmp_path / "map.xml").touch()
-    (tmp_path / "script").write_text(run("completion", "fish").stdout, "utf-8")
-
-    def complete(line: str) -> set[str]:
-        done = subprocess.run(
-            ["fish", "--no-config", "-c", f"source script; complete -C '{line}'"],  # noqa: S607 (as above)
-            cwd=tmp_path,
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-        )
-        return {offer.partition("\t")[0] for offer in done.stdout.splitlines()}
-
-    assert complete("sitemapreader tr") == {"tree"}
-    assert complete("sitemapreader ma") == {"man", "map.xml"}
-    assert complete("sitemapreader --fo") == {"--format"}
-    assert complete("sitemapreader discover --un") == set()
-    assert complete("sitemapreader --format cs") == {"csv"}
-    assert complete("sitemapreader tree --format ") == {"tree", "json"}
-    assert complete("sitemapreader -o m") == {"map.xml"}
-    assert complete("sitemapreader completion ") == set(SHELLS)
-
-
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh")
-def test_completion_in_zsh(tmp_path: Path) -> None:
-    """Zsh takes the script as a completion of the command, in either way that it can be loaded."""
-    (tmp_path / "_sitemapreader").write_text(run("completion", "zsh").stdout, "utf-8")
-    script = (
-        "fpath=($PWD $fpath); autoload -U compinit; compinit -u -d dump;"
-        "print $_comps[sitemapreader];"
-        "unset '_comps[sitemapreader]'; source ./_sitemapreader; print $_comps[sitemapreader]"
-    )
-    done = subprocess.run(
-        ["zsh", "-f", "-c", script],  # noqa: S607 (as above)
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    assert (done.stdout.split(), done.stderr) == (["_sitemapreader"] * 2, "")
+def test_help_of_the_program() -> None:
+    """`help` alone is the program's own --help."""
+    done = run("help")
+    assert (done.returncode, done.stdout) == (0, run("--help").stdout)
+    wrong = run("help", "discovr")
+    assert wrong.returncode == 2
+    assert "did you mean discover?" in wrong.stderr

@@ -38,7 +38,7 @@ def endless() -> Iterator[str]:
         yield f"{url}/map.xml"
 
 
-@pytest.mark.parametrize("command", ["urls", "read", "tree", "discover", "completion", "man"])
+@pytest.mark.parametrize("command", ["urls", "read", "tree", "discover", "completion", "help"])
 def test_head(command: str, tmp_path: Path) -> None:
     """`| head -1` has its line, and the program ends with 141 or 0, without a word about it."""
     big = tmp_path / "map.xml"
@@ -49,7 +49,7 @@ def test_head(command: str, tmp_path: Path) -> None:
         "tree": [str(SITE)],
         "discover": [str(SITE)],
         "completion": ["bash"],
-        "man": [],
+        "help": [],
     }[command]
     words = " ".join(f"'{word}'" for word in [*COMMAND, command, *arguments])
     done = subprocess.run(

@@ -17,7 +17,7 @@ from aiohttp import web
 from commands import run, running, serving, urlset
 
 from sitemapreader.cli.commands import COMMANDS
-from sitemapreader.cli.settings import Settings
+from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.sources import read_url
 
 if TYPE_CHECKING:
@@ -404,8 +404,8 @@ def test_a_long_url_is_no_file() -> None:
 )
 def test_a_host_and_its_port(word: str, url: str) -> None:
     """A host with a port and no scheme is one of https, as a host without a port is."""
-    settings = Settings.of(COMMANDS["urls"].make_parser().parse([]))
-    assert read_url(word, settings)[0] == url
+    config = RunConfig.of(COMMANDS["urls"].make_parser().parse([]))
+    assert read_url(word, config)[0] == url
 
 
 def test_http_where_https_was_meant() -> None:
@@ -438,7 +438,7 @@ def test_what_is_no_host(word: str) -> None:
 
 
 def test_a_command_that_is_none() -> None:
-    """A word that may be meant for a command is answered with those that there are."""
-    done = run("discvoer")
+    """A word like no command is answered with those that there are."""
+    done = run("walkabout")
     assert done.returncode == 2
     assert done.stderr.endswith(f"; the commands are {', '.join(COMMANDS)}\n")

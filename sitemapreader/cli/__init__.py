@@ -10,7 +10,7 @@ import sys
 
 from sitemapreader.cli.commands import choose_command
 from sitemapreader.cli.exit_codes import INTERRUPTED
-from sitemapreader.cli.usage import UsageError
+from sitemapreader.cli.parser import UsageError
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -10,10 +10,10 @@ import attrs
 
 from sitemapreader.cli import options
 from sitemapreader.cli.exit_codes import MEANINGS
-from sitemapreader.cli.usage import Parser
+from sitemapreader.cli.parser import Parser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 PROGRAM = "sitemapreader"
 SOURCES = """\
@@ -25,20 +25,32 @@ WALKING = (options.add_search, options.add_reach, options.add_network, options.a
 
 @attrs.frozen
 class Command:
-    """One command: what it is for, and the groups of options that it takes.
+    """One command: what it is for, and what it takes.
 
     Its work is `run` in the module of its name, imported once its arguments are read.
+
+    Attributes:
+        name: the word for it.
+        operands: what stands behind the options, in the line of usage.
+        purpose: what it does, in words that follow "it can".
+        groups: the groups of options that it takes.
+        examples: what is wanted -> a line for a shell that does it.
     """
 
     name: str
+    operands: str
     purpose: str
     groups: tuple[Callable[[Parser], None], ...]
+    examples: dict[str, str]
 
     def make_parser(self, *, prog: str = "") -> Parser:
         """Describe the arguments."""
+        prog = prog or f"{PROGRAM} {self.name}"
         parser = Parser(
-            prog=prog or f"{PROGRAM} {self.name}",
+            prog=prog,
+            usage=f"{prog} [OPTION]... {self.operands}",
             description=f"{self.purpose[0].upper()}{self.purpose[1:]}.",
+            epilog=self._show_examples(),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             add_help=False,
             allow_abbrev=False,
@@ -46,6 +58,10 @@ class Command:
         for add in (*self.groups, options.add_standard):
             add(parser)
         return parser
+
+    def _show_examples(self) -> str:
+        shown = "\n".join(f"  {line}\n      {what}" for what, line in self.examples.items())
+        return f"examples:\n{shown}"
 
     def load(self) -> Callable[[argparse.Namespace], int]:
         """Import what does the work."""
@@ -59,6 +75,7 @@ COMMANDS = {
     for command in (
         Command(
             "urls",
+            "SOURCE...",
             "print every URL that sites publish in their sitemaps",
             (
                 options.add_sources,
@@ -67,9 +84,29 @@ COMMANDS = {
                 options.add_output,
                 *WALKING,
             ),
+            {
+                "every URL of a site, one a line": "sitemapreader example.org",
+                "what changed in the last week, below a path": (
+                    "sitemapreader https://example.org/blog/ --since 7d"
+                ),
+                "many sites, each URL once, as a table": (
+                    "sitemapreader -i sites.txt --unique -o urls.csv"
+                ),
+                "some sitemaps of a site, and some URLs of those": (
+                    r"sitemapreader example.org --no-follow 'atom|rss' --exclude '\.pdf$'"
+                ),
+                "what is new since the last run; the first one prints everything": (
+                    "sitemapreader example.org --state site.db --changes >> new.txt"
+                ),
+                "a site behind a login, ten URLs of it with all that is known of them": (
+                    'sitemapreader -u "reader:$PASSWORD" https://example.org --limit 10 '
+                    "--format jsonl"
+                ),
+            },
         ),
         Command(
             "discover",
+            "SITE...",
             "find the sitemaps of sites, and read none of them",
             (
                 options.add_sites,
@@ -78,14 +115,28 @@ COMMANDS = {
                 options.add_network,
                 options.add_messages,
             ),
+            {
+                "the sitemaps of a site, one a line": "sitemapreader discover example.org",
+                "those of many sites, with how each was found": (
+                    "sitemapreader discover -i sites.txt --format jsonl"
+                ),
+            },
         ),
         Command(
             "tree",
+            "SOURCE...",
             "show the sitemaps of sites, and what became of each",
             (options.add_sources, options.add_age, options.add_tree_output, *WALKING),
+            {
+                "each sitemap below the one that lists it": "sitemapreader tree example.org",
+                "the same for a program, with every figure": (
+                    "sitemapreader tree example.org -o tree.json"
+                ),
+            },
         ),
         Command(
             "read",
+            "[FILE]...",
             "print every URL in sitemaps that are at hand, without any network",
             (
                 options.add_files,
@@ -93,10 +144,42 @@ COMMANDS = {
                 options.add_output,
                 options.add_messages,
             ),
+            {
+                "what another program has fetched, compressed or not": (
+                    "curl -s https://example.org/sitemap-birds.xml.gz | sitemapreader read"
+                ),
+                "files, as a table": "sitemapreader read *.xml.gz -o urls.csv",
+            },
         ),
-        Command("state", "show what a state file holds", (options.add_state_file,)),
-        Command("completion", "print the completion of a shell", (options.add_shell,)),
-        Command("man", "print the manual page", ()),
+        Command(
+            "state",
+            "FILE",
+            "show what a state file holds",
+            (options.add_state_file,),
+            {
+                "each site and each of its sitemaps": "sitemapreader state site.db",
+                "the URLs that are listed no more": "sitemapreader state site.db --removed",
+            },
+        ),
+        Command(
+            "completion",
+            "SHELL",
+            "print what makes a shell complete the command line",
+            (options.add_shell,),
+            {
+                "bash or zsh, in ~/.bashrc or ~/.zshrc": (
+                    'eval "$(sitemapreader completion bash)"'
+                ),
+                "fish, in ~/.config/fish/config.fish": ("sitemapreader completion fish | source"),
+            },
+        ),
+        Command(
+            "help",
+            "[COMMAND]",
+            "show the help of the program, or of a command",
+            (options.add_topic,),
+            {"what discover can do": "sitemapreader help discover"},
+        ),
     )
 }
 """By name; the first one is meant where none is named."""
@@ -104,23 +187,29 @@ DEFAULT = next(iter(COMMANDS.values()))
 
 
 @attrs.frozen
-class WithoutName(Command):
-    """The default command, whose help is that of the program."""
+class Program(Command):
+    """The default command without its name, whose help is that of the program."""
 
     def make_parser(self, *, prog: str = PROGRAM) -> Parser:
         """Describe the arguments, and name the commands."""
         parser = super().make_parser(prog=prog)
-        parser.usage = f"{PROGRAM} [COMMAND] [OPTION]... SOURCE..."
-        width = max(map(len, COMMANDS)) + 2
-        listed = "\n".join(f"  {c.name:{width}}{c.purpose}" for c in COMMANDS.values())
-        width = max(map(len, MEANINGS)) + 2
-        codes = "\n".join(f"  {code:{width}}{what}" for code, what in MEANINGS.items())
+        parser.usage = f"{PROGRAM} [COMMAND] [OPTION]... {self.operands}"
+        commands = _show_table((each.name, each.purpose) for each in COMMANDS.values())
         parser.description = (
-            f"{parser.description}\n\ncommands (`{PROGRAM} COMMAND --help` tells more; "
-            f"{DEFAULT.name} is meant if none is named):\n{listed}\n\n{SOURCES}"
+            f"{parser.description}\n\ncommands (`{PROGRAM} help COMMAND` tells more; "
+            f"{DEFAULT.name} is meant if none is named):\n{commands}\n\n{SOURCES}"
         )
-        parser.epilog = f"exit codes:\n{codes}"
+        parser.epilog = f"{parser.epilog}\n\nexit codes:\n{_show_table(MEANINGS.items())}"
         return parser
+
+
+PROGRAM_COMMAND = Program(*attrs.astuple(DEFAULT, recurse=False))
+
+
+def _show_table(rows: Iterable[tuple[str, str]]) -> str:
+    rows = list(rows)
+    width = max(len(name) for name, _ in rows) + 2
+    return "\n".join(f"  {name:{width}}{what}" for name, what in rows)
 
 
 def choose_command(words: list[str]) -> tuple[Command, list[str]]:
@@ -130,4 +219,4 @@ def choose_command(words: list[str]) -> tuple[Command, list[str]]:
     """
     if words and words[0] in COMMANDS:
         return COMMANDS[words[0]], words[1:]
-    return WithoutName(DEFAULT.name, DEFAULT.purpose, DEFAULT.groups), words
+    return PROGRAM_COMMAND, words

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.cli.usage import MAX_SAID
+from sitemapreader.cli.parser import MAX_SAID
 from sitemapreader.issues import Issue, IssueCode, Severity, excerpt
 
 if TYPE_CHECKING:

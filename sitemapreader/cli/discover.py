@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.crowd import Crowd, check_sources
 from sitemapreader.cli.options import LIST_FORMATS
 from sitemapreader.cli.outlet import Lines, format_of, path_of
 from sitemapreader.cli.process import run_process
-from sitemapreader.cli.settings import Settings
+from sitemapreader.cli.runner import SourceRunner, make_sources
 from sitemapreader.cli.sources import Result, read_url
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.discovery import discover
@@ -60,8 +60,7 @@ LINES: dict[str, Callable[[Site, SitemapEntry], str]] = {"urls": url_of, "jsonl"
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the sitemaps; return the exit code."""
-    check_sources(arguments)
-    settings = Settings.of(arguments)
+    config = RunConfig.of(arguments)
     console, lines, summary = (
         Console.of(arguments),
         Lines(path_of(arguments)),
@@ -74,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
             site.url,
             fetcher=site.fetcher,
             options=site.options,
-            limits=settings.limits,
-            **settings.search,
+            limits=config.limits,
+            **config.search,
         )
         result.issues += found.issues
         result.counts += found.counts
@@ -90,30 +89,30 @@ def run(arguments: argparse.Namespace) -> int:
 
     async def work() -> int:
         with lines:
-            await crowd.run()
+            await runner.run()
         console.summarize(summary)
         return summary.exit_code()
 
-    crowd = Crowd(
+    runner = SourceRunner(
         arguments,
         console,
         summary,
-        make=partial(make_site, settings=settings),
-        make_listed=partial(make_web_site, settings=settings),
+        named=make_sources(arguments, partial(make_site, config=config)),
+        make_listed=partial(make_web_site, config=config),
         visit=visit,
     )
     return run_process(work, lines, console)
 
 
-def make_site(text: str, settings: Settings) -> Site:
+def make_site(text: str, config: RunConfig) -> Site:
     """Return the site that a word names; raise UnknownSourceError."""
     if not os.path.isdir(text):  # noqa: PTH112 (pathlib's raises for a URL of some length)
-        return make_web_site(text, settings)
+        return make_web_site(text, config)
     fetcher = FolderFetcher(text)
-    return Site(text, "", fetcher.base_url, settings.options, fetcher)
+    return Site(text, "", fetcher.base_url, config.options, fetcher)
 
 
-def make_web_site(text: str, settings: Settings) -> Site:
+def make_web_site(text: str, config: RunConfig) -> Site:
     """Return the site that a URL is, with a scheme or without; raise UnknownSourceError."""
-    url, options = read_url(text, settings)
+    url, options = read_url(text, config)
     return Site(url, host_of(url), url, options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import sitemapreader
-from sitemapreader.cli.values import (
+from sitemapreader.cli.argument_types import (
     parse_count,
     parse_delay,
     parse_depth,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.cli.usage import Parser
+    from sitemapreader.cli.parser import Parser
 
     Add = Callable[..., argparse.Action]
 
@@ -36,6 +36,8 @@ PARALLEL = 8
 STANDARD_INPUT = "-"
 LIST_FORMATS = ("urls", "jsonl")
 TREE_FORMATS = ("tree", "json")
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+TOPICS = ("urls", "discover", "tree", "read", "state", "completion")
 
 
 # -- options that more than one group has
@@ -238,6 +240,22 @@ def add_reach(parser: Parser) -> None:
         choices=("host", "site", "any"),
         help="sitemaps on the same host, the same site (the default), or any",
     )
+    add(
+        "--follow",
+        type=parse_pattern,
+        action="append",
+        metavar="REGEX",
+        help="of what an index lists, only sitemaps in whose URL one of these is found (may be "
+        "repeated)",
+    )
+    add(
+        "--no-follow",
+        type=parse_pattern,
+        action="append",
+        metavar="REGEX",
+        help="of what an index lists, no sitemap in whose URL one of these is found (may be "
+        "repeated)",
+    )
 
 
 def add_network(parser: Parser) -> None:
@@ -336,4 +354,10 @@ def add_standard(parser: Parser) -> None:
 def add_shell(parser: Parser) -> None:
     """Add a shell."""
     add = parser.add_argument_group("what to write").add_argument
-    add("shell", choices=("bash", "zsh", "fish"), help="whose completion it is")
+    add("shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
+
+
+def add_topic(parser: Parser) -> None:
+    """Add a command whose help is wanted."""
+    add = parser.add_argument_group("what to show").add_argument
+    add("topic", nargs="?", choices=TOPICS, metavar="COMMAND", help=f"one of {', '.join(TOPICS)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.cli.usage import UsageError
+from sitemapreader.cli.parser import UsageError
 from sitemapreader.output import FORMATS, open_output
 from sitemapreader.output.sink import Sink
 
@@ -19,21 +19,41 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = "-"
 _PROMISES = {*FORMATS, "gz", "html", "json", "ods", "xls", "xlsx", "xml", "zip", "zst"}
 """Suffixes that say what is in a file."""
+_MAY_END_WITH_NUL = ("urls", "jsonl")
+_HAVE_HEADER = ("csv", "tsv")
 
 
 def open_entries(arguments: argparse.Namespace) -> Output:
     """Return where entries go; raise UsageError if they cannot go there so."""
-    path = path_of(arguments)
+    path, form = path_of(arguments), format_of(arguments)
+    _check_format(arguments, form)
     try:
         return open_output(
             path,
-            format_of(arguments),
+            form,
             fields=arguments.fields,
             null_terminated=arguments.null,
             header=arguments.header,
         )
     except (ValueError, ModuleNotFoundError) as error:
         raise UsageError(str(error)) from None
+
+
+def _check_format(arguments: argparse.Namespace, form: str) -> None:
+    """Raise UsageError for an option that a format has no use for."""
+    if arguments.null and form not in _MAY_END_WITH_NUL:
+        raise UsageError(
+            f"-0 is for --format {' or '.join(_MAY_END_WITH_NUL)}: "
+            f"records of {form} cannot end with NUL"
+        )
+    if not arguments.header and form not in _HAVE_HEADER:
+        raise UsageError(
+            f"--no-header is for --format {' or '.join(_HAVE_HEADER)}: {form} has no header"
+        )
+    if form == "urls" and arguments.fields is not None and list(arguments.fields) != ["loc"]:
+        raise UsageError(
+            "--fields: --format urls has no field but loc; use --format jsonl, csv or tsv"
+        )
 
 
 def path_of(arguments: argparse.Namespace) -> str | None:

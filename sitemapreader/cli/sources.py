@@ -13,6 +13,7 @@ import attrs
 from sitemapreader.cli.commands import COMMANDS
 from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.parser import suggest
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Change, UrlEntry
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from yarl import URL
 
-    from sitemapreader.cli.settings import Settings
+    from sitemapreader.cli.config import RunConfig
     from sitemapreader.models import Event
     from sitemapreader.options import FetchOptions
     from sitemapreader.walker import Walk
@@ -152,23 +153,23 @@ class WalkSource:
 Source: TypeAlias = FileSource | WalkSource
 
 
-def make_source(text: str, arguments: argparse.Namespace, settings: Settings) -> Source:
+def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> Source:
     """Tell what a word on the command line is; raise UnknownSourceError if it is nothing."""
     is_folder = os.path.isdir(text)  # noqa: PTH112 (pathlib's raises for a URL of some length)
     if text == STANDARD_INPUT or (os.path.exists(text) and not is_folder):  # noqa: PTH110 (the same)
-        return make_file_source(text, arguments, settings)
+        return make_file_source(text, arguments, config)
     if is_folder:
         fetcher = FolderFetcher(text, arguments.base_url)
-        common = settings.walk | {"options": settings.options, "limits": settings.limits}
+        common = config.walk | {"options": config.options, "limits": config.limits}
         walks = (lambda: walk(fetcher.base_url, fetcher=fetcher, **common),)
         return WalkSource(text, "", walks, _wants_removed(arguments))
-    return make_web_source(text, arguments, settings)
+    return make_web_source(text, arguments, config)
 
 
-def make_file_source(text: str, arguments: argparse.Namespace, settings: Settings) -> FileSource:
+def make_file_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> FileSource:
     """Return the source that a file is."""
-    since, include, exclude = (settings.walk.get(n) for n in ("since", "include", "exclude"))
-    keeps = settings.walk.get("undated", "keep") == "keep"
+    since, include, exclude = (config.walk.get(n) for n in ("since", "include", "exclude"))
+    keeps = config.walk.get("undated", "keep") == "keep"
     return FileSource(
         "standard input" if text == STANDARD_INPUT else text,
         text,
@@ -179,10 +180,10 @@ def make_file_source(text: str, arguments: argparse.Namespace, settings: Setting
     )
 
 
-def make_web_source(text: str, arguments: argparse.Namespace, settings: Settings) -> WalkSource:
+def make_web_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> WalkSource:
     """Return the source that a URL is; raise UnknownSourceError."""
-    url, options = read_url(text, settings)
-    common = settings.walk | {"options": options, "limits": settings.limits}
+    url, options = read_url(text, config)
+    common = config.walk | {"options": options, "limits": config.limits}
     attempts = list_attempts(url)
     if arguments.site:
         attempts = attempts[-1:]
@@ -196,7 +197,7 @@ def _wants_removed(arguments: argparse.Namespace) -> bool:
     return bool(getattr(arguments, "removed", False))
 
 
-def read_url(text: str, settings: Settings) -> tuple[str, FetchOptions]:
+def read_url(text: str, config: RunConfig) -> tuple[str, FetchOptions]:
     """Return a URL, and the options for it; without a scheme it is one of https.
 
     A user and a password in it become a header, so that no message has them in it. Raises
@@ -206,12 +207,15 @@ def read_url(text: str, settings: Settings) -> tuple[str, FetchOptions]:
     parsed = parse_url(url) if has_web_scheme(url) else None
     if parsed is None or ("://" not in text and not _is_meant_for_host(parsed)):
         shown = _without_userinfo(text)
-        hint = f"; the commands are {', '.join(COMMANDS)}" if text.isalpha() else ""
+        hint = suggest(text, COMMANDS) if text.isalpha() else ""
+        if text.isalpha() and not hint:
+            hint = f" the commands are {', '.join(COMMANDS)}"
         raise UnknownSourceError(
-            f"{shown!r} is neither an http(s) URL nor a file or folder that exists{hint}"
+            f"{shown!r} is neither an http(s) URL nor a file or folder that exists"
+            f"{';' * bool(hint)}{hint}"
         )
-    options = settings.with_login(parsed.user, parsed.password)
-    return (url if options is settings.options else str(parsed.with_user(None))), options
+    options = config.with_login(parsed.user, parsed.password)
+    return (url if options is config.options else str(parsed.with_user(None))), options
 
 
 def _is_meant_for_host(parsed: URL) -> bool:

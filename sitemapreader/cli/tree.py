@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.branches import write_json
+from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.crowd import Crowd, check_sources
 from sitemapreader.cli.options import TREE_FORMATS
 from sitemapreader.cli.outlet import Lines, format_of, path_of
 from sitemapreader.cli.process import run_process
-from sitemapreader.cli.settings import Settings
+from sitemapreader.cli.runner import SourceRunner, make_sources
 from sitemapreader.cli.sources import (
     FileSource,
     Result,
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the trees; return the exit code."""
-    check_sources(arguments)
-    settings, form = Settings.of(arguments), format_of(arguments, TREE_FORMATS)
+    config, form = RunConfig.of(arguments), format_of(arguments, TREE_FORMATS)
     console, lines, summary = Console.of(arguments), Lines(path_of(arguments)), RunSummary()
 
     async def visit(source: Source, result: Result) -> None:
@@ -48,24 +47,26 @@ def run(arguments: argparse.Namespace) -> int:
 
     async def work() -> int:
         with lines:
-            await crowd.run()
+            await runner.run()
         console.summarize(summary)
         return summary.exit_code()
 
-    crowd = Crowd(
+    runner = SourceRunner(
         arguments,
         console,
         summary,
-        make=partial(make_rooted_source, arguments=arguments, settings=settings),
-        make_listed=partial(make_web_source, arguments=arguments, settings=settings),
+        named=make_sources(
+            arguments, partial(make_rooted_source, arguments=arguments, config=config)
+        ),
+        make_listed=partial(make_web_source, arguments=arguments, config=config),
         visit=visit,
     )
     return run_process(work, lines, console)
 
 
-def make_rooted_source(text: str, arguments: argparse.Namespace, settings: Settings) -> Source:
+def make_rooted_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> Source:
     """Tell what a word names that can have sitemaps below it; raise UnknownSourceError."""
-    source = make_source(text, arguments, settings)
+    source = make_source(text, arguments, config)
     if isinstance(source, FileSource):
         raise UnknownSourceError(
             f"{source.label} is a single file: give its URL, or the folder that it is in"

@@ -7,11 +7,11 @@ from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.crowd import Crowd, check_sources
 from sitemapreader.cli.outlet import open_entries
 from sitemapreader.cli.process import run_process
-from sitemapreader.cli.settings import Settings
+from sitemapreader.cli.runner import SourceRunner, make_sources
 from sitemapreader.cli.sources import Result, Source, make_source, make_web_source
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.urls import url_key
@@ -19,7 +19,7 @@ from sitemapreader.walker.seen import SeenKeys
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sitemapreader.models import UrlEntry
 
@@ -28,24 +28,18 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the URLs; return the exit code."""
-    check_sources(arguments)
-    settings = Settings.of(arguments)
+    config = RunConfig.of(arguments)
     if arguments.state:
         arguments.parallel = 1  # a state has one writer
-    make = partial(make_source, arguments=arguments, settings=settings)
-    make_listed = partial(make_web_source, arguments=arguments, settings=settings)
-    return dump(arguments, make, make_listed)
+    named = make_sources(arguments, partial(make_source, arguments=arguments, config=config))
+    return dump(arguments, named, partial(make_web_source, arguments=arguments, config=config))
 
 
-def dump(
-    arguments: argparse.Namespace,
-    make: Make,
-    make_listed: Make,
-) -> int:
+def dump(arguments: argparse.Namespace, named: Sequence[Source], make_listed: Make) -> int:
     """Print the URLs of sources; return the exit code."""
     console = Console.of(arguments)
     work = Dump(arguments, console)
-    return run_process(partial(work.run, make, make_listed), work.output, console)
+    return run_process(partial(work.run, named, make_listed), work.output, console)
 
 
 class _EnoughError(Exception):
@@ -62,12 +56,14 @@ class Dump:
         self._summary = RunSummary()
         self._seen = SeenKeys() if arguments.unique else None
 
-    async def run(self, make: Make, make_listed: Make) -> int:
+    async def run(self, named: Sequence[Source], make_listed: Make) -> int:
         """Print the URLs of all sources, and what became of them."""
-        crowd = Crowd(self._arguments, self._console, self._summary, make, make_listed, self._visit)
+        runner = SourceRunner(
+            self._arguments, self._console, self._summary, named, make_listed, self._visit
+        )
         with self.output:
             try:
-                await crowd.run()
+                await runner.run()
             except* _EnoughError:
                 self._summary.has_enough = True
         self._console.summarize(self._summary)

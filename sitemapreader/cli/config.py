@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from sitemapreader.cli.outlet import format_of, path_of
-from sitemapreader.cli.usage import UsageError
+from sitemapreader.cli.parser import UsageError
 from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
     import argparse
+    import re
+
+    from sitemapreader.models import SitemapEntry
 
 _SEARCH = ("probe", "feeds")
 _WALK = ("since", "undated", "include", "exclude", "order", "hosts", "state", *_SEARCH)
@@ -28,7 +31,7 @@ _SEVERAL = ("allow_networks", "allow_ports")
 
 
 @attrs.frozen
-class Settings:
+class RunConfig:
     """Arguments for walks and discoveries; what was not asked for is left to the library.
 
     Attributes:
@@ -49,7 +52,7 @@ class Settings:
         robots = {"respect_robots": not getattr(arguments, "no_robots", False)}
         try:
             return cls(
-                walk=_given(arguments, _WALK) | robots | _memory(arguments),
+                walk=_given(arguments, _WALK) | robots | _choose(arguments) | _memory(arguments),
                 search=_given(arguments, _SEARCH) | robots,
                 options=_make_options(arguments),
                 limits=Limits(**_given(arguments, _LIMITS)),
@@ -75,6 +78,20 @@ def find_unused_proxy(arguments: argparse.Namespace) -> str:
 def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     values = ((name, getattr(arguments, name, None)) for name in names)
     return {name: value for name, value in values if value is not None}
+
+
+def _choose(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the function that says which children of an index are wanted, if not all are."""
+    wanted: list[re.Pattern[str]] = getattr(arguments, "follow", None) or []
+    unwanted: list[re.Pattern[str]] = getattr(arguments, "no_follow", None) or []
+    if not wanted and not unwanted:
+        return {}
+
+    def follow(child: SitemapEntry) -> bool:
+        is_wanted = not wanted or any(pattern.search(child.loc) for pattern in wanted)
+        return is_wanted and not any(pattern.search(child.loc) for pattern in unwanted)
+
+    return {"follow": follow}
 
 
 def _memory(arguments: argparse.Namespace) -> dict[str, Any]:

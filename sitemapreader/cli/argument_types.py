@@ -13,8 +13,8 @@ _SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def parse_since(text: str) -> datetime:
-    """Read a date, or a span before now such as `7d`."""
-    number, unit = text[:-1], text[-1:]
+    """Read a date, or a span before now such as `7d`, which may also be written `-7d`."""
+    number, unit = text[:-1].removeprefix("-"), text[-1:]
     if number.isascii() and number.isdigit() and unit in _SPANS:
         try:
             return datetime.now(UTC) - timedelta(**{_SPANS[unit]: int(number)})

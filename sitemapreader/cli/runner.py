@@ -1,4 +1,4 @@
-"""Several sources at once: so many at a time, one after the other at one host."""
+"""Read several sources at once: so many at a time, one after the other at one host."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from weakref import WeakValueDictionary
 import attrs
 
 from sitemapreader.cli.commands import COMMANDS, PROGRAM
+from sitemapreader.cli.config import find_unused_proxy
 from sitemapreader.cli.files import UnreadableError, open_pieces, read_lines
 from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.progress import show_progress
-from sitemapreader.cli.settings import find_unused_proxy
 from sitemapreader.cli.sources import Result, UnknownSourceError
-from sitemapreader.cli.usage import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from sitemapreader.cli.console import Console
     from sitemapreader.cli.summary import RunSummary
@@ -44,20 +44,24 @@ S = TypeVar("S", bound=Sourced)
 
 
 @attrs.frozen(eq=False)
-class Crowd(Generic[S]):
+class SourceRunner(Generic[S]):
     """Visits all sources that the arguments name; the failure of one does not stop the others.
 
     What lies on disk is visited in its order. Two sources at one host wait for each other, for each
     keeps to what that host can be asked at once.
+
+    Attributes:
+        named: the sources of the command line.
+        make_listed: makes a source of a line of a list. Never a file, for somebody else may have
+            written the list. Raises UnknownSourceError.
+        visit: reads one source; UnreadableError concerns that one only.
     """
 
     arguments: argparse.Namespace
     console: Console
     summary: RunSummary
-    make: Callable[[str], S]
-    """Makes a source of a word on the command line; raises UnknownSourceError."""
+    named: Sequence[S]
     make_listed: Callable[[str], S]
-    """Makes a source of a line of a list: no files, for whoever writes it may be somebody else."""
     visit: Callable[[S, Result], Awaitable[None]]
     _turns: WeakValueDictionary[str, asyncio.Lock] = attrs.field(
         factory=WeakValueDictionary, init=False
@@ -92,25 +96,21 @@ class Crowd(Generic[S]):
             )
 
     async def _sources(self, path: str | None) -> AsyncGenerator[S, None]:
-        for word in self.arguments.sources:
-            if (source := self._make(self.make, word)) is not None:
-                yield source
+        for source in self.named:
+            yield source
         if path is None:
             return
         try:
             async with open_pieces(path) as pieces:
                 async for line in read_lines(pieces):
-                    if (source := self._make(self.make_listed, line)) is not None:
+                    try:
+                        source = self.make_listed(line)
+                    except UnknownSourceError as error:
+                        self._note_unknown(error)
+                    else:
                         yield source
         except UnreadableError as error:
             self._note_unknown(error)
-
-    def _make(self, make: Callable[[str], S], word: str) -> S | None:
-        try:
-            return make(word)
-        except UnknownSourceError as error:
-            self._note_unknown(error)
-            return None
 
     def _note_unknown(self, error: Exception) -> None:
         self.console.say(str(error))
@@ -137,9 +137,12 @@ class Crowd(Generic[S]):
         self.summary.add(source.label, result)
 
 
-def check_sources(arguments: argparse.Namespace) -> None:
-    """Raise UsageError if nothing is named, or standard input twice."""
-    path = arguments.input_file
+def make_sources(arguments: argparse.Namespace, make: Callable[[str], S]) -> list[S]:
+    """Return the sources of the command line, before anything is fetched.
+
+    Raises UsageError if a word is no source, nothing is named, or standard input is named twice.
+    """
+    path = getattr(arguments, "input_file", None)
     if not arguments.sources and path is None:
         raise UsageError("name something to read, or a list of sites with -i FILE")
     for word in arguments.sources:
@@ -149,3 +152,7 @@ def check_sources(arguments: argparse.Namespace) -> None:
             )
     if path == STANDARD_INPUT and STANDARD_INPUT in arguments.sources:
         raise UsageError("standard input is either a list (-i -) or a sitemap (-), not both")
+    try:
+        return [make(word) for word in arguments.sources]
+    except UnknownSourceError as error:
+        raise UsageError(str(error)) from None
