@@ -56,6 +56,7 @@ _shtab_sitemapreader() {{
   _sitemapreader_complete
 }}"""
 
+_PREAMBLES = {"bash": _BASH, "zsh": _ZSH}
 _FISH = """
 complete -c sitemapreader \\
   -n '_shtab_sitemapreader_using; and test $_shtab_sitemapreader_npos -eq 0' \\
@@ -79,7 +80,7 @@ def write_completion(shell: str) -> str:
         _add_arguments(parser, command)
     if shell != "zsh":  # there it is _ZSH that has the default command meant
         _add_arguments(root, DEFAULT)
-    script: str = shtab.complete(root, shell, preamble={"bash": _BASH, "zsh": _ZSH})
+    script = shtab.complete(root, shell, preamble=_PREAMBLES.get(shell, ""))
     return script + _FISH if shell == "fish" else script
 
 
