@@ -64,7 +64,7 @@ class IssueCode(StrEnum):
     OVER_PROTOCOL_LIMIT = ("over-protocol-limit", WARNING, "the document is larger than the protocol's 50,000 records or 50 MiB", "split it and list the parts in an index")
     TOO_LARGE = ("too-large", ERROR, "a limit was reached; what follows was not read", "raise `Limits` if the document is trusted")
     FEED_SALVAGED = ("feed-salvaged", WARNING, "the feed was beyond repair and was read by feedparser", "make the feed well-formed")
-    FEED_UNREADABLE = ("feed-unreadable", ERROR, "the feed was beyond repair, and feedparser could not read it either", "make the feed well-formed")
+    FEED_UNREADABLE = ("feed-unreadable", ERROR, "the feed was beyond repair, and feedparser did not read it either", "make the feed well-formed")
     # -- compression: gzip, deflate, br, zstd
     GZIP_NESTED = ("gzip-nested", INFO, "the document is compressed twice", "compress it once")
     GZIP_TOO_MANY_LAYERS = ("gzip-too-many-layers", ERROR, "the document is compressed more than twice", "compress it once")

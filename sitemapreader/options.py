@@ -88,6 +88,8 @@ class Limits:
     """Characters of one field; a loc may have 2,047, a video's description 2,048."""
     names: int = _limit(2_000)
     """Different element names of one document; all formats together have about 100."""
+    feedparser_seconds: int = _limit(2)
+    """Whole CPU seconds of feedparser for a feed beyond repair; 1 MiB of broken RSS takes 1.7."""
     # one walk
     depth: int = _limit(5)
     """Indexes inside indexes; the protocol allows none."""
@@ -99,10 +101,15 @@ class Limits:
     """Bytes fetched by one walk, as they come over the wire."""
     walk_seconds: float = _limit(24 * 3600)
     """Time of one walk."""
+    feedparser_runs: int = _limit(20)
+    """Feeds beyond repair that one walk gives to feedparser, one at a time; none of 70 real feeds
+    needs it."""
 
     __repr__ = _show_changed
 
 
+FEEDPARSER_MAX_BYTES = 1 * MIB
+"""A feed beyond repair that is larger is not given to feedparser; real feeds are below 1 MiB."""
 ROBOTS_MAX_BYTES = 512_000
 """RFC 9309, section 2.5: at least 500 KiB are to be parsed."""
 ROBOTS_MAX_SITEMAPS = 1_000

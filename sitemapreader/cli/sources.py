@@ -20,6 +20,7 @@ from sitemapreader.models import Change, UrlEntry
 from sitemapreader.readers import SitemapReader
 from sitemapreader.report import Document, Report, Status, has_errors
 from sitemapreader.urls import SCHEMES, has_web_scheme, host_of, parse_url
+from sitemapreader.visits.bodies import next_step
 from sitemapreader.walker import walk
 from sitemapreader.walker.attempts import Attempt, list_attempts, needs_search
 from sitemapreader.walker.sieve import Sieve
@@ -107,8 +108,9 @@ class FileSource:
                         yield batch
                 if reader.finished:
                     break
-        for events in reader.close_steps():
-            if batch := self._take(events, sieve, result):
+        steps = reader.close_steps()
+        while (last := await next_step(reader, steps)) is not None:
+            if batch := self._take(last, sieve, result):
                 yield batch
         result.counts += reader.stats.counts
         result.complete = not has_errors(result.counts) and not result.children

@@ -16,9 +16,9 @@ from sitemapreader.models import Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
 from sitemapreader.readers.detect import choose_reader, is_conclusive
 from sitemapreader.readers.encoding import Transcoder, start_transcoder
+from sitemapreader.readers.feedparser.fallback import FeedparserFallback
 from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
-from sitemapreader.readers.salvage import FeedKeeper
 from sitemapreader.readers.stats import ReadStats
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class SitemapReader:
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
         self._reader: XmlReader | TextReader | None = None
-        self._keeper = FeedKeeper(self.stats)
+        self._fallback = FeedparserFallback(self.stats, self._limits)
         self._closed = False
 
     @property
@@ -122,6 +122,13 @@ class SitemapReader:
         if not self.finished:
             yield from self._end(IssueCode.TRUNCATED if cut else None)
 
+    def cancel_fallback(self, limit: str) -> None:
+        """Give no feed to feedparser, or kill its process; from any thread.
+
+        The Issue says that the feed was not read, and names the limit: a field of `Limits`.
+        """
+        self._fallback.cancel(limit)
+
     # -- the pipeline
 
     def _guard(self, pieces: Iterator[bytes]) -> Iterator[list[Event]]:
@@ -169,7 +176,7 @@ class SitemapReader:
             self.finished = True
             return
         yield from self._limit(self._reader.feed(block))
-        self._keeper.keep(block, self.format)
+        self._fallback.keep(block, self.format)
 
     def _end(self, cut: IssueCode | None, detail: str = "") -> Iterator[list[Event]]:
         """Read what is left and close the reader; `cut` says why there is no more, if it does."""
@@ -185,10 +192,10 @@ class SitemapReader:
             self.stats.note_once(last, cut, value=detail or None)
         last += self._take_notes()
         self.finished = True
-        if self._keeper.is_beyond_repair:
+        if self._fallback.is_needed:
             self.may_block = True
             yield []
-            self._keeper.salvage(last)
+            self._fallback.read(last)
         yield last
 
     def _take_notes(self) -> list[Event]:

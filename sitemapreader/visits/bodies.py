@@ -5,6 +5,7 @@ Every wait for the network is one for the budget too.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.inflate import Inflation
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 
     from sitemapreader.fetch import Response
     from sitemapreader.models import Event
@@ -86,6 +87,22 @@ async def read_events(
                 yield batch
             if reader.finished:
                 return
+
+
+async def next_step(reader: SitemapReader, steps: Iterator[list[Event]]) -> list[Event] | None:
+    """Take a step of `close_steps`, `None` if there is no more; in a thread if it may wait.
+
+    If the task is cancelled, the child process that the step waits for is killed first.
+    """
+    if not reader.may_block:
+        return next(steps, None)
+    step = asyncio.ensure_future(asyncio.to_thread(next, steps, None))
+    try:
+        return await asyncio.shield(step)
+    except asyncio.CancelledError:
+        reader.cancel_fallback("cancelled")
+        await asyncio.wait([step])  # soon: no process and no thread may outlive the caller
+        raise
 
 
 @attrs.frozen

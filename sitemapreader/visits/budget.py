@@ -27,6 +27,7 @@ class Budget:
         self.exhausted: IssueCode | None = None
         self._documents = limits.documents
         self._bytes = limits.walk_bytes
+        self._feedparser_runs = limits.feedparser_runs
         self._deadline = asyncio.get_running_loop().time() + limits.walk_seconds
 
     def check(self, url: str) -> None:
@@ -49,6 +50,11 @@ class Budget:
             self.exhausted = IssueCode.BUDGET_BYTES
         if self.exhausted in (IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS):
             raise FetchError(self.exhausted, url)
+
+    def take_feedparser_run(self) -> bool:
+        """Count a feed that is about to go to feedparser; return whether it may."""
+        self._feedparser_runs -= 1
+        return self._feedparser_runs >= 0
 
     async def within(self, awaitable: Awaitable[T], url: str) -> T:
         """Await something of the network, but not past the end of the walk's time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -35,6 +36,8 @@ class Trip:
     report: Report
     send: Callable[[Batch], Awaitable[None]]
     pace: Pace = attrs.field(factory=Pace)
+    feedparser_lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+    """Held while feedparser reads a feed: one process at a time."""
 
     async def note(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report, and tell the consumer unless it is one of too many."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import aclosing
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, cast
@@ -16,6 +15,7 @@ from sitemapreader.report import NOT_READ, SAME_BODY, Status, issue_of, status_o
 from sitemapreader.visits.bodies import (
     charset_of,
     is_absent,
+    next_step,
     open_document,
     read_chunks,
     read_events,
@@ -255,7 +255,7 @@ class Visit:
 
     async def _take_rest(self, reader: SitemapReader, fault: FetchError | None) -> None:
         steps = reader.close_steps(cut=fault is not None)
-        while (events := await _next_step(reader, steps)) is not None:
+        while (events := await self._next_step(reader, steps)) is not None:
             if not await self._take(
                 event
                 for event in events
@@ -269,6 +269,17 @@ class Visit:
             self._trip.report.count(counts, self.document)
         index = self.document.format is Format.INDEX
         await self._host.finish(self.imprint.body().digest if index else None)
+
+    async def _next_step(
+        self, reader: SitemapReader, steps: Iterator[list[Event]]
+    ) -> list[Event] | None:
+        """Take a step, `None` if there is no more; feedparser reads one feed at a time."""
+        if not reader.may_block:
+            return next(steps, None)
+        async with self._trip.feedparser_lock:
+            if not self._trip.budget.take_feedparser_run():
+                reader.cancel_fallback("feedparser_runs")
+            return await next_step(reader, steps)
 
     def _is_no_sitemap(self, fault: FetchError | None) -> bool:
         if not self._tried or self.document.format is not None or self._outcome:
@@ -289,10 +300,3 @@ class Visit:
         if document.format is None and status is Status.COMPLETE:
             return Status.FAILED, str(IssueCode.EMPTY)
         return status, reason
-
-
-async def _next_step(reader: SitemapReader, steps: Iterator[list[Event]]) -> list[Event] | None:
-    """Take a step, in another thread if it may wait; `None` if there is no more."""
-    if reader.may_block:
-        return await asyncio.to_thread(next, steps, None)
-    return next(steps, None)

@@ -1,0 +1,1 @@
+"""The last resort for feeds: feedparser, in a process of its own."""

@@ -1,0 +1,321 @@
+"""Feeds beyond repair: feedparser has a process that is bounded, and that ends with its walk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from walking import SITE, index
+
+from sitemapreader import MemoryFetcher, SitemapReader, UrlEntry, walk, walk_sync
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.options import Limits
+from sitemapreader.readers.feedparser import fallback
+from sitemapreader.readers.feedparser.fallback import FeedparserWorker, LinkSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sitemapreader.models import Event
+    from sitemapreader.report import Report
+
+HEAD = b"<channel><title>T</title>"
+ITEM = b"<item><link>https://example.org/1</link></item>"
+BROKEN = HEAD + ITEM + b"</channel>"
+"""No root: only feedparser reads it."""
+ENDLESS = b"<rss>" + HEAD + b"<div>" * 200_000
+"""Quadratic: minutes in feedparser."""
+WORD = b"a" * 60_000
+ARMED = {
+    "unclosed instruction": b"<?xml " + b"encoding='' " * 20_000 + BROKEN,
+    "blanks in an instruction": b"<?xml " + b" " * 200_000 + BROKEN,
+    "instruction inside": HEAD + b"<?" + b"encoding='' " * 20_000 + ITEM,
+    "CDATA in author": HEAD + ITEM[:-7] + b"<author><![CDATA[" + WORD + b"]]></author></item>",
+    "itunes:author": HEAD + ITEM[:-7] + b"<itunes:author>" + WORD + b"</itunes:author></item>",
+    "another prefix of dc": (
+        b'<channel xmlns:q="http://purl.org/dc/elements/1.1/"><title>T</title>'
+        + ITEM[:-7]
+        + b"<q:creator><![CDATA["
+        + WORD
+        + b"]]></q:creator></item></channel>"
+    ),
+    "author of the channel": HEAD + b"<managingEditor>" + WORD + b"</managingEditor>" + ITEM,
+    "author in capitals": HEAD + ITEM[:-7] + b"<AUTHOR a=''>" + WORD + b"</AUTHOR></item>",
+    "dots in author": HEAD + ITEM[:-7] + b"<author><![CDATA[" + b"a." * 30_000 + b"]]></author>",
+}
+"""Feeds on which feedparser's patterns take 10 s and more if nothing is taken away from them."""
+
+
+class Processes:
+    """Every process that was started, and how many of the earlier ones ran at that time."""
+
+    def __init__(self) -> None:
+        self.started: list[subprocess.Popen[bytes]] = []
+        self.beside: list[int] = []
+
+    def start(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        """Start one, as the fallback would."""
+        self.beside.append(len(self.running()))
+        process = subprocess.Popen(*arguments, **options)
+        self.started.append(process)
+        return process
+
+    def running(self) -> list[int]:
+        return [each.pid for each in self.started if each.poll() is None]
+
+    async def wait(self) -> None:
+        """Wait until there is one."""
+        while not self.started:  # noqa: ASYNC110 (a thread starts it, which knows no loop)
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
+    """Note the fallback's processes; at the end of the test none may be left."""
+    noted = Processes()
+
+    class Noted:
+        PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
+        TimeoutExpired = subprocess.TimeoutExpired
+        Popen = staticmethod(noted.start)
+
+    monkeypatch.setattr(fallback, "subprocess", Noted)
+    yield noted
+    assert noted.running() == []
+
+
+def read(data: bytes, **limits: Any) -> list[Event]:
+    reader = SitemapReader(SITE, limits=Limits(**limits))
+    return reader.feed(data) + reader.close()
+
+
+def unread(issues: list[Issue]) -> list[str | None]:
+    """Return what kept feeds from being read."""
+    return [issue.value for issue in issues if issue.code is IssueCode.FEED_UNREADABLE]
+
+
+def site_of(feeds: list[bytes]) -> MemoryFetcher:
+    """Make a site with an index of feeds."""
+    urls = [f"{SITE}{number}.rss" for number in range(len(feeds))]
+    return MemoryFetcher({f"{SITE}index.xml": index(*urls), **dict(zip(urls, feeds, strict=True))})
+
+
+async def walk_feeds(feeds: list[bytes], **limits: Any) -> tuple[list[str], Report]:
+    """Walk a site of feeds to its end."""
+    async with walk(
+        sitemaps=[f"{SITE}index.xml"], fetcher=site_of(feeds), limits=Limits(**limits)
+    ) as entries:
+        locs = [entry.loc async for entry in entries]
+    return locs, entries.report
+
+
+def children_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+# -- one feed
+
+
+@pytest.mark.parametrize("name", ARMED)
+def test_feeds_that_stalled_feedparser_are_read(name: str) -> None:
+    """What feedparser's slow patterns run on is taken away: entries come within the bound."""
+    events = read(ARMED[name])
+    assert [e.loc for e in events if isinstance(e, UrlEntry)] == ["https://example.org/1"]
+    assert IssueCode.FEED_SALVAGED in {e.code for e in events if isinstance(e, Issue)}
+
+
+def test_a_feed_that_takes_too_long_is_an_issue(processes: Processes) -> None:
+    """The process is ended after its CPU seconds, and the Issue names the limit."""
+    before = children_seconds()
+    events = read(ENDLESS, feedparser_seconds=1)
+    assert unread([e for e in events if isinstance(e, Issue)]) == ["feedparser_seconds"]
+    assert not any(isinstance(e, UrlEntry) for e in events)
+    assert len(processes.started) == 1
+    assert children_seconds() - before < 2
+
+
+def test_a_process_that_only_waits_is_ended_too(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a bound on CPU time, as on Windows, the clock on the wall ends it."""
+    monkeypatch.setattr(fallback, "_WALL_SECONDS_PER_CPU_SECOND", 0.02)
+    worker = FeedparserWorker(1)
+    assert worker.run(ENDLESS) == []
+    assert worker.limit == "feedparser_seconds"
+    assert processes.started[0].returncode == -signal.SIGKILL
+
+
+def test_a_fallback_that_is_cancelled_starts_nothing(processes: Processes) -> None:
+    """A reader that may not ask feedparser says so in an Issue."""
+    reader = SitemapReader(SITE)
+    reader.feed(BROKEN)
+    reader.cancel_fallback("feedparser_runs")
+    issues = [event for event in reader.close() if isinstance(event, Issue)]
+    assert unread(issues) == ["feedparser_runs"]
+    assert processes.started == []
+
+
+def test_a_fallback_is_cancelled_from_another_thread(processes: Processes) -> None:
+    """The one thread waits for the process, the other kills it; what remains is an Issue."""
+
+    async def cancel() -> list[Event]:
+        reader = SitemapReader(SITE)
+        reader.feed(ENDLESS)
+        closing = asyncio.ensure_future(asyncio.to_thread(reader.close))
+        await processes.wait()
+        reader.cancel_fallback("feedparser_runs")
+        return await closing
+
+    start = time.monotonic()
+    events = asyncio.run(cancel())
+    assert unread([e for e in events if isinstance(e, Issue)]) == ["feedparser_runs"]
+    assert time.monotonic() - start < 2
+
+
+def test_links_with_blanks_are_found_a_limited_number_of_times() -> None:
+    """A link is looked up among the words; looking through all of the text has a bound."""
+    search = LinkSearch("<link>https://a.b/1</link><link>/x y</link><link>/a?b&amp;c</link>")
+    assert search.is_written("https://a.b/1")
+    assert search.is_written("/a?b&c")
+    assert search.is_written("/x y")
+    assert not search.is_written("https://a.b/2 3")
+    for _ in range(fallback._MAX_SEARCHES):
+        search.is_written("/x y")
+    assert not search.is_written("/x y")
+    assert search.is_written("https://a.b/1")
+
+
+def test_entries_of_the_fallback_are_read_as_others_are() -> None:
+    """Relative links are resolved, dates are parsed, what is no URL is dropped, all with Issues."""
+    feed = (
+        HEAD + b"<item><link>/a?b=1&amp;c=2</link>"
+        b"<pubDate>Tue, 02 Jan 2024 03:04:05 GMT</pubDate></item>"
+        b"<item><link>mailto:x@example.org</link></item>"
+        b"<item><link>https://example.org/3</link><pubDate>soon</pubDate></item></channel>"
+    )
+    reader = SitemapReader(SITE + "feed")
+    events = reader.feed(feed) + reader.close()
+    entries = [e for e in events if isinstance(e, UrlEntry)]
+    assert [e.loc for e in entries] == [f"{SITE}a?b=1&c=2", f"{SITE}3"]
+    assert [e.lastmod is not None for e in entries] == [True, False]
+    codes = {e.code for e in events if isinstance(e, Issue)}
+    assert {IssueCode.RELATIVE_LOC, IssueCode.UNSUPPORTED_SCHEME, IssueCode.LASTMOD} <= codes
+    assert reader.stats.records == reader.stats.delivered + reader.stats.dropped
+
+
+# -- a walk
+
+
+async def test_a_walk_asks_feedparser_so_often_and_no_more(processes: Processes) -> None:
+    """Feeds past the limit are Issues that name it, and everything else of the walk is read."""
+    feeds = [BROKEN.replace(b"/1<", b"/%d<" % number) for number in range(30)]
+    locs, report = await walk_feeds([*feeds, ARMED["itunes:author"]], feedparser_runs=2)
+    assert len(locs) == len(processes.started) == 2
+    assert report.counts[IssueCode.FEED_SALVAGED] == 2
+    assert report.counts[IssueCode.FEED_UNREADABLE] == 29
+    assert set(unread(report.issues)) == {"feedparser_runs"}
+
+
+async def test_a_walk_runs_feedparser_one_at_a_time(processes: Processes) -> None:
+    """However many documents are read at once, no process starts beside another."""
+    locs, _ = await walk_feeds([BROKEN.replace(b"/1<", b"/%d<" % n) for n in range(6)])
+    assert len(set(locs)) == 6
+    assert processes.beside == [0] * 6
+
+
+async def test_a_walk_that_is_left_takes_its_process_along(processes: Processes) -> None:
+    """Leaving is immediate while feedparser works on one feed and others wait for their turn."""
+    fetcher = site_of([ENDLESS] * 4)
+    async with walk(sitemaps=[f"{SITE}index.xml"], fetcher=fetcher) as entries:
+        first = asyncio.ensure_future(anext(aiter(entries.events())))
+        await processes.wait()
+        assert processes.running()
+        left = time.monotonic()
+        first.cancel()
+    assert time.monotonic() - left < 0.5
+    assert processes.running() == []
+    assert len(processes.started) == 1
+
+
+async def test_a_walk_whose_task_is_cancelled_takes_its_process_along(
+    processes: Processes,
+) -> None:
+    """A caller's time-out ends the walk and the process with it."""
+
+    async def consume() -> None:
+        await walk_feeds([ENDLESS])
+
+    task = asyncio.ensure_future(consume())
+    await processes.wait()
+    task.cancel()
+    left = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - left < 0.5
+    assert processes.running() == []
+
+
+def test_a_blocking_walk_that_is_left_takes_its_process_along(processes: Processes) -> None:
+    """`walk_sync` leaves no process behind either, at its first entry and not at its end."""
+    fetcher = MemoryFetcher(
+        {
+            f"{SITE}index.xml": index(f"{SITE}0.rss", f"{SITE}1.rss"),
+            f"{SITE}0.rss": ENDLESS,
+            f"{SITE}1.rss": b"<rss><channel>" + ITEM + b"</channel></rss>",
+        }
+    )
+    with walk_sync(sitemaps=[f"{SITE}index.xml"], fetcher=fetcher) as entries:
+        assert next(iter(entries)).loc == "https://example.org/1"
+        while not processes.started:
+            time.sleep(0.01)
+        left = time.monotonic()
+    assert time.monotonic() - left < 0.5
+
+
+def test_an_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
+    """An interrupt while feedparser works on a file ends the program and its child at once."""
+    (tmp_path / "feed.rss").write_bytes(ENDLESS)
+    pids = tmp_path / "pid"
+    script = (
+        "import pathlib, subprocess, sys\n"
+        "from sitemapreader.cli import main\n"
+        "from sitemapreader.readers.feedparser import fallback\n"
+        "class Noted(subprocess.Popen):\n"
+        "    def communicate(self, *a, **k):\n"
+        f"        pathlib.Path({str(pids)!r}).write_text(str(self.pid))\n"
+        "        print('child', flush=True, file=sys.stderr)\n"
+        "        return super().communicate(*a, **k)\n"
+        "fallback.subprocess.Popen = Noted\n"
+        "sys.exit(main(['read', sys.argv[1], '--quiet']))\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "feed.rss")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        assert program.stderr.readline() == "child\n"
+        start = time.monotonic()
+        program.send_signal(signal.SIGINT)
+        program.wait(timeout=5)
+        assert time.monotonic() - start < 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pids.read_text()), 0)
+
+
+@pytest.mark.slow
+async def test_thirty_hostile_feeds_in_one_walk(processes: Processes) -> None:
+    """A walk takes 20 times 2 seconds of feedparser's time and no more, one process at a time."""
+    before = children_seconds()
+    locs, report = await walk_feeds([ENDLESS] * 30)
+    assert locs == []
+    assert len(processes.started) == 20
+    assert processes.beside == [0] * 20
+    assert report.counts[IssueCode.FEED_UNREADABLE] == 30
+    assert children_seconds() - before < 20 * 2.5
