@@ -28,6 +28,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from sitemapreader.discovery import Discovery, discover
     from sitemapreader.errors import (
@@ -69,7 +71,6 @@ if TYPE_CHECKING:
     from sitemapreader.state import State
     from sitemapreader.walker import Walk, walk, walk_sync
 
-__version__ = "0.1.0"
 
 __all__ = [
     "Alternate",

@@ -118,6 +118,8 @@ class IssueCode(StrEnum):
     BODY_CUT = ("body-cut", ERROR, "the connection was cut in the middle of the body", "try again later")
     BAD_HTTP = ("bad-http", ERROR, "the answer is not valid HTTP", "check the server")
     HTTP_STATUS = ("http-status", ERROR, "the server answered with a status that carries no document", "check the address and the server")
+    SITEMAP_WITH_ERROR_STATUS = ("sitemap-with-error-status", ERROR, "the server answered with an error status, but the body is a sitemap; it was not read", "see to it that the server answers with status 200")
+    BLOCKED_BY_SITE = ("blocked-by-site", ERROR, "the site's protection against bots refused the request", "ask the owner to let your User-Agent in, or bring a fetcher of your own that the site lets in")
     LOGIN_REQUIRED = ("login-required", ERROR, "a login is asked for (status 401, or a proxy's 407), and none was given, or one that is not taken", "give user and password: for a site in its URL, as a header or with -u; for a proxy in the proxy's URL")
     RETRY_LATER = ("retry-later", ERROR, "the server asks to come back later than we wait", "come back then")
     REDIRECT_LOOP = ("redirect-loop", ERROR, "the redirects lead in a circle", "check the server")

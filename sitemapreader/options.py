@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.version import __version__
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -153,10 +155,10 @@ def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
 class FetchOptions:
     """How the network is used: times, politeness, and where requests may go."""
 
-    user_agent: str = attrs.field(
-        default="sitemapreader/0.1 (+https://pypi.org/project/sitemapreader/)",
-        validator=_user_agent,
-    )
+    user_agent: str = attrs.field(default=f"sitemapreader/{__version__}", validator=_user_agent)
+    """Name your own crawler, its version and a page about it: "NewsBot/2.1 (+https://...)". The
+    default says nothing but which package asks, and an owner who wants to know more, or to let you
+    in, finds nobody."""
     headers: dict[str, str] = attrs.field(factory=dict, validator=_headers)
     """Sent to the origins that you name only; never across a redirect to another one."""
     proxy: str | None = attrs.field(default=None, validator=_proxy)

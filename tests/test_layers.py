@@ -8,6 +8,7 @@ import package
 import pytest
 
 LAYERS = (
+    {"version"},
     {"models", "issues", "errors", "options", "logs"},
     {"dates", "urls", "report", "document_tree", "report_views"},
     {"readers"},

@@ -299,7 +299,13 @@ def add_network(parser: Parser) -> None:
         metavar="URL",
         help="HTTP proxy; none is taken from the environment",
     )
-    add("-A", "--user-agent", metavar="NAME", help="also whose rules in robots.txt are kept to")
+    add(
+        "-A",
+        "--user-agent",
+        metavar="NAME",
+        help="who asks, and whose rules in robots.txt are kept to; recommended: your crawler with "
+        f"a page about it, 'NewsBot/2.1 (+https://...)' (default: {defaults.user_agent})",
+    )
     add(
         "-H",
         "--header",

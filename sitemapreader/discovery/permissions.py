@@ -56,6 +56,7 @@ class Permissions:
         self._fetching: dict[str, asyncio.Lock] = {}
         self._silent: dict[str, tuple[Issue, Document]] = {}
         self._locked: set[str] = set()
+        self._blocked: set[str] = set()
 
     async def find_refusal(
         self, entry: SitemapEntry, homes: Sequence[str], hosts: Hosts
@@ -116,6 +117,10 @@ class Permissions:
     def is_locked(self, url: str) -> bool:
         """Tell whether a login was asked for in the place of the file."""
         return origin_of(url) in self._locked
+
+    def is_blocked(self, url: str) -> bool:
+        """Tell whether a bot protection answered in the place of the file."""
+        return origin_of(url) in self._blocked
 
     async def _lists(self, place: str, url: str) -> bool:
         """Tell whether the robots.txt of a place names `url`: the proof for a cross-submit.
@@ -185,6 +190,8 @@ class Permissions:
         origin = origin_of(document.url)
         if error.http_status in _NOT_OF_THE_HOST:
             self._silent[origin] = issue_of(error, document), document
+        if error.code is IssueCode.BLOCKED_BY_SITE:
+            self._blocked.add(origin)
         if error.http_status in LOGIN_STATUSES:
             self._locked.add(origin)
         if error.code in _LEADS_NOWHERE:

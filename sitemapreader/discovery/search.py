@@ -2,7 +2,7 @@
 
 The search asks whoever does it to try what it finds: a walk reads on where `discover` only looks,
 so nothing is fetched twice. It goes from what a site says to what one can guess, and stops where
-something answers, or where all that answers is a demand for a login.
+something answers, or where all that answers is a demand for a login or a bot protection.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ WELL_KNOWN_PATHS = (
 """Where sitemaps lie that nobody names, the likeliest first."""
 MAX_PAGE_BYTES = 262_144
 """As much of a start page as is looked through; its head is at the beginning."""
+_FORBIDDEN = 403
 _REFUSALS = 2
-"""Demands for a login after which a folder is left alone, if nothing else was answered there."""
+"""Refusals after which a folder is left alone, if nothing else was answered there."""
 
 
 class Trial(Enum):
@@ -61,8 +62,13 @@ class Trial(Enum):
     """One of them is one."""
     LOCKED = auto()
     """None is, and a login was asked for."""
+    BLOCKED = auto()
+    """None is, and a bot protection refused a request."""
     NOTHING = auto()
     """None is."""
+
+
+_REFUSED = frozenset({Trial.LOCKED, Trial.BLOCKED})
 
 
 TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[Trial]]"
@@ -71,8 +77,11 @@ TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[Trial]]"
 
 def judge_failures(documents: Iterable[Document | None]) -> Trial:
     """Tell what came of trying sitemaps none of which is one, by their outcomes."""
-    is_locked = any(each is not None and each.http_status in LOGIN_STATUSES for each in documents)
-    return Trial.LOCKED if is_locked else Trial.NOTHING
+    tried = [each for each in documents if each is not None]
+    if any(each.http_status in LOGIN_STATUSES for each in tried):
+        return Trial.LOCKED
+    is_blocked = any(each.reason == IssueCode.BLOCKED_BY_SITE for each in tried)
+    return Trial.BLOCKED if is_blocked else Trial.NOTHING
 
 
 def _site(value: str) -> str:
@@ -103,9 +112,21 @@ async def search_site(
     """Search a site, and have what is found tried; if none of it is a sitemap, say why."""
     trial = await _search(search, trip, permissions, try_entries)
     if trial is not Trial.FOUND and not await permissions.note_silence(search.site):
-        is_locked = trial is Trial.LOCKED
-        code = IssueCode.LOGIN_REQUIRED if is_locked else IssueCode.NO_SITEMAP
-        await trip.note(make_issue(code, search.site))
+        await _note_failure(trial, search, trip)
+
+
+async def _note_failure(trial: Trial, search: Search, trip: Trip) -> None:
+    """Say why there is no sitemap."""
+    if trial is Trial.LOCKED:
+        await trip.note(make_issue(IssueCode.LOGIN_REQUIRED, search.site))
+    elif trial is Trial.BLOCKED:
+        if not trip.report.counts[IssueCode.BLOCKED_BY_SITE]:  # else it was said with its sign
+            await trip.note(make_issue(IssueCode.BLOCKED_BY_SITE, search.site))
+    else:
+        tried = [each for each in trip.report.documents if each.via is Via.WELL_KNOWN]
+        forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
+        said = f"{forbidden} of {len(tried)} guessed paths answer with 403" if forbidden else None
+        await trip.note(make_issue(IssueCode.NO_SITEMAP, search.site, value=said))
 
 
 async def _search(
@@ -120,14 +141,20 @@ async def _search(
     found, probed = named is Trial.FOUND, Trial.NOTHING
     may_probe = robots.complete or not search.respect_robots
     if may_probe and (search.probe == "always" or (search.probe == "auto" and not found)):
-        refusals = permissions.is_locked(search.site) + (named is Trial.LOCKED)
+        is_refused = permissions.is_locked(search.site) or permissions.is_blocked(search.site)
+        refusals = is_refused + (named in _REFUSED)
         probed = await _probe(search, refusals, try_entries)
         found |= probed is Trial.FOUND
-    is_out_of_reach = probed is Trial.LOCKED or permissions.is_silent(search.site)
+    is_out_of_reach = probed in _REFUSED or permissions.is_silent(search.site)
     wants_page = search.feeds or search.probe == "always" or not found
+    linked = Trial.NOTHING
     if wants_page and not is_out_of_reach:
-        found |= await try_entries(await _read_page(search, trip)) is Trial.FOUND
-    return Trial.FOUND if found else probed
+        linked = await _try_page(search, trip, try_entries)
+    if found or linked is Trial.FOUND:
+        return Trial.FOUND
+    if Trial.BLOCKED in (named, linked) or permissions.is_blocked(search.site):
+        return Trial.BLOCKED
+    return probed
 
 
 async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> Trial:
@@ -141,10 +168,10 @@ async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> Tria
 
 
 async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntries) -> Trial:
-    """Try the paths of a folder; leave the rest alone where all that answers asks for a login.
+    """Try the paths of a folder; leave the rest alone where all that answers is a refusal.
 
     Each request would bring the password that is not taken once more, and there are servers that
-    lock out whoever does that.
+    lock out whoever does that. A bot protection refuses the next path as it did the last one.
     """
     is_open = False
     for url in urls:
@@ -152,9 +179,9 @@ async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntr
         if trial is Trial.FOUND:
             return trial
         is_open |= trial is Trial.NOTHING
-        refusals += trial is Trial.LOCKED
-        if refusals >= _REFUSALS and not is_open:
-            return Trial.LOCKED
+        refusals += trial in _REFUSED
+        if trial in _REFUSED and refusals >= _REFUSALS and not is_open:
+            return trial
     return Trial.NOTHING
 
 
@@ -174,8 +201,8 @@ def list_probes(site: str, extra_paths: Sequence[str] = ()) -> Iterator[list[str
         listed |= urls.keys()
 
 
-async def _read_page(search: Search, trip: Trip) -> list[SitemapEntry]:
-    """Return the sitemaps that the start page names, in its header first."""
+async def _try_page(search: Search, trip: Trip, try_entries: TryEntries) -> Trial:
+    """Try the sitemaps that the start page names, in its header first."""
     document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
     with trip.report.following(document):
         try:
@@ -184,7 +211,7 @@ async def _read_page(search: Search, trip: Trip) -> list[SitemapEntry]:
             document.http_status, document.tries = error.http_status, error.tries
             await trip.note(issue_of(error, document), document)
             trip.report.end(document, Status.FAILED, str(error.code))
-            return []
+            return judge_failures([document])
         document.final_url, document.http_status = page.url, page.status
         document.tries = page.tries
         document.bytes_raw, document.bytes_inflated = page.raw_bytes, len(page.data)
@@ -200,4 +227,4 @@ async def _read_page(search: Search, trip: Trip) -> list[SitemapEntry]:
             await trip.note(issue_of(page.fault, document), document)
         status = Status.COMPLETE if page.fault is None else Status.PARTIAL
         trip.report.end(document, status, str(page.fault.code) if page.fault else "")
-        return list(entries.values())
+    return await try_entries(list(entries.values()))

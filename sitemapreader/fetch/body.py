@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sitemapreader.errors import FetchError
@@ -66,6 +67,18 @@ class Source(Protocol):
     def take_rest(self) -> bytes:
         """Return what has arrived and was not read, also after a fault."""
         ...
+
+
+async def read_start(source: Source, clock: Clock, max_bytes: int, seconds: float) -> bytes:
+    """Return the beginning of a body, as much as comes within a time, and nothing of a fault."""
+    data, until = bytearray(), time.monotonic() + seconds
+    with suppress(FetchError, TimeoutError):
+        while len(data) < max_bytes and (left := until - time.monotonic()) > 0:
+            piece = await clock.wait(source.read(), left)
+            if not piece:
+                break
+            data += piece
+    return bytes(data[:max_bytes])
 
 
 class Body:

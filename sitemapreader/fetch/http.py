@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from base64 import b64encode
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import AddressPolicy, literal_address
-from sitemapreader.fetch.body import Body, Clock
+from sitemapreader.fetch.body import Body, Clock, read_start
 from sitemapreader.fetch.headers import is_conditional
 from sitemapreader.fetch.politeness import Politeness, Turn
 from sitemapreader.fetch.redirects import REDIRECTS, Trail
-from sitemapreader.fetch.retries import ASK_LATER, fetch_again, parse_retry_after
+from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
+from sitemapreader.fetch.retries import fetch_again
 from sitemapreader.fetch.targets import Target, read_target
 from sitemapreader.fetch.wire import Answer, Wire
 from sitemapreader.issues import IssueCode, make_issue
@@ -196,7 +196,7 @@ class HttpFetcher:
             answer = None
             try:
                 answer = await self._ask(trail, extra, clock)
-                location = self._judge(answer, trail.target, extra)
+                location = await self._judge(answer, trail.target, extra, clock)
             except BaseException:
                 self._drop(answer, turn)
                 raise
@@ -227,23 +227,24 @@ class HttpFetcher:
             request.status = answer.status
         return answer
 
-    def _judge(self, answer: Answer, target: Target, extra: Mapping[str, str]) -> str | None:
+    async def _judge(
+        self, answer: Answer, target: Target, extra: Mapping[str, str], clock: Clock
+    ) -> str | None:
         """Return where an answer redirects to, `None` if it is the document; else raise."""
         status, headers = answer.status, answer.headers
         if status == 200 or (status == 304 and is_conditional(extra)):
             return None
         if status in REDIRECTS and "location" in headers:
             return headers["location"]
-        wait = None
-        if status in ASK_LATER and "retry-after" in headers:
-            wait = parse_retry_after(headers["retry-after"], datetime.now(UTC))
-        code = IssueCode.LOGIN_REQUIRED if status in LOGIN_STATUSES else IssueCode.HTTP_STATUS
-        if wait is not None and wait > self.options.retry_after_seconds:
-            code = IssueCode.RETRY_LATER
-        elif wait is not None:
+        raw = b""
+        if wants_page(status):
+            raw = await read_start(answer, clock, MAX_REFUSAL_BYTES, REFUSAL_SECONDS)
+        refusal = Refusal(str(target), status, answer.reason, headers, raw)
+        error = refusal.make_error(self.options.retry_after_seconds)
+        wait = error.retry_after_seconds
+        if wait is not None and wait <= self.options.retry_after_seconds:
             self._politeness.defer(target.host, wait)
-        said = f"{status} {answer.reason}".rstrip()
-        raise FetchError(code, str(target), said, http_status=status, retry_after_seconds=wait)
+        raise error
 
     def _drop(self, answer: Answer | None, turn: Turn) -> None:
         """Leave an answer without its body: a redirect's can be endless."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import socket
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import stamina
@@ -14,8 +15,7 @@ from sitemapreader.fetch.headers import parse_date
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from datetime import datetime
+    from collections.abc import Awaitable, Callable, Mapping
 
     from sitemapreader.options import FetchOptions
 
@@ -85,6 +85,13 @@ def wait_before_retry(error: Exception) -> bool | float:
     if error.code is IssueCode.DNS:
         return getattr(error.__cause__, "errno", None) == socket.EAI_AGAIN
     return error.code is IssueCode.CONNECT
+
+
+def read_retry_after(status: int, headers: Mapping[str, str]) -> float | None:
+    """Return the seconds for which an answer asks to be left alone, or `None`."""
+    if status in ASK_LATER and "retry-after" in headers:
+        return parse_retry_after(headers["retry-after"], datetime.now(UTC))
+    return None
 
 
 def parse_retry_after(text: str, now: datetime) -> float | None:

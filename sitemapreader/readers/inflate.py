@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.options import Limits
 from sitemapreader.readers.decode.brotli import BrotliDecoder
 from sitemapreader.readers.decode.codings import GZIP_FAMILY
 from sitemapreader.readers.decode.zstd import ZstdDecoder, begins_as_zstd
@@ -27,8 +28,6 @@ from sitemapreader.readers.gunzip import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from sitemapreader.options import Limits
 
     _Layer = Gunzip | BrotliDecoder | ZstdDecoder
 
@@ -85,7 +84,7 @@ class Inflation:
         self._told = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what `data` inflates to, in pieces of at most 64 KiB; raise InflateError.
+        """Yield what `data` inflates to, in pieces of at most 128 KiB; raise InflateError.
 
         Empty pieces stand for work that gave nothing: there may be a lot of it.
         """
@@ -202,6 +201,18 @@ class Inflation:
         # A client that takes gzip off by itself often leaves the header as it was
         if not GZIP_FAMILY.issuperset(self._codings):
             self._notes.append(IssueCode.WRONG_CONTENT_ENCODING)
+
+
+def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes:
+    """Return the beginning of a body of which only the beginning is at hand."""
+    inflation, out = Inflation(Limits(), [], codings=codings), bytearray()
+    with suppress(InflateError):
+        for pieces in (inflation.feed(data), inflation.close()):
+            for piece in pieces:
+                out += piece
+                if len(out) >= max_bytes:
+                    return bytes(out[:max_bytes])
+    return bytes(out)
 
 
 def _is_text(first: bytes) -> bool:

@@ -21,18 +21,17 @@ from __future__ import annotations
 
 import ssl
 from contextlib import asynccontextmanager, contextmanager
-from datetime import UTC, datetime
 from functools import partial
 from socket import gaierror
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sitemapreader import FetchError, FetchOptions, IssueCode, Limits
-from sitemapreader.errors import LOGIN_STATUSES
-from sitemapreader.fetch.body import Body, Clock
+from sitemapreader.fetch.body import Body, Clock, read_start
 from sitemapreader.fetch.headers import STAY, is_conditional, make_headers, read_headers
 from sitemapreader.fetch.redirects import REDIRECTS, Trail
-from sitemapreader.fetch.retries import ASK_LATER, fetch_again, parse_retry_after
+from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
+from sitemapreader.fetch.retries import fetch_again
 from sitemapreader.fetch.targets import read_target
 
 try:
@@ -195,9 +194,9 @@ class HttpxFetcher:
                     max_bytes=self.limits.raw_bytes,
                 )
                 return HttpxResponse(answer, body, trail)
-            await answer.aclose()
             if answer.status_code not in REDIRECTS or "location" not in answer.headers:
-                raise self._refusal(answer, place)
+                raise await self._read_refusal(answer, place, clock)
+            await answer.aclose()
             trail.follow(answer.headers["location"])
 
     async def _ask(self, trail: Trail, extra: Mapping[str, str]) -> httpx.Response:
@@ -211,16 +210,11 @@ class HttpxFetcher:
             del request.headers[name]
         return await client.send(request, stream=True, follow_redirects=False, auth=None)
 
-    def _refusal(self, answer: httpx.Response, url: str) -> FetchError:
-        status, wait = answer.status_code, None
-        if status in ASK_LATER and "retry-after" in answer.headers:
-            wait = parse_retry_after(answer.headers["retry-after"], datetime.now(UTC))
-        too_long = wait is not None and wait > self.options.retry_after_seconds
-        code = IssueCode.LOGIN_REQUIRED if status in LOGIN_STATUSES else IssueCode.HTTP_STATUS
-        return FetchError(
-            IssueCode.RETRY_LATER if too_long else code,
-            url,
-            f"{status} {answer.reason_phrase}".rstrip(),
-            http_status=status,
-            retry_after_seconds=wait,
-        )
+    async def _read_refusal(self, answer: httpx.Response, url: str, clock: Clock) -> FetchError:
+        status, raw = answer.status_code, b""
+        if wants_page(status):
+            raw = await read_start(_Source(answer, url), clock, MAX_REFUSAL_BYTES, REFUSAL_SECONDS)
+        await answer.aclose()
+        headers = read_headers(answer.headers.raw)
+        refusal = Refusal(url, status, answer.reason_phrase, headers, raw)
+        return refusal.make_error(self.options.retry_after_seconds)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.gunzip import InflateError
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
 _BATCH_EVENTS = 1_000
 """Events that are handed on at once: enough to make the handing on cheap, and 300 KB."""
-_ANSWERS = frozenset({IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED})
+_ANSWERS = frozenset(
+    {IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED, IssueCode.SITEMAP_WITH_ERROR_STATUS}
+)
 _NOT_OF_THE_DOCUMENT = frozenset({407, 429})
 
 
@@ -124,8 +127,8 @@ class Whole:
 async def fetch_whole(trip: Trip, url: str, max_bytes: int) -> Whole:
     """Fetch a document that is no sitemap; inflated, and up to `max_bytes` and one more.
 
-    Raises FetchError if there is no answer, or no budget; what breaks it off later is in the
-    result.
+    Raises FetchError if there is no answer, no budget, or a bot protection's page in its place;
+    what breaks it off later is in the result.
     """
     trip.budget.take_document(url)
     data = bytearray()
@@ -147,6 +150,8 @@ async def fetch_whole(trip: Trip, url: str, max_bytes: int) -> Whole:
             fault = error
             with suppress(InflateError):  # the fault says it all
                 _take_rest(data, inflation)
+        if blocked := find_blocking_page(response, bytes(data)):
+            raise blocked
         return Whole(
             url=response.url,
             status=response.status,
@@ -156,6 +161,14 @@ async def fetch_whole(trip: Trip, url: str, max_bytes: int) -> Whole:
             tries=tries_of(response),
             fault=fault,
         )
+
+
+def find_blocking_page(response: Response, page: bytes) -> FetchError | None:
+    """Return the error for a bot protection's page that came with status 200, if it is one."""
+    vendor = find_protection(response.status, response.headers, page)
+    if not vendor:
+        return None
+    return FetchError(IssueCode.BLOCKED_BY_SITE, response.url, vendor, http_status=response.status)
 
 
 def tries_of(response: Response) -> int:

@@ -7,13 +7,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, cast
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers import SitemapReader
 from sitemapreader.readers.decode.codings import read_codings
+from sitemapreader.readers.inflate import decode_start
 from sitemapreader.report import NOT_READ, SAME_BODY, Status, issue_of, status_of
 from sitemapreader.visits.bodies import (
     charset_of,
+    find_blocking_page,
     is_absent,
     next_step,
     open_document,
@@ -98,6 +101,8 @@ class Visit:
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
         self._outcome: tuple[Status, str] | None = None
+        self._response: Response | None = None
+        self._start = b""
 
     async def run(self) -> None:
         """Fetch and read the document, hand over what it holds, and record its outcome."""
@@ -177,6 +182,7 @@ class Visit:
             await self._host.repeat()
 
     async def _greet(self, response: Response) -> None:
+        self._response = response
         document, headers = self.document, response.headers
         document.final_url, document.http_status = response.url, response.status
         document.tries = tries_of(response)
@@ -191,30 +197,36 @@ class Visit:
             await self._leave_unchanged("")
 
     def _see(self, chunk: bytes) -> None:
+        if self.document.format is None:
+            self._start += chunk[: MAX_REFUSAL_BYTES - len(self._start)]
         if self._past is not None or self.document.format in (None, Format.INDEX):
             self.imprint.add(chunk)
 
     async def _take(self, events: Iterable[Event]) -> bool:
         """Hand over events; return whether more are wanted.
 
-        What comes before a document that was tried is known for a sitemap has to wait.
+        What comes before a document is known for a sitemap has to wait: of a page that stands in
+        its place, another thing may have to be said.
         """
         events = list(events)
         if self.document.format is None and self._reader is not None:
             self.document.format = kind = self._reader.format
-            if kind is None and self._tried:
+            if kind is None:
                 self._held += events
                 return True
             events, self._held = self._held + events, []
-            if kind is not None and not await self._host.recognise(kind):
+            if not await self._host.recognise(kind):
                 self._outcome = Status.SKIPPED, NOT_READ
                 return False
+        await self._deliver(events)
+        return True
+
+    async def _deliver(self, events: list[Event]) -> None:
         if set(map(type, events)) == _PLAIN:  # nearly always, and then there is nothing to sort
             await self._take_entries(cast("list[UrlEntry]", events))
         else:
             for kind_of_event, run in groupby(events, type):
                 await self._sort(kind_of_event, list(run))
-        return True
 
     async def _sort(self, kind: type[Event], run: list[Event]) -> None:
         if kind is UrlEntry:
@@ -240,7 +252,7 @@ class Visit:
         document, reader = self.document, self._reader
         if reader is not None:
             if self._outcome is None:
-                await self._take_rest(reader, fault)
+                fault = await self._take_rest(reader, fault)
             document.bytes_raw = reader.stats.raw_bytes
             document.bytes_inflated = reader.stats.inflated_bytes
         if fault is not None:
@@ -253,7 +265,10 @@ class Visit:
         status, reason = self._outcome or self._judge(fault)
         self._trip.report.end(document, status, reason)
 
-    async def _take_rest(self, reader: SitemapReader, fault: FetchError | None) -> None:
+    async def _take_rest(
+        self, reader: SitemapReader, fault: FetchError | None
+    ) -> FetchError | None:
+        """Deliver what the reader held back; return what went wrong, as far as is known now."""
         steps = reader.close_steps(cut=fault is not None)
         while (events := await self._next_step(reader, steps)) is not None:
             if not await self._take(
@@ -261,14 +276,25 @@ class Visit:
                 for event in events
                 if fault is None or not isinstance(event, Issue) or event.code not in _CONSEQUENCES
             ):
-                return
-        if not self._tried or self.document.format is not None:
+                return fault
+        if self.document.format is None:
+            fault = fault or self._find_blocking_page()
+        if not self._is_no_sitemap(fault) and not _is_blocked(fault):
+            await self._deliver(self._held)
             counts = reader.stats.counts.copy()
             for code in _CONSEQUENCES if fault else ():
                 del counts[code]
             self._trip.report.count(counts, self.document)
         index = self.document.format is Format.INDEX
         await self._host.finish(self.imprint.body().digest if index else None)
+        return fault
+
+    def _find_blocking_page(self) -> FetchError | None:
+        response = self._response
+        if response is None:
+            return None
+        page = decode_start(self._start, read_codings(response.headers), MAX_REFUSAL_BYTES)
+        return find_blocking_page(response, page)
 
     async def _next_step(
         self, reader: SitemapReader, steps: Iterator[list[Event]]
@@ -284,13 +310,19 @@ class Visit:
     def _is_no_sitemap(self, fault: FetchError | None) -> bool:
         if not self._tried or self.document.format is not None or self._outcome:
             return False
-        return fault is None or is_absent(fault)
+        if fault is not None:
+            return is_absent(fault) and fault.code is not IssueCode.SITEMAP_WITH_ERROR_STATUS
+        # nobody knows what is in a body that cannot be decoded
+        return IssueCode.CONTENT_ENCODING not in self._held_codes()
 
     def _reason(self, fault: FetchError | None) -> str:
         if fault is not None:
             return str(fault.code)
-        codes = [event.code for event in self._held if isinstance(event, Issue)]
+        codes = self._held_codes()
         return str(max(codes, key=lambda code: code.severity, default=IssueCode.EMPTY))
+
+    def _held_codes(self) -> list[IssueCode]:
+        return [event.code for event in self._held if isinstance(event, Issue)]
 
     def _judge(self, fault: FetchError | None) -> tuple[Status, str]:
         document = self.document
@@ -300,3 +332,7 @@ class Visit:
         if document.format is None and status is Status.COMPLETE:
             return Status.FAILED, str(IssueCode.EMPTY)
         return status, reason
+
+
+def _is_blocked(fault: FetchError | None) -> bool:
+    return fault is not None and fault.code is IssueCode.BLOCKED_BY_SITE
