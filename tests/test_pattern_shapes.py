@@ -1,0 +1,50 @@
+"""Hostile markup takes time in proportion to its size, and holds the event loop up for moments."""
+
+from __future__ import annotations
+
+import pytest
+from shapes import GOOD, SHAPES, SIZES, URLSET, Shape, Timing, growth, measure, per_block, read_once
+
+from sitemapreader import Issue, read
+
+MAX_GROWTH = 9.0
+"""Four times the size: 4 if time is linear, 16 if it is square; what is between is the machine."""
+MAX_MS_PER_BLOCK = 400.0
+"""For 32 KiB, on a slow and busy machine."""
+MAX_STEP_MS = 150.0
+
+
+def test_there_are_as_many_shapes_as_names() -> None:
+    """Each of at least 60 shapes has a name of its own, and is as large as it was asked to be."""
+    assert len({shape.name for shape in SHAPES}) == len(SHAPES) >= 60
+    for shape in SHAPES:
+        assert len(shape.make(SIZES[0])) == pytest.approx(SIZES[0], rel=0.05), shape.name
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_a_shape_is_read_to_its_end(shape: Shape) -> None:
+    """The healthy record before the flood is delivered, and something comes after it."""
+    first, *others = read(shape.make(4096), "https://www.example.com/s.xml")
+    entries = [e for e in (first, *others) if not isinstance(e, Issue)]
+    assert entries[0].loc == "https://www.example.com/good"
+    assert others
+
+
+def test_growth_tells_square_from_linear() -> None:
+    """The measure is not blind: a square shape is past the bound, a linear one is not."""
+    square = [Timing(each**2, 1) for each in (4, 16, 64)]
+    linear = [Timing(each, 1) for each in (4, 16, 64)]
+    assert growth(square) == 16 > MAX_GROWTH
+    assert growth(linear) == 4 < MAX_GROWTH
+    assert per_block(linear) == 4
+    assert read_once(URLSET + GOOD[URLSET]).longest_step >= 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_time_is_linear_in_size(shape: Shape) -> None:
+    """32, 128 and 512 KiB of it take time in proportion, in steps that are short."""
+    timings = measure(shape)
+    assert growth(timings) < MAX_GROWTH
+    assert per_block(timings) < MAX_MS_PER_BLOCK
+    assert max(timing.longest_step for timing in timings) < MAX_STEP_MS
