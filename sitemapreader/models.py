@@ -16,13 +16,18 @@ from sitemapreader.issues import Issue
 
 
 class Format(StrEnum):
-    """What a document turned out to be; told by its content alone."""
+    """What a document turned out to be; told by its content alone.
+
+    A page (`HTML`) or an `llms.txt` (`LLMS`) is read only where that is asked for.
+    """
 
     URLSET = "urlset"
     INDEX = "sitemapindex"
     RSS = "rss"
     ATOM = "atom"
     TEXT = "text"
+    HTML = "html"
+    LLMS = "llms"
 
     @property
     def is_feed(self) -> bool:

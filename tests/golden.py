@@ -43,6 +43,9 @@ LIMITS = {
 }
 """Documents that are read with smaller limits than the default, so that small files do."""
 
+EXTRA_FORMATS = {"html": frozenset({Format.HTML}), "llms": frozenset({Format.LLMS})}
+"""Rooms whose documents are read in a format that has to be asked for."""
+
 
 @attrs.frozen
 class Reading:
@@ -103,7 +106,9 @@ def read_pieces(
     pieces: Iterable[bytes], url: str = HOST + "sitemap.xml", limits: Limits | None = None
 ) -> Reading:
     """Feed a document to a reader, piece by piece."""
-    reader = SitemapReader(url, limits=limits or Limits())
+    room = url.removeprefix(HOST).partition("/")[0]
+    extra_formats = EXTRA_FORMATS.get(room, frozenset())
+    reader = SitemapReader(url, limits=limits or Limits(), extra_formats=extra_formats)
     events: list[Event] = []
     for piece in pieces:
         events += reader.feed(piece)

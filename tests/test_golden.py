@@ -44,6 +44,7 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.ROBOTS_DISALLOWED,
         IssueCode.ROBOTS_NOT_TEXT,
         IssueCode.ROBOTS_TOO_LARGE,
+        IssueCode.ROBOTS_TOO_COMPLEX,
         # the walk
         IssueCode.NO_SITEMAP,
         IssueCode.CYCLE,
@@ -101,7 +102,9 @@ def test_there_are_golden_files() -> None:
         "extensions",
         "gzip",
         "hostile",
+        "html",
         "index",
+        "llms",
         "rss",
         "site",
         "text",

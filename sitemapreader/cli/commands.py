@@ -20,7 +20,13 @@ SOURCES = """\
 A SOURCE is a site (https://example.org), the URL of a sitemap or of a page below which to look,
 a folder that holds a site, or a file that is one sitemap; `-` is standard input. Without a scheme,
 as in example.org or localhost:8443/map.xml, https is meant; a file of that name goes first."""
-WALKING = (options.add_search, options.add_reach, options.add_network, options.add_messages)
+WALKING = (
+    options.add_search,
+    options.add_formats,
+    options.add_reach,
+    options.add_network,
+    options.add_messages,
+)
 
 
 @attrs.frozen
@@ -112,6 +118,7 @@ COMMANDS = {
                 options.add_sites,
                 options.add_list_output,
                 options.add_search,
+                options.add_formats,
                 options.add_network,
                 options.add_messages,
             ),
@@ -140,6 +147,7 @@ COMMANDS = {
             "print every URL in sitemaps that are at hand, without any network",
             (
                 options.add_files,
+                options.add_formats,
                 options.add_selection,
                 options.add_output,
                 options.add_messages,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import SitemapEntry
 
-_SEARCH = ("probe", "feeds")
+_SEARCH = ("probe", "feeds", "extra_formats")
 _WALK = ("since", "undated", "include", "exclude", "order", "hosts", "state", *_SEARCH)
 _LIMITS = ("depth",)
 _FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")

@@ -220,6 +220,26 @@ def add_search(parser: Parser) -> None:
     add("--no-robots", action="store_true", help="fetch what robots.txt disallows, too")
 
 
+def add_formats(parser: Parser) -> None:
+    """Add what is read besides sitemaps and feeds."""
+    add = parser.add_argument_group("formats").add_argument
+    add(
+        "--html-sitemap",
+        dest="extra_formats",
+        action="append_const",
+        const="html",
+        help="read pages that are named as sitemaps, here or by the site: their links to the same "
+        "site; without it a page is where to look for sitemaps",
+    )
+    add(
+        "--llms",
+        dest="extra_formats",
+        action="append_const",
+        const="llms",
+        help="read llms.txt, and look for one: its links to the same site",
+    )
+
+
 def add_reach(parser: Parser) -> None:
     """Add how far a walk goes."""
     add = parser.add_argument_group("how far").add_argument

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sitemapreader.cli.config import RunConfig
     from sitemapreader.models import Event
     from sitemapreader.options import FetchOptions
+    from sitemapreader.readers.detect import ExtraFormats
     from sitemapreader.walker import Walk
 
 _REMOVED_AT_ONCE = 500
@@ -93,13 +94,15 @@ class FileSource:
     _path: str
     _base_url: str
     _sieve: Callable[[], Sieve]
+    _extra_formats: ExtraFormats
 
     async def open(self, result: Result) -> AsyncGenerator[list[UrlEntry], None]:
         """Yield its entries; raise UnreadableError.
 
         The children of an index are counted, for they are elsewhere.
         """
-        reader, sieve = SitemapReader(self._base_url), self._sieve()
+        reader = SitemapReader(self._base_url, extra_formats=self._extra_formats)
+        sieve = self._sieve()
         async with open_pieces(self._path) as pieces:
             result.answered = True
             async for piece in pieces:
@@ -179,6 +182,7 @@ def make_file_source(text: str, arguments: argparse.Namespace, config: RunConfig
         lambda: Sieve(
             since=since, keep_undated=keeps, include=include or (), exclude=exclude or ()
         ),
+        config.walk.get("extra_formats", ()),
     )
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import IssueCode
     from sitemapreader.models import Format, UrlEntry
+    from sitemapreader.readers.detect import ExtraFormats
     from sitemapreader.readers.robots import Robots
 
 
@@ -58,6 +59,7 @@ async def discover(
     extra_paths: Iterable[str] = (),
     feeds: bool = False,
     respect_robots: bool = True,
+    extra_formats: ExtraFormats = (),
 ) -> Discovery:
     """Find the sitemaps of a site, and read none of them further than to see that it is one.
 
@@ -73,6 +75,8 @@ async def discover(
         feeds: take the RSS and Atom feeds that the start page links to as well.
         respect_robots: try no path that robots.txt forbids, and none at all where it cannot be
             fetched (RFC 9309, section 2.3.1.4). What the site names is always tried.
+        extra_formats: what counts as a sitemap besides sitemaps and feeds: "html", pages that the
+            site names as its sitemaps; "llms", an `llms.txt`, which is looked for as well.
 
     Raises TypeError or ValueError for arguments that cannot be meant.
     """
@@ -82,10 +86,19 @@ async def discover(
         extra_paths=extra_paths,
         feeds=feeds,
         respect_robots=respect_robots,
+        extra_formats=extra_formats,
     )
     async with borrow_fetcher(fetcher, options, limits) as opened:
         report = Report(limits.documents)
-        trip = Trip(opened, options, limits, Budget(limits), report, _keep_to_ourselves)
+        trip = Trip(
+            opened,
+            options,
+            limits,
+            Budget(limits),
+            report,
+            _keep_to_ourselves,
+            extra_formats=search.extra_formats,
+        )
         trip.trust([site])
         permissions = Permissions(trip, respect=respect_robots)
         scout = Scout(trip, permissions)

@@ -15,7 +15,8 @@ import attrs
 from sitemapreader.discovery.arguments import check_paths, check_url, one_of
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
-from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.models import Format, SitemapEntry, Via
+from sitemapreader.readers.detect import check_formats
 from sitemapreader.readers.hints import read_html, read_link_header
 from sitemapreader.report import Document, Role, Status, issue_of
 from sitemapreader.urls import parse_url, url_key
@@ -100,6 +101,7 @@ class Search:
     extra_paths: tuple[str, ...] = attrs.field(default=(), converter=check_paths)
     feeds: bool = False
     respect_robots: bool = True
+    extra_formats: frozenset[Format] = attrs.field(default=(), converter=check_formats)
 
     def __attrs_post_init__(self) -> None:
         if self.extra_paths and self.probe == "never":
@@ -150,7 +152,10 @@ async def _search(
     linked = Trial.NOTHING
     if wants_page and not is_out_of_reach:
         linked = await _try_page(search, trip, try_entries)
-    if found or linked is Trial.FOUND:
+    found |= linked is Trial.FOUND
+    if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
+        found |= await _probe_llms(search, try_entries)
+    if found:
         return Trial.FOUND
     if Trial.BLOCKED in (named, linked) or permissions.is_blocked(search.site):
         return Trial.BLOCKED
@@ -165,6 +170,18 @@ async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> Tria
         if trial is Trial.FOUND:
             break
     return trial
+
+
+async def _probe_llms(search: Search, try_entries: TryEntries) -> bool:
+    """Try `llms.txt` in the site's folder and at the root; tell whether one is there.
+
+    The most specific one comes first (https://llmstxt.org), and lists other pages than the root's.
+    """
+    if search.probe == "never":
+        return False
+    urls = [f"{folder}llms.txt" for folder in _list_folders(search.site)]
+    trials = [await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)]) for url in urls]
+    return Trial.FOUND in trials
 
 
 async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntries) -> Trial:
@@ -187,18 +204,23 @@ async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntr
 
 def list_probes(site: str, extra_paths: Sequence[str] = ()) -> Iterator[list[str]]:
     """Yield the URLs to try: those below the site's own path first, then those at the root."""
+    listed: set[str] = set()
+    for folder in _list_folders(site):
+        urls = dict.fromkeys(folder + each for each in (*extra_paths, *WELL_KNOWN_PATHS))
+        yield [url for url in urls if url not in listed]
+        listed |= urls.keys()
+
+
+def _list_folders(site: str) -> list[str]:
+    """Return the URLs of the site's own folder and of the root, which may be the same."""
     parsed = parse_url(site)
     if parsed is None:
-        return
+        return []
     folder, _, last = parsed.raw_path.rpartition("/")
     if last and "." not in last:  # `/blog` is a folder as `/blog/` is; `/index.html` is none
         folder = f"{folder}/{last}"
-    listed: set[str] = set()
-    for path in dict.fromkeys((f"{folder}/", "/")):
-        base = str(parsed.with_path(path, encoded=True))
-        urls = dict.fromkeys(base + each for each in (*extra_paths, *WELL_KNOWN_PATHS))
-        yield [url for url in urls if url not in listed]
-        listed |= urls.keys()
+    paths = dict.fromkeys((f"{folder}/", "/"))
+    return [str(parsed.with_path(path, encoded=True)) for path in paths]
 
 
 async def _try_page(search: Search, trip: Trip, try_entries: TryEntries) -> Trial:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
+    from sitemapreader.readers.detect import ExtraFormats
 
 __all__ = ["SitemapReader", "read"]
 
@@ -29,6 +30,7 @@ def read(
     *,
     since: datetime | None = None,
     limits: Limits | None = None,
+    extra_formats: ExtraFormats = (),
 ) -> Iterator[Event]:
     """Yield the events of one sitemap, in document order.
 
@@ -39,11 +41,12 @@ def read(
             wholly before; those without one stay, and so does every SitemapEntry, for its URLs may
             be newer.
         limits: how much is read.
+        extra_formats: as `SitemapReader` has it.
 
     Raises TypeError for a source that is not bytes.
     """
     moment = None if since is None else as_since(since)
-    reader = SitemapReader(url, limits=limits)
+    reader = SitemapReader(url, limits=limits, extra_formats=extra_formats)
     for chunk in _chunks(source):
         for events in reader.feed_steps(chunk):
             yield from _select(events, moment)

@@ -3,43 +3,91 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.models import Format
 from sitemapreader.readers.encoding import has_conflicting_encodings
+from sitemapreader.readers.html_page import HtmlReader
+from sitemapreader.readers.llms import LlmsReader
 from sitemapreader.readers.roots import ROOTLESS, ROOTS
+from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
+from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
 from sitemapreader.readers.xml.reader import XmlReader
 from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.stats import ReadStats
+
+ExtraFormats: TypeAlias = "Iterable[Literal['html', 'llms'] | Format]"
+"""Formats that are read only where they are asked for."""
+Reader: TypeAlias = XmlReader | TextReader | HtmlReader | LlmsReader
+
+_EXTRA_FORMATS = (Format.HTML, Format.LLMS)
 
 # What begins one of our XML documents, wherever it stands: behind front matter, warnings, blanks.
 _XML_BEGINS = re.compile(
     rf"<(?:[\w.-]+:)?(?:{'|'.join((*ROOTS, *ROOTLESS))})[\s>/]".encode(), re.IGNORECASE
 )
+_HEADING = re.compile(rb"#[ \t]+\S")
+"""The one thing that an llms.txt must have (https://llmstxt.org), and begins with."""
+_JSON_FEED = re.compile(rb'"version"\s*:\s*"https?:\\?/\\?/jsonfeed\.org\\?/version\\?/')
+"""https://www.jsonfeed.org/version/1.1/; PHP escapes slashes."""
 _SAMPLE_LINES = 20
 
 
+def check_formats(names: ExtraFormats) -> frozenset[Format]:
+    """Return formats by their names; raise TypeError or ValueError for what is none of them."""
+    if isinstance(names, str):
+        raise TypeError(f"extra_formats must be several: write {{{names!r}}}, not {names!r}")
+    formats = frozenset[str](names)
+    if unknown := formats.difference(_EXTRA_FORMATS):
+        raise ValueError(
+            f"extra_formats has {min(unknown)!r}: choose from {', '.join(_EXTRA_FORMATS)}; "
+            "the other formats are read in any case"
+        )
+    return frozenset(map(Format, formats))
+
+
 def choose_reader(
-    events: list[Event], stats: ReadStats, limits: Limits, first: bytes
-) -> XmlReader | TextReader | None:
+    events: list[Event],
+    stats: ReadStats,
+    limits: Limits,
+    first: bytes,
+    extra_formats: Collection[Format] = (),
+) -> Reader | None:
     """Choose a reader by the first bytes, in UTF-8; `None`, with an Issue, if there is none."""
     start = first.lstrip()
     if start.startswith(b"<"):
+        if Format.HTML in extra_formats and is_html(first):
+            return HtmlReader(stats, limits)
         return XmlReader(stats, limits)
     if not start:
         stats.note(events, IssueCode.EMPTY)
         return None
     if _is_text(start):
         return TextReader(stats, limits)
+    if Format.LLMS in extra_formats and _HEADING.match(start):
+        return LlmsReader(stats, limits)
     if _XML_BEGINS.search(first):
         return XmlReader(stats, limits)
-    stats.note(events, IssueCode.NOT_A_SITEMAP, value=start[:40].decode("latin-1"))
+    is_json_feed = start.startswith(b"{") and _JSON_FEED.search(start)
+    code = IssueCode.JSON_FEED if is_json_feed else IssueCode.NOT_A_SITEMAP
+    stats.note(events, code, value=start[:40].decode("latin-1"))
     return None
+
+
+def is_html(first: bytes) -> bool:
+    """Tell whether a document is a page: what the XML reader would refuse as one."""
+    try:
+        PrologReader(ReadStats()).feed([], first, final=True)
+    except NotXmlError as error:
+        return error.code is IssueCode.HTML_NOT_SITEMAP
+    return False
 
 
 def is_conclusive(first: bytes, charset: str | None) -> bool:

@@ -6,19 +6,19 @@ feed is HTML's own way to name one.
 
 from __future__ import annotations
 
-import html
 import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.readers.encoding import start_transcoder
+from sitemapreader.readers.html_tags import TagScanner
 from sitemapreader.readers.locs import find_url_error
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import resolve, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from sitemapreader.models import Event
 
@@ -26,26 +26,10 @@ MAX_HINTS = 100
 """Sitemaps that one page may name."""
 MAX_LINKS = 1_000
 """`<link>` elements, of any kind, that are looked at."""
-MAX_TAG_CHARS = 8_192
-"""Characters of a tag that are looked at; it bounds the work on a tag that never ends."""
 FEED_TYPES = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/rss"}
 )
 
-# Comments and raw text may quote a <link>; what stands inside them is skipped.
-_TAG = re.compile(
-    r"<(!--|(?:link|base|script|style|template|textarea|title)(?=[\s/>]))", re.IGNORECASE
-)
-_RAW_TEXT_END = {
-    "!--": re.compile("-->"),
-    **{
-        name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
-        for name in ("script", "style", "template", "textarea", "title")
-    },
-}
-_ATTRIBUTE = re.compile(
-    r"""[\s/]*([^\s/>=][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"'][^\s>]*)))?"""
-)
 _META_CHARSET = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE
 )
@@ -68,11 +52,11 @@ def read_html(
     text = _decode(data, charset)
     base = url
     links = []
-    for name, attributes in islice(_tags(text), MAX_LINKS):
-        if name == "link":
-            links.append(attributes)
-        elif base is url and attributes.get("href"):  # the first one counts
-            base = resolve(url, attributes["href"].strip()) or url
+    for tag in islice(TagScanner(("link", "base")).feed(text, final=True), MAX_LINKS):
+        if tag.name == "link":
+            links.append(tag.attributes)
+        elif base is url and tag.attributes.get("href"):  # the first one counts
+            base = resolve(url, tag.attributes["href"].strip()) or url
     return _entries(links, base, url, Via.HTML, feeds=feeds)
 
 
@@ -114,36 +98,14 @@ def _names_sitemap(attributes: Mapping[str, str], *, feeds: bool) -> bool:
     return feeds and "alternate" in relations and kind in FEED_TYPES
 
 
-def _tags(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the name and attributes of each link and base tag that is not quoted."""
-    position = 0
-    while match := _TAG.search(text, position):
-        name = match[1].lower()
-        position = match.end()
-        if end := _RAW_TEXT_END.get(name):
-            closing = end.search(text, position)
-            if closing is None:  # HTML closes them at the end of the page
-                return
-            position = closing.end()
-        else:
-            attributes, position = _attributes(text, position)
-            yield name, attributes
-
-
-def _attributes(text: str, position: int) -> tuple[dict[str, str], int]:
-    """Read a tag's attributes from behind its name; return them and where they end."""
-    attributes: dict[str, str] = {}
-    end = position + MAX_TAG_CHARS
-    while match := _ATTRIBUTE.match(text, position, end):
-        value = next((group for group in match.groups()[1:] if group is not None), "")
-        attributes.setdefault(match[1].lower(), html.unescape(value))
-        position = match.end()
-    return attributes, position
+def find_meta_charset(data: bytes) -> str | None:
+    """Return the charset that a page declares in its `<meta>`, if it does."""
+    declared = _META_CHARSET.search(data[:_META_BYTES])
+    return declared[1].decode("ascii", "replace") if declared else None
 
 
 def _decode(data: bytes, charset: str | None) -> str:
-    if charset is None and (declared := _META_CHARSET.search(data[:_META_BYTES])):
-        charset = declared[1].decode("ascii", "replace")
+    charset = charset or find_meta_charset(data)
     events: list[Event] = []
     started = start_transcoder(events, ReadStats(), data, charset)
     if started is None:

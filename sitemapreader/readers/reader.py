@@ -1,7 +1,7 @@
 """The reader of one sitemap: bytes in, events out.
 
 ```
-bytes → Inflation → blocks of 32 KiB → Transcoder → XmlReader | TextReader → events
+bytes → Inflation → blocks of 32 KiB → Transcoder → XmlReader | TextReader | ... → events
 ```
 All that follows the inflating works on blocks whose sizes the document itself decides, so how the
 bytes were cut on their way here cannot matter: any chunking gives the same events.
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
-from sitemapreader.readers.detect import choose_reader, is_conclusive
+from sitemapreader.readers.detect import check_formats, choose_reader, is_conclusive, is_html
 from sitemapreader.readers.encoding import Transcoder, start_transcoder
 from sitemapreader.readers.feedparser.fallback import FeedparserFallback
 from sitemapreader.readers.gunzip import InflateError
+from sitemapreader.readers.hints import find_meta_charset
 from sitemapreader.readers.inflate import Inflation
 from sitemapreader.readers.stats import ReadStats
 
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader.models import Event
-    from sitemapreader.readers.text import TextReader
-    from sitemapreader.readers.xml.reader import XmlReader
+    from sitemapreader.readers.detect import ExtraFormats, Reader
 
 BLOCK_BYTES = 32_768
 """Fast, as what is made of it stays in the processor's cache; holds an event loop up for 1-2 ms."""
@@ -43,6 +43,8 @@ class SitemapReader:
         charset: the charset of the HTTP Content-Type header, if it had one.
         codings: the codings of the HTTP Content-Encoding header, the outermost first (see
             `read_codings`). They matter for br only, which cannot be detected without.
+        extra_formats: what is read besides sitemaps and feeds: "html" (a page, whose links to the
+            same site are the entries), "llms" (the same of an `llms.txt`).
 
     Events come in document order. They come a block of 32 KiB at a time, the first of them after
     4 KiB where that tells enough, the last with `close`; how the document is cut into pieces
@@ -56,6 +58,7 @@ class SitemapReader:
         limits: Limits | None = None,
         charset: str | None = None,
         codings: tuple[str, ...] = (),
+        extra_formats: ExtraFormats = (),
     ) -> None:
         self.stats = ReadStats(url)
         self.finished = False
@@ -65,12 +68,13 @@ class SitemapReader:
         beyond repair is given to feedparser."""
         self._limits = limits or Limits()
         self._charset = charset
+        self._extra_formats = check_formats(extra_formats)
         self._notes: list[IssueCode] = []
         self._inflation = Inflation(self._limits, self._notes, codings=codings)
         self._block = bytearray()
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
-        self._reader: XmlReader | TextReader | None = None
+        self._reader: Reader | None = None
         self._fallback = FeedparserFallback(self.stats, self._limits)
         self._closed = False
 
@@ -161,14 +165,16 @@ class SitemapReader:
         if self.stats.inflated_bytes > PROTOCOL_MAX_BYTES:
             self.stats.note_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
         if self._transcoder is None:
-            started = start_transcoder(events, self.stats, block, self._charset)
+            started = start_transcoder(events, self.stats, block, self._find_charset(block))
             if started is None:
                 self.finished = True
                 yield events
                 return
             self._transcoder, block = started
             block = self._transcoder.feed(events, block, final=final)
-            self._reader = choose_reader(events, self.stats, self._limits, block)
+            self._reader = choose_reader(
+                events, self.stats, self._limits, block, self._extra_formats
+            )
         else:
             block = self._transcoder.feed(events, block, final=final)
         yield events
@@ -177,6 +183,12 @@ class SitemapReader:
             return
         yield from self._limit(self._reader.feed(block))
         self._fallback.keep(block, self.format)
+
+    def _find_charset(self, block: bytes) -> str | None:
+        """Return the charset of the HTTP header, or the one that a page declares in itself."""
+        if self._charset or Format.HTML not in self._extra_formats or not is_html(block):
+            return self._charset
+        return find_meta_charset(block)
 
     def _end(self, cut: IssueCode | None, detail: str = "") -> Iterator[list[Event]]:
         """Read what is left and close the reader; `cut` says why there is no more, if it does."""

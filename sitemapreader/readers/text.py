@@ -63,7 +63,7 @@ class TextReader:
 
     def _read_lines(self, data: bytes) -> Iterator[list[Event]]:
         events: list[Event] = []
-        lines = _split(data)
+        lines = split_lines(data)
         if self._too_long:
             self._too_long = False
             self._stats.drop(events, IssueCode.FIELD_TOO_LONG, line=self._line)
@@ -96,6 +96,7 @@ class TextReader:
         events.append(UrlEntry(url, sitemap=self._stats.sitemap))
 
 
-def _split(data: bytes) -> list[str]:
+def split_lines(data: bytes) -> list[str]:
+    """Return the lines of a text in UTF-8, without their ends."""
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     return text.removesuffix("\n").split("\n")

@@ -10,7 +10,7 @@ import attrs
 
 from sitemapreader.fetch import PoliteFetcher
 from sitemapreader.issues import Issue
-from sitemapreader.models import SitemapEntry, UrlEntry
+from sitemapreader.models import Format, SitemapEntry, UrlEntry
 from sitemapreader.visits.pace import Pace
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Trip:
     pace: Pace = attrs.field(factory=Pace)
     feedparser_lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
     """Held while feedparser reads a feed: one process at a time."""
+    extra_formats: frozenset[Format] = frozenset()
 
     async def note(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report, and tell the consumer unless it is one of too many."""

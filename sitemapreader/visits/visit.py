@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, cast
@@ -14,6 +15,7 @@ from sitemapreader.readers import SitemapReader
 from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.inflate import decode_start
 from sitemapreader.report import NOT_READ, SAME_BODY, Status, issue_of, status_of
+from sitemapreader.urls import has_suffixes, load_suffixes
 from sitemapreader.visits.bodies import (
     charset_of,
     find_blocking_page,
@@ -165,6 +167,7 @@ class Visit:
             limits=self._trip.limits,
             charset=charset_of(response.headers),
             codings=read_codings(response.headers),
+            extra_formats=await self._choose_extra_formats(),
         )
         stream = read_events(chunks, reader, self._see, self._trip.pace)
         async with aclosing(stream):
@@ -172,6 +175,16 @@ class Visit:
                 self.document.bytes_raw = reader.stats.raw_bytes
                 if not await self._take(events):
                     return
+
+    async def _choose_extra_formats(self) -> frozenset[Format]:
+        """Return the formats that are read besides sitemaps: at a guessed path no pages.
+
+        Many servers answer any path with a page.
+        """
+        formats = self._trip.extra_formats - {Format.HTML if self._tried else None}
+        if formats and not has_suffixes():  # which tell the links that stay on the site
+            await asyncio.to_thread(load_suffixes)
+        return formats
 
     async def _leave_unchanged(self, reason: str) -> None:
         self._outcome = Status.UNCHANGED, reason

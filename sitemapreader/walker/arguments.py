@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.readers.detect import ExtraFormats
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.order import Order
@@ -39,6 +40,7 @@ class WalkArguments(TypedDict, total=False):
     extra_paths: Iterable[str]
     feeds: bool
     respect_robots: bool
+    extra_formats: ExtraFormats
     state: str | Path | State | None
     changes: bool
     on_document: OnDocument | None

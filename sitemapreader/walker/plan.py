@@ -14,7 +14,8 @@ import attrs
 from sitemapreader.dates import as_since
 from sitemapreader.discovery import Search  # noqa: TC001 (attrs resolves field types at run time)
 from sitemapreader.discovery.arguments import check_url, one_of
-from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.models import Format, SitemapEntry, Via
+from sitemapreader.readers.detect import check_formats
 from sitemapreader.report import Document
 from sitemapreader.urls import Hosts
 from sitemapreader.walker.order import Order
@@ -111,6 +112,7 @@ class Plan:
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
     respect_robots: bool = True
+    extra_formats: frozenset[Format] = attrs.field(default=(), converter=check_formats)
     state: State | None = attrs.field(default=None, converter=_state)
     changes: bool = False
     on_document: OnDocument | None = None

@@ -33,6 +33,7 @@ def options_of(plan: Plan) -> bytes:
         plan.hosts,
         plan.scope,
         plan.respect_robots,
+        sorted(plan.extra_formats),
         plan.changes,
         search and (search.probe, search.extra_paths, search.feeds),
         follow and (getattr(follow, "__module__", ""), getattr(follow, "__qualname__", "")),

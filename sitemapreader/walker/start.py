@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch import Fetcher
+    from sitemapreader.readers.detect import ExtraFormats
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.arguments import WalkArguments
@@ -43,6 +44,7 @@ def walk(
     extra_paths: Iterable[str] = (),
     feeds: bool = False,
     respect_robots: bool = True,
+    extra_formats: ExtraFormats = (),
     state: str | Path | State | None = None,
     changes: bool = False,
     on_document: OnDocument | None = None,
@@ -83,6 +85,9 @@ def walk(
         extra_paths: as `discover` has it.
         feeds: as `discover` has it.
         respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay.
+        extra_formats: what is read besides sitemaps and feeds, where nothing else is there for it:
+            "html", pages that you or the site name as sitemaps; "llms", an `llms.txt`, which is
+            looked for as well. Their links to the same site are the entries; an Issue says so.
         state: a file, or a `State`, that remembers the walk. The next one asks for each document
             only if it has changed, and delivers nothing of one that has not; a walk that was killed
             is gone on with, and delivers at most the last 500 entries once more.
@@ -108,6 +113,7 @@ def walk(
         extra_paths=extra_paths,
         feeds=feeds,
         respect_robots=respect_robots,
+        extra_formats=extra_formats,
     )
     plan = Plan(
         search=None if site is None else search,
@@ -123,6 +129,7 @@ def walk(
         hosts=hosts,
         scope=scope,
         respect_robots=respect_robots,
+        extra_formats=search.extra_formats,
         state=state,
         changes=changes,
         on_document=on_document,

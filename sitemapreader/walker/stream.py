@@ -212,6 +212,7 @@ class Walk:
                     budget=Budget(self._limits),
                     report=self.report,
                     send=self._send,
+                    extra_formats=self._plan.extra_formats,
                 )
                 trip.trust([search.site] if search else [])
                 trip.trust(entry.loc for entry in self._plan.sitemaps if entry.via is Via.GIVEN)

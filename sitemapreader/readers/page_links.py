@@ -1,0 +1,105 @@
+"""The links of a document that is no sitemap by its format: which of them become entries."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.models import UrlEntry
+from sitemapreader.readers.locs import find_url_error, url_warnings
+from sitemapreader.urls import resolve, same_hosts
+
+if TYPE_CHECKING:
+    from sitemapreader.models import Event
+    from sitemapreader.options import Limits
+    from sitemapreader.readers.stats import ReadStats
+
+MAX_REMEMBERED_LINKS = 65_536
+"""Links that are remembered to leave out their repeats, as hashes: 5 MB."""
+_MAX_REMEMBERED_ORIGINS = 1_024
+_MAX_ORIGIN_CHARS = 300
+"""A host name has at most 253 (RFC 1035, section 2.3.4)."""
+_ORIGIN = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_USERINFO = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]*:)?//)[^/?#]*@")
+_MARKUP = re.compile(r'[<"]')
+
+
+class PageLinks:
+    """Makes entries of the links to pages of the document's own site, each page once.
+
+    A fragment is not part of a page's URL and is removed. Every other link is dropped with an
+    Issue; one without a target, or to a place on the page itself, is no link to a page.
+    """
+
+    def __init__(self, stats: ReadStats, limits: Limits) -> None:
+        self._stats = stats
+        self._max_chars = limits.field_chars
+        self._site = stats.sitemap
+        self._seen: set[int] = set()
+        self._origins: dict[str, bool] = {}
+
+    def add(
+        self, events: list[Event], text: str, *, base: str = "", title: str = "", line: int
+    ) -> None:
+        """Add the entry of a link, or the Issue that says why it has none.
+
+        A relative link is resolved against `base`, or the document's URL.
+        """
+        text = text.strip()
+        if not text or text.startswith("#"):
+            return
+        url = resolve(base or self._stats.sitemap, text) or ""
+        code = self._find_error(text, url)
+        if code is not None:
+            self.drop(events, code, text, line)
+            return
+        url = url.partition("#")[0]
+        if not self._is_of_site(url):
+            self.drop(events, IssueCode.LINK_NOT_TAKEN, text, line)
+        elif self._is_new(url):
+            for warning in url_warnings(url):
+                self._stats.note(events, warning, line=line, url=url)
+            self._stats.deliver()
+            events.append(UrlEntry(url, sitemap=self._stats.sitemap, title=title or None))
+
+    def drop(self, events: list[Event], code: IssueCode, text: str, line: int) -> None:
+        """Count a link that is not taken; a password in it is not repeated."""
+        value = _USERINFO.sub(r"\1", text.strip())
+        self._stats.drop(events, code, line=line, value=value or None)
+
+    def _find_error(self, text: str, url: str) -> IssueCode | None:
+        if len(text) > self._max_chars:
+            return IssueCode.FIELD_TOO_LONG
+        if error := find_url_error(text) or find_url_error(url):
+            return error
+        if _MARKUP.search(text):  # a quote was lost, and with it the link's end
+            return IssueCode.MALFORMED
+        if url:
+            return None
+        if _SCHEME.match(text):
+            return IssueCode.LINK_NOT_TAKEN
+        return IssueCode.MALFORMED if self._stats.sitemap else IssueCode.MISSING_BASE
+
+    def _is_of_site(self, url: str) -> bool:
+        """Tell whether a URL is of the document's site; of a document without one all are."""
+        origin = _ORIGIN.match(url)
+        if origin is None or "@" in origin[1] or len(origin[0]) > _MAX_ORIGIN_CHARS:
+            return False
+        if not self._site:
+            return True
+        known = self._origins.get(origin[0])
+        if known is None:
+            if len(self._origins) >= _MAX_REMEMBERED_ORIGINS:
+                self._origins.clear()
+            known = self._origins[origin[0]] = same_hosts("site", self._site, f"{origin[0]}/")
+        return known
+
+    def _is_new(self, url: str) -> bool:
+        """Tell whether a page comes for the first time, as far as is remembered."""
+        if len(self._seen) >= MAX_REMEMBERED_LINKS:
+            self._seen.clear()
+        before = len(self._seen)
+        self._seen.add(hash(url))  # keyed by the process: nobody can write URLs that meet
+        return len(self._seen) > before
