@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         StateError,
     )
     from sitemapreader.fetch import Fetcher, Response
+    from sitemapreader.fetch.content import read_body
     from sitemapreader.fetch.folder import FolderFetcher
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.robots import OtherLine, Robots, parse_robots
     from sitemapreader.report import Document, Report, Role, Status
     from sitemapreader.state import State
-    from sitemapreader.walker import Walk, walk, walk_sync
+    from sitemapreader.walker import Walk, WalkArguments, walk, walk_sync
 
 
 __all__ = [
@@ -114,11 +115,13 @@ __all__ = [
     "Via",
     "Video",
     "Walk",
+    "WalkArguments",
     "discover",
     "open_output",
     "parse_robots",
     "read",
     "read_batches",
+    "read_body",
     "to_arrow",
     "to_dataframe",
     "walk",
@@ -129,6 +132,7 @@ _ROOMS = {
     "discovery": ("Discovery", "discover"),
     "errors": ("FetchError", "IssueError", "IssueGroup", "SitemapReaderError", "StateError"),
     "fetch": ("Fetcher", "Response"),
+    "fetch.content": ("read_body",),
     "fetch.folder": ("FolderFetcher",),
     "fetch.http": ("HttpFetcher",),
     "fetch.memory": ("MemoryFetcher", "StoredResponse"),
@@ -158,7 +162,7 @@ _ROOMS = {
     "readers.robots": ("OtherLine", "Robots", "parse_robots"),
     "report": ("Document", "Report", "Role", "Status"),
     "state": ("State",),
-    "walker": ("Walk", "walk", "walk_sync"),
+    "walker": ("Walk", "WalkArguments", "walk", "walk_sync"),
 }
 """Where each name is loaded from when it is first asked for.
 

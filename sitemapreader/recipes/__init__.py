@@ -5,6 +5,7 @@
 | `recipes.scrapy` | `scrapy` | `SitemapReaderSpider`, in the place of SitemapSpider |
 | `recipes.crawlee` | `crawlee` | a request loader, in the place of SitemapRequestLoader |
 | `recipes.httpx` | `httpx` | `HttpxFetcher`, a `Fetcher` on an `httpx.AsyncClient` of yours |
+| `recipes.indexnow` | | `submit_changes`: new, changed and removed URLs, for search engines |
 | `recipes.crawler` | | `crawl`, a crawler on asyncio |
 
 `docs/migrating.md` maps ultimate-sitemap-parser, advertools and Scrapy's own sitemap tools to this

@@ -26,27 +26,23 @@ from sitemapreader import (
     FetchOptions,
     HttpFetcher,
     IssueCode,
-    Limits,
     Robots,
     parse_robots,
+    read_body,
     walk,
 )
-from sitemapreader.readers.decode.codings import read_codings
-from sitemapreader.readers.gunzip import InflateError
-from sitemapreader.readers.inflate import Inflation
 from sitemapreader.urls import origin_of
 from sitemapreader.visits.bodies import is_absent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from sitemapreader import Report, Response, UrlEntry
+    from sitemapreader import Report, UrlEntry
 
 MAX_PAGE_BYTES = 10 * 1024 * 1024
 """Of a page, after inflating; a larger one is missed."""
 MAX_ORIGINS = 100
 """Whose robots.txt is remembered: rules can take megabytes, and pages may be on any host."""
-_LIMITS = Limits()
 
 
 @attrs.frozen(eq=False)
@@ -86,12 +82,12 @@ async def crawl(
     """
     waiting: asyncio.Queue[UrlEntry | None] = asyncio.Queue(maxsize=2 * workers)
     fetcher = HttpFetcher(options)
-    rules = _Rules(fetcher, options.user_agent)
+    rules = PageRules(fetcher, options.user_agent)
 
     async def work() -> None:
         while (entry := await waiting.get()) is not None:
             try:
-                page = await _fetch(fetcher, rules, entry)
+                page = await fetch_page(fetcher, rules, entry)
             except FetchError as error:
                 await miss(entry, error)
             else:
@@ -111,30 +107,18 @@ async def crawl(
     return entries.report
 
 
-async def _fetch(fetcher: HttpFetcher, rules: _Rules, entry: UrlEntry) -> Page:
+async def fetch_page(fetcher: HttpFetcher, rules: PageRules, entry: UrlEntry) -> Page:
+    """Fetch a page that robots.txt allows; raise FetchError for any other."""
     if not await rules.allow(entry.loc):
         raise FetchError(IssueCode.ROBOTS_DISALLOWED, entry.loc)
     async with fetcher.open(entry.loc) as response:
-        return Page(entry, response.url, response.headers, await _read(response))
+        return Page(
+            entry, response.url, response.headers, await read_body(response, MAX_PAGE_BYTES)
+        )
 
 
-async def _read(response: Response) -> bytes:
-    """Return a body, inflated; raise FetchError if it breaks off, is damaged or too large."""
-    body = bytearray()
-    inflation = Inflation(_LIMITS, [], codings=read_codings(response.headers))
-    try:
-        async for chunk in response.chunks():
-            for piece in inflation.feed(chunk):
-                body += piece
-                if len(body) > MAX_PAGE_BYTES:
-                    raise FetchError(IssueCode.TOO_LARGE, response.url, f"{MAX_PAGE_BYTES} bytes")
-        return bytes(body) + b"".join(inflation.close())
-    except InflateError as error:
-        raise FetchError(error.code, response.url, error.detail) from error
-
-
-class _Rules:
-    """The robots.txt of each origin, asked for when its first page is."""
+class PageRules:
+    """The rules for pages: the robots.txt of each origin, fetched when its first page is."""
 
     def __init__(self, fetcher: HttpFetcher, agent: str) -> None:
         self._fetcher = fetcher
@@ -163,6 +147,6 @@ class _Rules:
     async def _fetch(self, url: str) -> Robots:
         try:
             async with self._fetcher.open(url) as response:
-                return parse_robots(await _read(response), response.url)
+                return parse_robots(await read_body(response, MAX_PAGE_BYTES), response.url)
         except FetchError as error:
             return Robots(complete=is_absent(error))

@@ -1,0 +1,309 @@
+"""IndexNow: tell search engines which URLs of your site are new, changed or gone.
+
+```python
+done = await submit_changes("https://www.example.org/", state="site.db", key="2f5c...")
+print(done.submitted, done.removed, done.report)
+```
+The protocol: https://www.indexnow.org/documentation. One service passes URLs on to all others. The
+key, 8 to 128 characters of `a-z A-Z 0-9 -`, lies in a file of your site: `/2f5c....txt`.
+
+Nothing is lost: what the service has not accepted comes again with the next call, and after a kill
+at most one request is sent twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import attrs
+from yarl import URL
+
+from sitemapreader import (
+    FetchError,
+    FetchOptions,
+    HttpFetcher,
+    SitemapReaderError,
+    State,
+    read_body,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sitemapreader import Report
+
+ENDPOINT = "https://api.indexnow.org/indexnow"
+MAX_URLS = 10_000
+"""Of one request, all of one host."""
+MAX_TRIES = 3
+MAX_WAIT_SECONDS = 300.0
+"""Between two tries; a service that wants more is asked another day."""
+_FIRST_WAIT_SECONDS = 5.0
+_TIMEOUT = aiohttp.ClientTimeout(total=60)
+_KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
+_MAX_KEY_FILE_BYTES = 4_096
+
+
+class IndexNowError(SitemapReaderError):
+    """The service has not accepted URLs; all that it has accepted before is remembered.
+
+    Attributes:
+        host: whose URLs they are.
+        status: of the service's answer; 0 where there was none.
+        retry_after_seconds: how long the service wants to be left alone, where it says so.
+    """
+
+    advice = "try again later: these URLs come again"
+
+    def __init__(
+        self, host: str, said: str, status: int = 0, retry_after_seconds: float | None = None
+    ) -> None:
+        self.host = host
+        self.status = status
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(f"{host}: {said}: {self.advice}")
+
+
+class KeyFileError(IndexNowError):
+    """The file with the key is not there, or holds something else. The service was not asked."""
+
+    advice = "put a file there that holds the key and nothing else"
+
+
+class InvalidRequestError(IndexNowError):
+    """400: the service cannot read the request."""
+
+    advice = "check the endpoint and the key"
+
+
+class KeyRejectedError(IndexNowError):
+    """403: the service has not found the key, or another one."""
+
+    advice = "let the service fetch the key file: check robots.txt, firewall and bot protection"
+
+
+class UrlsRejectedError(IndexNowError):
+    """422: URLs are not of this host, or the key is not as the protocol wants it."""
+
+    advice = "check that the site answers under the host that its sitemaps name"
+
+
+class TooManyRequestsError(IndexNowError):
+    """429: too much was submitted."""
+
+    advice = "wait, and submit only what has changed: these URLs come again"
+
+
+class ServiceError(IndexNowError):
+    """The service failed, moved or could not be reached."""
+
+
+_ACCEPTED = frozenset({200, 202})
+_ERRORS: dict[int, type[IndexNowError]] = {
+    400: InvalidRequestError,
+    403: KeyRejectedError,
+    422: UrlsRejectedError,
+    429: TooManyRequestsError,
+}
+
+
+@attrs.define
+class SubmissionResult:
+    """What was submitted.
+
+    Attributes:
+        report: of the walk: what could not be read was not compared.
+        submitted: URLs that are new or changed.
+        removed: URLs that no sitemap lists any more.
+        requests: how many there were, by their status: 200, or 202 while the key is validated.
+        unusable: URLs that no request can have.
+    """
+
+    report: Report
+    submitted: int = 0
+    removed: int = 0
+    requests: Counter[int] = attrs.field(factory=Counter)
+    unusable: int = 0
+
+
+async def submit_changes(
+    site: str,
+    *,
+    state: str | Path,
+    key: str,
+    endpoint: str = ENDPOINT,
+    options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+    **arguments: Any,
+) -> SubmissionResult:
+    """Walk a site with a state, and submit what is new, changed or removed since the last walk.
+
+    Removed URLs are submitted once more when the next call begins, for this one may be stopped
+    before they are. The first walk finds everything new: call `walk_sync(site, state=state,
+    changes=True)` once before, and read it to its end, if old URLs are not to be submitted.
+
+    Args:
+        site: its URL.
+        state: the file that remembers what was accepted.
+        key: of the site. Other hosts in its sitemaps need a file with it as well.
+        endpoint: URL of the service.
+        options: how the site is fetched.
+        arguments: of `walk`, to choose among its URLs, such as `include` and `exclude`.
+
+    Raises:
+        IndexNowError: by its class, what the service or a key file is wrong with.
+        ValueError: the key or the endpoint cannot be meant.
+    """
+    if not _KEY.fullmatch(key):
+        raise ValueError("a key has 8 to 128 characters of a-z, A-Z, 0-9 and -")
+    if URL(endpoint).scheme not in ("http", "https") or not URL(endpoint).host:
+        raise ValueError(f"the endpoint must be an http(s) URL like {ENDPOINT}, not {endpoint!r}")
+    async with (
+        HttpFetcher(options) as fetcher,
+        aiohttp.ClientSession(
+            timeout=_TIMEOUT, headers={"User-Agent": options.user_agent}
+        ) as session,
+    ):
+        entries = walk(
+            site, state=state, changes=True, fetcher=fetcher, options=options, **arguments
+        )
+        result = SubmissionResult(entries.report)
+        service = _Service(session, fetcher, endpoint, key, result)
+        fetcher.trust(site)
+        await service.check_key_file(URL(site))
+        await service.submit(_list_removed(state, site))
+        async with entries:
+            async for batch in entries.batches():
+                # To ask for the next batch says that this one was accepted.
+                result.submitted += await service.submit(entry.loc for entry in batch)
+            if result.report.removed:
+                result.removed = await service.submit(entries.removed())
+    return result
+
+
+class _Service:
+    """The service, and the hosts whose key file was checked."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        fetcher: HttpFetcher,
+        endpoint: str,
+        key: str,
+        result: SubmissionResult,
+    ) -> None:
+        self._session = session
+        self._fetcher = fetcher
+        self._endpoint = endpoint
+        self._key = key
+        self._result = result
+        self._key_files: dict[str, str] = {}
+
+    async def submit(self, locs: Iterable[str]) -> int:
+        """Submit URLs, host by host; return how many the service has accepted."""
+        waiting: dict[str, list[str]] = {}
+        accepted = 0
+        for loc in locs:
+            url = _parse(loc)
+            if url is None:
+                self._result.unusable += 1
+                continue
+            host = await self.check_key_file(url)
+            urls = waiting.setdefault(host, [])
+            urls.append(str(url))
+            if len(urls) == MAX_URLS:
+                accepted += await self._post(host, waiting.pop(host))
+        for host, urls in waiting.items():
+            accepted += await self._post(host, urls)
+        return accepted
+
+    async def check_key_file(self, url: URL) -> str:
+        """Return the host of a URL once its file has the key; raise KeyFileError."""
+        host = url.host_port_subcomponent or ""
+        if host in self._key_files:
+            return host
+        place = str(url.origin().with_path(f"/{self._key}.txt"))
+        try:
+            async with self._fetcher.open(place) as response:
+                text = (await read_body(response, _MAX_KEY_FILE_BYTES)).decode(
+                    "utf-8-sig", "replace"
+                )
+                found_at = URL(response.url).host_port_subcomponent
+        except FetchError as error:
+            said = f"{error.code} {error.detail}".rstrip()
+            raise KeyFileError(host, f"{place} cannot be fetched ({said})") from error
+        if found_at != host:
+            raise KeyFileError(host, f"{place} leads to another host")
+        if text.strip() != self._key:
+            raise KeyFileError(host, f"{place} holds something else")
+        self._key_files[host] = place
+        return host
+
+    async def _post(self, host: str, urls: list[str]) -> int:
+        """Submit URLs of one host; try again where that can help."""
+        wait = _FIRST_WAIT_SECONDS
+        for tries_left in reversed(range(MAX_TRIES)):
+            try:
+                await self._post_once(host, urls)
+            except IndexNowError as error:
+                pause = wait if error.retry_after_seconds is None else error.retry_after_seconds
+                is_passing = error.status in (0, 429) or error.status >= 500
+                if not is_passing or not tries_left or pause > MAX_WAIT_SECONDS:
+                    raise
+                await asyncio.sleep(pause)
+                wait *= 2
+            else:
+                break
+        return len(urls)
+
+    async def _post_once(self, host: str, urls: list[str]) -> None:
+        body = {
+            "host": host,
+            "key": self._key,
+            "keyLocation": self._key_files[host],
+            "urlList": urls,
+        }
+        try:
+            async with self._session.post(
+                self._endpoint, json=body, allow_redirects=False
+            ) as response:
+                status, headers = response.status, response.headers
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise ServiceError(host, f"no answer ({type(error).__name__})") from error
+        self._result.requests[status] += 1
+        if status not in _ACCEPTED:
+            kind = _ERRORS.get(status, ServiceError)
+            wait = _read_retry_after(headers.get("Retry-After", ""))
+            raise kind(host, f"the service answered {status}", status, wait)
+
+
+def _list_removed(state: str | Path, site: str) -> Iterator[str]:
+    """Return what the last walk found to be gone."""
+    return State(state).removed(site) if Path(state).exists() else iter(())
+
+
+def _parse(loc: str) -> URL | None:
+    """Return a URL as a request has it: escaped, without user and fragment; `None` for none."""
+    try:
+        url = URL(loc).with_user(None).with_fragment(None)
+        is_usable = url.scheme in ("http", "https") and bool(url.host_port_subcomponent)
+    except ValueError:
+        return None
+    return url if is_usable else None
+
+
+def _read_retry_after(text: str) -> float | None:
+    """Return the seconds of a Retry-After header, which has a number or a date."""
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,415 @@
+"""The recipe for IndexNow against a service and sites on loopback that behave and misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from contextlib import asynccontextmanager
+from email.utils import formatdate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from aiohttp import web
+from walking import index, urlset
+
+from sitemapreader import FetchOptions, SitemapReaderError, State, StateError
+from sitemapreader.recipes import indexnow
+from sitemapreader.recipes.indexnow import IndexNowError, SubmissionResult, submit_changes
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+KEY = "0123456789abcdef-KEY"
+OPTIONS = FetchOptions(max_attempts=1)
+Answer = int | tuple[int, dict[str, str]] | str
+"""A status, one with headers, or "cut" (no answer), "hang" (none before the test goes on)."""
+
+
+@attrs.define
+class Web:
+    """A site and a service on one server: what they serve, and what the service was sent."""
+
+    base: str = ""
+    pages: dict[str, bytes | str] = attrs.field(factory=dict)
+    answers: list[Answer] = attrs.field(factory=list)
+    requests: list[dict[str, Any]] = attrs.field(factory=list)
+    accepted: list[str] = attrs.field(factory=list)
+    hanging: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    @property
+    def host(self) -> str:
+        return self.base.removeprefix("http://")
+
+    def publish(self, *names: str, count: int = 0) -> list[str]:
+        """Have the site list URLs, in sitemaps of 5,000; return them."""
+        locs = [f"{self.base}/{name}" for name in (*names, *map(str, range(count)))]
+        parts = [locs[start : start + 5_000] for start in range(0, len(locs), 5_000)]
+        for number, part in enumerate(parts):
+            self.pages[f"/{number}.xml"] = urlset(*part)
+        self.pages["/sitemap.xml"] = index(
+            *(f"{self.base}/{number}.xml" for number in range(len(parts)))
+        )
+        return locs
+
+    async def submit(self, db: Path, **arguments: Any) -> SubmissionResult:
+        arguments = {"endpoint": f"{self.base}/indexnow", "options": OPTIONS, **arguments}
+        return await submit_changes(f"{self.base}/", state=db, key=KEY, **arguments)
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        if request.method == "POST":
+            return await self._serve(request)
+        page = self.pages.get(request.path)
+        if page is None:
+            return web.Response(status=404)
+        if isinstance(page, str):
+            return web.Response(status=302, headers={"Location": page})
+        response = web.Response(body=page)
+        if request.path.endswith(".txt"):
+            response.enable_compression()
+        return response
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        assert request.content_type == "application/json"
+        sent = json.loads(await request.read())
+        self.requests.append(sent)
+        answer = self.answers.pop(0) if self.answers else 200
+        if answer == "hang":
+            self.hanging.set()
+            await asyncio.sleep(30)
+        if isinstance(answer, str):
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response()
+        status, headers = (answer, {}) if isinstance(answer, int) else answer
+        if status in (200, 202):
+            self.accepted += sent["urlList"]
+        return web.Response(status=status, headers=headers)
+
+
+@asynccontextmanager
+async def serve() -> AsyncIterator[Web]:
+    """Serve a site with a key, and a service that accepts everything."""
+    served = Web()
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", served.answer)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        host, port = runner.addresses[0][:2]
+        served.base = f"http://{host}:{port}"
+        served.pages[f"/{KEY}.txt"] = f"{KEY}\n".encode()
+        yield served
+    finally:
+        await runner.cleanup()
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Web]:
+    async with serve() as served:
+        yield served
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "site.db"
+
+
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again at once, where the service does not say when."""
+    monkeypatch.setattr(indexnow, "_FIRST_WAIT_SECONDS", 0.0)
+
+
+# -- what is submitted
+
+
+async def test_new_changed_and_removed(site: Web, db: Path) -> None:
+    """The first call submits everything, the next ones what differs, a calm one nothing."""
+    everything = site.publish("a", "b", "c")
+    first = await site.submit(db)
+    assert (sorted(site.accepted), first.submitted, first.removed) == (everything, 3, 0)
+    assert first.report.complete
+    site.accepted.clear()
+    assert (await site.submit(db)).submitted == 0
+    assert site.requests[1:] == []
+    site.publish("a", "d")
+    third = await site.submit(db)
+    assert (third.submitted, third.removed) == (1, 2)
+    assert sorted(site.accepted) == [f"{site.base}/{name}" for name in "bcd"]
+
+
+async def test_a_request_is_what_the_protocol_wants(site: Web, db: Path) -> None:
+    """Host, key, its place and URLs that are escaped, without passwords and fragments."""
+    odd = [f"{site.base}/ü x?q=ä#top", f"http://me:secret@{site.host}/z", f"{site.base}/%2f"]
+    site.pages["/sitemap.xml"] = urlset(*(loc.replace("&", "&amp;") for loc in odd))
+    result = await site.submit(db)
+    (sent,) = site.requests
+    assert (sent["host"], sent["key"]) == (site.host, KEY)
+    assert sent["keyLocation"] == f"{site.base}/{KEY}.txt"
+    assert all(url.isascii() and " " not in url and "#" not in url for url in sent["urlList"])
+    assert "secret" not in json.dumps(sent)
+    assert (result.submitted, result.requests) == (3, {200: 1})
+
+
+async def test_many_urls(site: Web, db: Path) -> None:
+    """25,000 URLs all arrive once, in requests of one host and 10,000 URLs at most."""
+    locs = site.publish(count=25_000)
+    result = await site.submit(db)
+    assert result.submitted == 25_000
+    assert sorted(site.accepted) == sorted(locs)
+    assert max(len(sent["urlList"]) for sent in site.requests) <= indexnow.MAX_URLS
+
+
+async def test_several_hosts(site: Web, db: Path) -> None:
+    """URLs of each host go in requests of their own, once its key file is checked."""
+    async with serve() as other:
+        port = int(other.base.rpartition(":")[2])
+        locs = [f"{base}/{number}" for number in range(4) for base in (site.base, other.base)]
+        site.pages["/sitemap.xml"] = urlset(*locs)
+        options = attrs.evolve(OPTIONS, allow_ports=(port,))
+        await site.submit(db, options=options)
+    by_host = {sent["host"]: sent["urlList"] for sent in site.requests}
+    assert by_host == {
+        each.host: [loc for loc in locs if loc.startswith(each.base)] for each in (site, other)
+    }
+
+
+async def test_arguments_choose_among_the_urls(site: Web, db: Path) -> None:
+    """What `exclude` leaves out is not submitted."""
+    site.publish("a", "private/b")
+    await site.submit(db, exclude="/private/")
+    assert site.accepted == [f"{site.base}/a"]
+
+
+# -- the key
+
+
+async def no_file(site: Web) -> None:
+    del site.pages[f"/{KEY}.txt"]
+
+
+async def other_key(site: Web) -> None:
+    site.pages[f"/{KEY}.txt"] = b"something else"
+
+
+async def web_page(site: Web) -> None:
+    site.pages[f"/{KEY}.txt"] = f"<!doctype html><p>{KEY}</p>".encode()
+
+
+async def endless(site: Web) -> None:
+    site.pages[f"/{KEY}.txt"] = KEY.encode() + b" " * 100_000
+
+
+async def elsewhere(site: Web) -> None:
+    site.pages[f"/{KEY}.txt"] = f"http://localhost:{site.base.rpartition(':')[2]}/k.txt"
+    site.pages["/k.txt"] = KEY.encode()
+
+
+@pytest.mark.parametrize("spoil", [no_file, other_key, web_page, endless, elsewhere])
+async def test_a_key_that_is_not_there(site: Web, db: Path, spoil: Callable[..., Any]) -> None:
+    """The service is not asked, nothing is remembered as submitted, and the message helps."""
+    locs = site.publish("a", "b")
+    good = dict(site.pages)
+    await spoil(site)
+    with pytest.raises(indexnow.KeyFileError, match=rf"/{KEY}\.txt .*put a file there") as raised:
+        await site.submit(db)
+    assert (raised.value.host, site.requests) == (site.host, [])
+    site.pages = good
+    await site.submit(db)
+    assert sorted(site.accepted) == locs
+
+
+async def test_a_host_without_the_key_is_named(site: Web, db: Path) -> None:
+    """A second host needs the key as well; what was not accepted comes again."""
+    async with serve() as other:
+        await no_file(other)
+        port = int(other.base.rpartition(":")[2])
+        options = attrs.evolve(OPTIONS, allow_ports=(port,))
+        site.pages["/sitemap.xml"] = urlset(f"{site.base}/1", f"{other.base}/1")
+        with pytest.raises(indexnow.KeyFileError, match="cannot be fetched") as raised:
+            await site.submit(db, options=options)
+        assert raised.value.host == other.host
+        result = await site.submit(db, options=options, include=site.base)
+    assert (site.accepted, result.submitted) == ([f"{site.base}/1"], 1)
+
+
+async def test_a_key_file_in_a_private_network_is_not_fetched(site: Web, db: Path) -> None:
+    """A host that only the sitemap names is checked by address, as every document is."""
+    site.pages["/sitemap.xml"] = urlset("http://127.0.0.2/x")
+    with pytest.raises(indexnow.KeyFileError, match="blocked-address"):
+        await site.submit(db)
+
+
+# -- what the service answers
+
+REFUSALS: dict[int, type[IndexNowError]] = {
+    400: indexnow.InvalidRequestError,
+    403: indexnow.KeyRejectedError,
+    422: indexnow.UrlsRejectedError,
+    404: indexnow.ServiceError,
+    301: indexnow.ServiceError,
+    418: indexnow.ServiceError,
+}
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+async def test_a_refusal_is_typed(site: Web, db: Path, status: int) -> None:
+    """It is raised at once with the host, the status and what to do; the URLs come again."""
+    locs = site.publish("a", "b")
+    site.answers = [(status, {"Location": "http://127.0.0.2/"})]
+    with pytest.raises(REFUSALS[status], match=f"the service answered {status}: .") as raised:
+        await site.submit(db)
+    assert type(raised.value) is REFUSALS[status]
+    assert isinstance(raised.value, SitemapReaderError)
+    assert (raised.value.host, raised.value.status) == (site.host, status)
+    assert len(site.requests) == 1
+    await site.submit(db)
+    assert sorted(site.accepted) == locs
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        [429],
+        [(429, {"Retry-After": "0"})],
+        [(429, {"Retry-After": formatdate(0, usegmt=True)})],
+        [(503, {"Retry-After": "soon"}), 500],
+        ["cut"],
+        ["cut", 502],
+    ],
+)
+async def test_trouble_that_passes(site: Web, db: Path, trouble: list[Answer]) -> None:
+    """Too many requests, a failing service and a cut line are tried again, with the same URLs."""
+    locs = site.publish("a", "b")
+    site.answers = list(trouble)
+    result = await site.submit(db)
+    assert sorted(site.accepted) == locs
+    assert len(site.requests) == len(trouble) + 1
+    assert result.submitted == 2
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind"),
+    [
+        ([429] * 3, indexnow.TooManyRequestsError),
+        ([(429, {"Retry-After": "86400"})], indexnow.TooManyRequestsError),
+        ([500] * 3, indexnow.ServiceError),
+        (["cut"] * 3, indexnow.ServiceError),
+    ],
+)
+async def test_trouble_that_stays(
+    site: Web, db: Path, trouble: list[Answer], kind: type[IndexNowError]
+) -> None:
+    """It is raised after three tries, or when the wait is too long; nothing is lost."""
+    locs = site.publish("a", "b")
+    site.answers = list(trouble)
+    with pytest.raises(kind, match="again") as raised:
+        await site.submit(db)
+    if isinstance(trouble[0], tuple):
+        assert raised.value.retry_after_seconds == 86_400
+    assert len(site.requests) == len(trouble)
+    await site.submit(db)
+    assert sorted(site.accepted) == locs
+
+
+async def test_a_service_that_is_not_there(site: Web, db: Path) -> None:
+    """Nobody listens: ServiceError, and the URLs come again."""
+    async with serve() as gone:
+        pass
+    locs = site.publish("a")
+    with pytest.raises(indexnow.ServiceError, match="no answer"):
+        await site.submit(db, endpoint=f"{gone.base}/indexnow")
+    await site.submit(db)
+    assert site.accepted == locs
+
+
+async def test_a_key_that_is_still_validated(site: Web, db: Path) -> None:
+    """202 is an acceptance, and the result says so."""
+    site.publish("a")
+    site.answers = [202]
+    result = await site.submit(db)
+    assert (result.submitted, result.requests) == (1, {202: 1})
+    assert (await site.submit(db)).submitted == 0
+
+
+# -- nothing is lost
+
+
+@pytest.mark.parametrize("at", [0, 1, 3])
+async def test_a_refusal_in_the_middle(site: Web, db: Path, at: int) -> None:
+    """What was accepted before a refusal is not sent again, but for one batch; all arrives."""
+    locs = site.publish(count=3_000)
+    site.answers = [*([200] * at), 422]
+    with pytest.raises(indexnow.UrlsRejectedError):
+        await site.submit(db)
+    before = len(site.accepted)
+    await site.submit(db)
+    assert set(site.accepted) == set(locs)
+    assert len(site.accepted) - len(locs) <= max(500, before)
+
+
+async def test_a_removal_that_was_refused_comes_again(site: Web, db: Path) -> None:
+    """URLs that are gone are submitted by the next call if this one fails."""
+    site.publish("a", "b")
+    await site.submit(db)
+    site.publish("a")
+    site.answers = [403]
+    with pytest.raises(indexnow.KeyRejectedError):
+        await site.submit(db)
+    site.accepted.clear()
+    await site.submit(db)
+    assert site.accepted == [f"{site.base}/b"]
+    site.accepted.clear()
+    await site.submit(db)
+    assert site.accepted == []
+
+
+@pytest.mark.slow
+async def test_a_kill_in_the_middle(site: Web, db: Path) -> None:
+    """Killed while the service thinks, then again: the union is the truth."""
+    locs = site.publish(count=3_000)
+    site.answers = [200, 200, "hang"]
+    script = Path(__file__).with_name("recipes_indexnow.py")
+    arguments = [str(script), f"{site.base}/", str(db), KEY, f"{site.base}/indexnow"]
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments)
+    await asyncio.wait_for(site.hanging.wait(), 30)
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+    accepted = len(site.accepted)
+    assert 0 < accepted < 3_000
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *arguments, stdout=asyncio.subprocess.PIPE
+    )
+    said, _ = await process.communicate()
+    assert process.returncode == 0
+    assert set(site.accepted) == set(locs)
+    assert len(site.accepted) <= len(locs) + 2 * indexnow.MAX_URLS
+    assert int(said.split()[0]) < 3_000
+    assert [each.complete for each in State(db).sites()] == [True]
+
+
+# -- arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"key": "short"}, "8 to 128"),
+        ({"key": "../../etc/passwd"}, "8 to 128"),
+        ({"endpoint": "file:///etc/passwd"}, "http"),
+        ({"endpoint": "api.indexnow.org"}, "http"),
+        ({"endpoint": "ftp://a.example/"}, "http"),
+    ],
+)
+async def test_what_cannot_be_meant(db: Path, arguments: dict[str, str], said: str) -> None:
+    """A key or an endpoint that is none is refused before anything is fetched."""
+    given: dict[str, Any] = {"key": KEY, "endpoint": indexnow.ENDPOINT, **arguments}
+    with pytest.raises(ValueError, match=said):
+        await submit_changes("https://a.example/", state=db, **given)
+    with pytest.raises(StateError):
+        State(db).sites()
