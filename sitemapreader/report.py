@@ -197,8 +197,10 @@ class Report:
         entries: URLs that were handed over; the sum over all documents.
         bytes_raw: bytes that came over the wire.
         resumed: whether the walk went on where another one was stopped.
-        removed: how many URLs are listed no more; known only after a complete walk with `changes`,
-            else `None`. `Walk.removed` lists them.
+        removed: how many URLs are listed no more, of sitemaps that were read to their end; `None`
+            before the end of a walk, and without `changes`. `Walk.removed` lists them.
+        removals_unknown: how many sitemaps that the state knows were not read to their end, so that
+            what is gone of them is not known; `None` as above. `Walk.removals_unknown` lists them.
     """
 
     def __init__(
@@ -213,6 +215,7 @@ class Report:
         self.bytes_raw = 0
         self.resumed = False
         self.removed: int | None = None
+        self.removals_unknown: int | None = None
         self._kept: Counter[IssueCode] = Counter()
         self._unfetched_left = max_documents
         self._on_document = on_document

@@ -12,8 +12,8 @@ from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Change, Extra, Image, UrlEntry
 from sitemapreader.state import State
-from sitemapreader.state.listing import pack_locs, unpack_locs
 from sitemapreader.state.marks import MARK_BYTES, marks_of
+from sitemapreader.state.url_index import pack_locs, unpack_locs
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
@@ -101,30 +101,28 @@ async def test_two_records_of_one_url(db: Path) -> None:
     assert differences(other) == {"a": "changed"}
 
 
-async def test_removed_is_not_known_after_a_partial_walk(db: Path) -> None:
-    """An outage removes nothing; what went meanwhile is said by the next walk that is complete."""
+async def test_an_outage_removes_what_other_documents_drop(db: Path) -> None:
+    """What a document that was read lists no more is gone; one that failed keeps its URLs."""
     await come(site(["a", "b"], ["c", "d"]), db)
     outage = site(["a"], []) | {TWO: fault(IssueCode.CONNECT, TWO)}
     partial = await come(outage, db)
-    assert partial.report.removed is None
-    assert removed(db) == []
+    assert (partial.report.removed, partial.report.removals_unknown) == (1, 1)
+    assert (removed(db), list(State(db).removals_unknown())) == (["b"], [TWO])
     assert differences(await come(outage | {ONE: urlset(HOME + "a", HOME + "n")}, db)) == {
         "n": "new"
     }
     back = await come(site(["a"], ["d"]), db)
-    assert (differences(back), back.report.removed) == ({}, 3)
-    assert removed(db) == ["b", "c", "n"]
+    assert (differences(back), back.report.removed, back.report.removals_unknown) == ({}, 2, 0)
+    assert removed(db) == ["c", "n"]
 
 
-async def test_a_url_that_comes_back_in_time_was_never_removed(db: Path) -> None:
-    """What vanishes in a partial walk and is there in the next one is neither removed nor new."""
+async def test_a_url_that_comes_back_is_new(db: Path) -> None:
+    """What was said to be removed is new when it is listed again, by whatever document."""
     await come(site(["a", ("b", "2020-01-01"), "k"], ["c"]), db)
-    broken = {TWO: fault(IssueCode.CONNECT, TWO)}
-    await come(site(["a"], ["c"]) | broken, db)
-    await come(site([("b", "2020-01-02"), "k"], ["c"]) | broken, db)
-    back = await come(site([("b", "2020-01-01"), "k"], ["c"]), db)
-    assert differences(back) == {"b": "changed"}
-    assert removed(db) == ["a"]
+    assert (await come(site(["a"], ["c"]), db)).report.removed == 2
+    back = await come(site(["a", ("b", "2020-01-01")], ["c", "k"]), db)
+    assert differences(back) == {"b": "new", "k": "new"}
+    assert removed(db) == []
 
 
 async def test_a_document_that_breaks_off(db: Path) -> None:
@@ -166,15 +164,15 @@ async def test_the_first_walk_with_changes_reads_all(db: Path) -> None:
     assert differences(await come(pages, db)) == {"c": "new"}
 
 
-async def test_filters_come_after_the_comparison(db: Path) -> None:
-    """What `since` keeps back is known to the state all the same, and not removed."""
+async def test_what_a_filter_kept_back_is_not_known(db: Path) -> None:
+    """What `since` keeps back is listed, so it is not removed; and it is new once it passes."""
     since = datetime(2020, 6, 1, tzinfo=UTC)
     pages = site([("a", "2020-01-01"), ("b", "2020-07-01")], [])
     first = await come(pages, db, since=since)
     assert differences(first) == {"b": "new"}
     assert first.document(ONE).filtered == 1
     again = await come(pages, db)
-    assert (differences(again), again.report.removed) == ({}, 0)
+    assert (differences(again), again.report.removed) == ({"a": "new"}, 0)
 
 
 async def test_unique_and_changes(db: Path) -> None:
@@ -189,7 +187,7 @@ async def test_the_walk_lists_what_was_removed(db: Path) -> None:
     await come(site(["a", "b"], ["c"]), db)
     fetcher = MemoryFetcher(site(["a"], ["c"]))
     async with walk(sitemaps=[TOP], state=db, changes=True, fetcher=fetcher) as entries:
-        with pytest.raises(ValueError, match="complete walk"):
+        with pytest.raises(ValueError, match="end of a walk"):
             entries.removed()
         async for _ in entries:
             pass

@@ -17,7 +17,7 @@ from walking import Pages, Walked, urlset, walk_all
 from sitemapreader.errors import StateError
 from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.state import State, schema
-from sitemapreader.state.file import StateFile
+from sitemapreader.state.database import StateFile
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def test_the_lock_ends_with_the_process(db: Path) -> None:
     """A process that is killed leaves no lock behind."""
     code = (
         "import sys, time, pathlib\n"
-        "from sitemapreader.state.file import StateFile\n"
+        "from sitemapreader.state.database import StateFile\n"
         "file = StateFile(pathlib.Path(sys.argv[1]))\n"
         "print('open', flush=True)\n"
         "time.sleep(60)\n"
@@ -146,7 +146,8 @@ async def test_a_newer_file_is_left_alone(db: Path) -> None:
     """A file that a later version wrote is neither used nor renamed."""
     await come(db)
     with closing(sqlite3.connect(db)) as connection:
-        connection.execute(f"PRAGMA user_version = {len(schema.STEPS) + 1}")
+        mark = schema.version_mark(len(schema.STEPS) + 1)
+        connection.execute(f"PRAGMA user_version = {mark}")
     kept = content(db)
     with pytest.raises(StateError, match="a newer sitemapreader wrote it"):
         await come(db)
@@ -166,7 +167,7 @@ async def test_an_older_file_is_brought_up_to_date(
         assert (await come(db)).locs == []
         with closing(sqlite3.connect(db)) as connection:
             assert connection.execute("SELECT note FROM site").fetchall() == [("added",)]
-            assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.STEPS),)
+            assert schema.read_version(connection) == len(schema.STEPS)
 
 
 async def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from walking import Pages, index, urlset
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions
 from sitemapreader.state import State
-from sitemapreader.state.file import connect_reader
+from sitemapreader.state.database import connect_reader
 from sitemapreader.walker import walk, walk_sync
-from sitemapreader.walker.track import RECEIPT_ENTRIES
+from sitemapreader.walker.persistence import RECEIPT_ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

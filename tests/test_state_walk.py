@@ -245,10 +245,10 @@ async def test_two_sites_in_one_file(db: Path) -> None:
 
 
 async def test_a_document_that_is_gone_is_forgotten(db: Path) -> None:
-    """What no index lists any more leaves the state after a complete walk, and only then."""
+    """What no index lists any more leaves the state, unless one that was never read may list it."""
     pages: Pages = {TOP: index(ONE, TWO), ONE: page(1), TWO: page(2)}
     await come(pages, db)
-    pages |= {TOP: index(ONE, TWO + "x")}
+    pages |= {TOP: index(ONE, TWO + "x"), TWO + "x": fault(IssueCode.CONNECT, TWO)}
     await come(pages, db)
     assert TWO in {document.url for document in State(db).documents()}
     pages |= {TOP: index(ONE)}

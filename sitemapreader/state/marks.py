@@ -2,6 +2,8 @@
 
 Two URLs of ten million meet with a probability of one in 24 billion; a change goes unseen with one
 in 281 million million. The URL is taken as it is written: another spelling is another URL.
+
+Two prints stand for what a filter has kept back: see UNDELIVERED and OUTDATED.
 """
 
 from __future__ import annotations
@@ -19,6 +21,12 @@ KEY_BYTES = 10
 PRINT_BYTES = 6
 MARK_BYTES = KEY_BYTES + PRINT_BYTES
 
+UNDELIVERED = bytes(PRINT_BYTES)
+"""The print of a URL that is listed and was never handed over."""
+OUTDATED = (1).to_bytes(PRINT_BYTES)
+"""The print of a URL that was handed over, but not with the record that is listed."""
+FIRST_PRINT = (2).to_bytes(PRINT_BYTES)
+"""The lowest print of a record that was handed over."""
 
 _KEY = blake2b(digest_size=KEY_BYTES)
 """Copied for each URL, for that takes half as long as to make one."""
@@ -34,6 +42,11 @@ def marks_of(entries: Iterable[UrlEntry]) -> bytes:
         parts.append(key.digest())
         parts.append(_print_of(entry))
     return b"".join(parts)
+
+
+def key_of(loc: str) -> bytes:
+    """Return what a mark begins with that stands for a URL."""
+    return blake2b(loc.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
 def _print_of(entry: UrlEntry) -> bytes:

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.state import listing
+from sitemapreader.state import url_index
+from sitemapreader.state.database import DamageError
+from sitemapreader.state.rows import SETTLED, UNKNOWN, load_children, read_row
+from sitemapreader.state.schema import seal_of
+from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _RESUMABLE_SECONDS = 24 * 3600
-"""A walk that was stopped longer ago is not gone on with: what it read is too old."""
+"""A walk that was stopped longer ago is not resumed: what it read is too old."""
 
 
 @attrs.frozen
@@ -36,51 +40,161 @@ class Run:
     is_new: bool = False
 
 
-def begin(db: sqlite3.Connection, run: Run, options: bytes) -> Run:
-    """Return a walk that has begun; it goes on with one of the same options that was stopped."""
-    row = db.execute(
-        "SELECT id, options, began FROM run WHERE site = ? AND ended IS NULL"
-        " ORDER BY id DESC LIMIT 1",
-        (run.site,),
-    ).fetchone()
-    is_resumed = bool(row and row[1] == options and 0 <= time.time() - row[2] < _RESUMABLE_SECONDS)
-    number = row[0] if is_resumed else _begin_anew(db, run, options)
-    is_new = listing.is_empty(db, run.site)
-    return attrs.evolve(run, id=number, is_resumed=is_resumed, is_new=is_new)
+@attrs.frozen
+class RunRow:
+    """A row of the table `run`."""
+
+    id: int
+    site: int
+    options: bytes
+    filters: str
+    began: float
+    ended: float | None = None
+    complete: int | None = None
+    removed: int | None = None
 
 
-def _begin_anew(db: sqlite3.Connection, run: Run, options: bytes) -> int:
-    if run.lists:  # what a walk that was stopped had handed over is not new to this one
-        listing.merge(db, run.site)
+@attrs.frozen
+class Request:
+    """What a walk is asked for, as far as it matters for the question which one it resumes.
+
+    Attributes:
+        options: a hash of what must be the same.
+        filters: which entries it delivers.
+        resumes: tells of the filters of a stopped walk whether this one passes no more than they.
+    """
+
+    options: bytes
+    filters: str
+    resumes: Callable[[str], bool]
+
+
+@attrs.frozen
+class Ending:
+    """How a walk ended.
+
+    Attributes:
+        complete: whether all was read.
+        listed: the URLs, as `url_key` writes them, of all documents that were found.
+        knows_all: whether there can be no others than these and those below them.
+    """
+
+    complete: bool
+    listed: Iterable[str]
+    knows_all: bool
+
+
+@attrs.frozen
+class Removals:
+    """What a walk knows to be gone.
+
+    Attributes:
+        urls: how many URLs.
+        unknown: how many documents were not read to their end, so that theirs are not known.
+    """
+
+    urls: int
+    unknown: int
+
+
+def read_run(db: sqlite3.Connection, site: int) -> RunRow | None:
+    """Return the walk that was begun last."""
+    sql = "SELECT {} FROM run WHERE site = ? ORDER BY id DESC LIMIT 1"
+    return read_row(db, RunRow, sql, (site,))
+
+
+def begin(db: sqlite3.Connection, run: Run, request: Request) -> Run:
+    """Return a walk that has begun; it resumes one that was stopped, if it asks for the same."""
+    last = read_run(db, run.site)
+    is_resumed = bool(
+        last
+        and last.ended is None
+        and last.options == request.options
+        and request.resumes(last.filters)
+        and 0 <= time.time() - last.began < _RESUMABLE_SECONDS
+    )
+    if last is not None and is_resumed:
+        # From here on it passes what this walk does, which may be less.
+        row = attrs.evolve(last, filters=request.filters)
+    else:
+        _leave_stopped(db, run)
+        # No document of an older walk may seem to be of this one, so a number never comes twice,
+        # even if the row that had the highest one is lost.
+        number = max(time.time_ns(), last.id + 1 if last else 0)
+        row = RunRow(number, run.site, request.options, request.filters, time.time())
+    _write(db, row)
+    is_new = url_index.is_empty(db, run.site)
+    return attrs.evolve(run, id=row.id, is_resumed=is_resumed, is_new=is_new)
+
+
+def _leave_stopped(db: sqlite3.Connection, run: Run) -> None:
+    if run.lists:  # what a walk that was stopped had handed over is not new to the next one
+        url_index.merge(db, run.site)
     db.execute(
         "DELETE FROM delivered WHERE run IN (SELECT id FROM run WHERE site = ?)", (run.site,)
     )
     db.execute("DELETE FROM run WHERE site = ? AND ended IS NULL", (run.site,))
-    number = db.execute(
-        "INSERT INTO run (site, options, began) VALUES (?, ?, ?)",
-        (run.site, options, time.time()),
-    ).lastrowid
-    return number or 0
 
 
-def finish(
-    db: sqlite3.Connection, run: Run, *, complete: bool, listed: Iterable[str]
-) -> int | None:
-    """End a walk; return how many URLs are gone, if that is known."""
-    if complete:
-        db.execute("CREATE TEMP TABLE alive (url TEXT PRIMARY KEY) WITHOUT ROWID")
-        db.executemany("INSERT OR IGNORE INTO alive VALUES (?)", ((url,) for url in listed))
-        listing.forget_unlisted(db, run.site)
-    removed = None
-    if run.lists and not run.is_new:
-        removed = listing.settle(db, run.site, complete=complete)
-    elif run.lists and complete:
-        removed = 0  # what is listed is merged by the next walk, before it compares
-    db.execute("DROP TABLE IF EXISTS temp.alive")
-    db.execute("DELETE FROM delivered WHERE run = ?", (run.id,))
+def _write(db: sqlite3.Connection, row: RunRow) -> None:
+    values = attrs.astuple(row, recurse=False)
     db.execute(
-        "UPDATE run SET ended = ?, complete = ?, removed = ? WHERE id = ?",
-        (time.time(), complete, removed, run.id),
+        f"INSERT OR REPLACE INTO run VALUES (?{', ?' * len(values)})", (*values, seal_of(*values))
     )
+
+
+def finish(db: sqlite3.Connection, run: Run, ending: Ending) -> Removals | None:
+    """End a walk; return what is known to be gone, if it compares."""
+    db.execute("CREATE TEMP TABLE alive (url TEXT PRIMARY KEY) WITHOUT ROWID")
+    db.executemany("INSERT OR IGNORE INTO alive VALUES (?)", ((url,) for url in ending.listed))
+    _add_below_unread(db, run)
+    knows_all = ending.knows_all and not _has_unknown_index(db, run)
+    if knows_all:
+        url_index.forget_unlisted(db, run.site)
+    removed = 0 if run.lists else None
+    if run.lists and not run.is_new:  # else the next walk merges what is listed, to compare with it
+        removed = url_index.settle(db, run.site, run.id, knows_all=knows_all)
+    else:
+        db.execute("DELETE FROM removed WHERE site = ?", (run.site,))
+    db.execute("DROP TABLE temp.alive")
+    db.execute("DELETE FROM delivered WHERE run = ?", (run.id,))
+    row = read_run(db, run.site)
+    if row is None or row.id != run.id:
+        raise DamageError("the row of this walk is not there any more")
+    complete = int(ending.complete)
+    _write(db, attrs.evolve(row, ended=time.time(), complete=complete, removed=removed))
     db.execute("DELETE FROM run WHERE site = ? AND id < ?", (run.site, run.id))
-    return removed
+    if removed is None:
+        return None
+    (unknown,) = db.execute(
+        f"SELECT count(*) FROM document WHERE site = :site AND {UNKNOWN}",
+        {"site": run.site, "run": run.id},
+    ).fetchone()
+    return Removals(removed, unknown)
+
+
+def _add_below_unread(db: sqlite3.Connection, run: Run) -> None:
+    """Add to `alive` what indexes listed that were not read now, and all below that."""
+    sql = (
+        "SELECT document.id, document.url FROM document JOIN child ON child.document = document.id"
+        f" WHERE site = :site AND url IN (SELECT url FROM alive) AND NOT ({SETTLED})"
+    )
+    waiting = db.execute(sql, {"site": run.site, "run": run.id}).fetchall()
+    while waiting:
+        number, url = waiting.pop()
+        for loc, _ in load_children(db, number, url):
+            key = url_key(loc)
+            if db.execute("INSERT OR IGNORE INTO alive VALUES (?)", (key,)).rowcount:
+                waiting += db.execute(
+                    "SELECT id, url FROM document WHERE site = ? AND url = ?", (run.site, key)
+                ).fetchall()
+
+
+def _has_unknown_index(db: sqlite3.Connection, run: Run) -> bool:
+    """Tell whether a document that was never read failed now: it may list any other."""
+    row = db.execute(
+        "SELECT 1 FROM document WHERE site = ? AND seen_run = ? AND status = 'failed'"
+        " AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410) LIMIT 1",
+        (run.site, run.id),
+    ).fetchone()
+    return row is not None

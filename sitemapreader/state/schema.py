@@ -1,60 +1,84 @@
-"""The tables of a state file, step by step from the first version on."""
+"""The tables of a state file, step by step from the first version on.
+
+Rows that decide what is read have a seal, a checksum over their values: one flipped bit in a
+lastmod could otherwise make a document count as read that was not.
+"""
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import zlib
 from contextlib import closing
 
 APPLICATION_ID = 0x534D5244
 """`SMRD`, in the header of each file of ours (https://www.sqlite.org/fileformat.html, 1.3.12)."""
 
-_FIRST = """
-CREATE TABLE site (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+_COLUMN = re.compile(r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE)
+
+
+def _typed(script: str) -> str:
+    """Add to each column a check of its type, as STRICT does from SQLite 3.37 on."""
+
+    def add_check(match: re.Match[str]) -> str:
+        return f"{match[0]} CHECK (typeof({match[1]}) IN ('{match[2].lower()}', 'null'))"
+
+    return _COLUMN.sub(add_check, script)
+
+
+_FIRST = _typed("""
+CREATE TABLE site (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+);
 
 CREATE TABLE run (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    id INTEGER PRIMARY KEY,     -- never used twice: see run.py
     site INTEGER NOT NULL,
-    options BLOB NOT NULL,      -- a hash: only a walk with the same ones goes on with this one
+    options BLOB NOT NULL,      -- a hash: only a walk with the same ones resumes this one
+    filters TEXT NOT NULL,      -- only a walk that passes no more resumes this one
     began REAL NOT NULL,
     ended REAL,
     complete INTEGER,
-    removed INTEGER             -- how many URLs were; NULL where that is not known
+    removed INTEGER,            -- how many URLs were; NULL where that is not known
+    seal INTEGER NOT NULL
 );
 
 CREATE TABLE document (
     id INTEGER PRIMARY KEY,
     site INTEGER NOT NULL,
     url TEXT NOT NULL,          -- as `url_key` writes it
-    status TEXT NOT NULL DEFAULT '',
-    reason TEXT NOT NULL DEFAULT '',
+    status TEXT NOT NULL,
+    reason TEXT NOT NULL,
     http_status INTEGER,
     seen_run INTEGER,           -- the run in which it had this status
     -- of the last reading
     read_run INTEGER,
-    complete INTEGER NOT NULL DEFAULT 0,
-    final_url TEXT NOT NULL DEFAULT '',
+    complete INTEGER NOT NULL,
+    final_url TEXT NOT NULL,
     format TEXT,
     etag TEXT,
     last_modified TEXT,
     lastmod TEXT,               -- what its index said of it
     size INTEGER,
     digest BLOB,
-    entries INTEGER NOT NULL DEFAULT 0,
-    children INTEGER NOT NULL DEFAULT 0,
+    entries INTEGER NOT NULL,
+    children INTEGER NOT NULL,
     read_at REAL,               -- when it was asked for, the time that the server vouches for it
+    filters TEXT,               -- those that kept something of it back; NULL if nothing was
     -- of what it lists
     listed_run INTEGER,         -- whose chunks are the newest whole list
-    merged_run INTEGER,         -- whose chunks are in `listing`
+    seal INTEGER NOT NULL,
+    merged_run INTEGER,         -- whose chunks are in `listing`; repeated if it is not right
     UNIQUE (site, url)
 );
 
+-- the children that an index lists
 CREATE TABLE child (
-    document INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    loc TEXT NOT NULL,
-    lastmod TEXT,
-    PRIMARY KEY (document, position)
-) WITHOUT ROWID;
+    document INTEGER PRIMARY KEY,
+    listed TEXT NOT NULL,       -- JSON: an array of pairs, loc and lastmod
+    seal INTEGER NOT NULL
+);
 
 -- how far a document came that is being read
 CREATE TABLE progress (
@@ -63,7 +87,9 @@ CREATE TABLE progress (
     entries INTEGER NOT NULL,
     final_url TEXT NOT NULL,
     size INTEGER NOT NULL,
-    digest BLOB NOT NULL
+    digest BLOB NOT NULL,
+    filters TEXT,               -- as in `document`
+    seal INTEGER NOT NULL
 );
 
 -- what a document lists, in the order and the portions in which it was handed over
@@ -73,12 +99,18 @@ CREATE TABLE chunk (
     run INTEGER NOT NULL,
     count INTEGER NOT NULL,
     marks BLOB NOT NULL,        -- 16 bytes an entry: see marks.py
-    locs BLOB NOT NULL          -- see `pack_locs`
+    locs BLOB NOT NULL,         -- see `pack_locs`; each is checked with its mark
+    seal INTEGER NOT NULL       -- of all but locs
 );
 CREATE INDEX chunk_document ON chunk (document, run);
 
 -- which URLs were handed over by a run that wants each once
-CREATE TABLE delivered (run INTEGER NOT NULL, locs BLOB NOT NULL);
+CREATE TABLE delivered (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL,
+    locs BLOB NOT NULL,
+    seal INTEGER NOT NULL
+);
 CREATE INDEX delivered_run ON delivered (run);
 
 -- the same as the chunks up to `merged_run`, to be asked by URL
@@ -89,7 +121,7 @@ CREATE TABLE listing (
     PRIMARY KEY (site, mark, document)
 ) WITHOUT ROWID;
 
--- of these, what is listed no more; settled by the next complete walk
+-- of these, what is listed no more; settled when its document was read to its end
 CREATE TABLE gone (
     site INTEGER NOT NULL,
     mark BLOB NOT NULL,
@@ -98,33 +130,63 @@ CREATE TABLE gone (
     PRIMARY KEY (site, mark, document)
 ) WITHOUT ROWID;
 
--- what the last complete walk found to be gone
-CREATE TABLE removed (site INTEGER NOT NULL, loc TEXT NOT NULL);
+-- what the last walk found to be gone
+CREATE TABLE removed (
+    site INTEGER NOT NULL,
+    key BLOB NOT NULL,          -- of the URL, as in a mark
+    loc TEXT NOT NULL
+);
 CREATE INDEX removed_site ON removed (site);
-"""
+""")
 
 STEPS = (_FIRST,)
 """What makes each version of the one before; `user_version` counts the steps that were taken."""
+_VERSION_BITS = 15
+"""So many bits of `user_version` have the version, and as many their complement."""
+_VERSIONS = (1 << _VERSION_BITS) - 1
+
+
+def seal_of(*values: object) -> int:
+    """Return the checksum of a row's values: 32 bits, which no few flipped bits leave alike."""
+    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+
+
+def seal_chunk(document: int, run: int, count: int, marks: bytes) -> int:
+    """Return the seal of a chunk, whose marks are long."""
+    return seal_of(document, run, count, zlib.crc32(marks))
 
 
 def is_whole(connection: sqlite3.Connection) -> bool:
-    """Tell whether all the tables are there."""
+    """Tell whether all the tables are there, as they were made."""
     with closing(sqlite3.connect(":memory:")) as model:
         model.executescript("".join(STEPS))
         return _tables(connection) >= _tables(model)
 
 
-def _tables(connection: sqlite3.Connection) -> set[tuple[str]]:
-    return set(connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"))
+def _tables(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    return set(connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+
+
+def version_mark(version: int) -> int:
+    """Return how a version is written into `user_version`: beside its own complement."""
+    return version | (~version & _VERSIONS) << _VERSION_BITS
+
+
+def read_version(connection: sqlite3.Connection) -> int:
+    """Return how many steps were taken; 0 for a file that no step has made, or that is damaged."""
+    (mark,) = connection.execute("PRAGMA user_version").fetchone()
+    version = int(mark) & _VERSIONS
+    return version if version and mark == version_mark(version) else 0
 
 
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the tables up to date, in one transaction."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = read_version(connection)
     if version == len(STEPS):
         return
     script = "".join(STEPS[version:])
     connection.executescript(
         f"BEGIN IMMEDIATE;\n{script}\n"
-        f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {len(STEPS)};\nCOMMIT;"
+        f"PRAGMA application_id = {APPLICATION_ID};\n"
+        f"PRAGMA user_version = {version_mark(len(STEPS))};\nCOMMIT;"
     )

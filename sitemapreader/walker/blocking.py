@@ -90,6 +90,10 @@ class BlockingWalk:
         """Yield the URLs that no sitemap lists any more; see `Walk.removed`."""
         return self._walk.removed()
 
+    def removals_unknown(self) -> Iterator[str]:
+        """Yield the sitemaps of which this is not known; see `Walk.removals_unknown`."""
+        return self._walk.removals_unknown()
+
     def _iterate(self) -> Iterator[UrlEntry]:
         more = True
         while more:

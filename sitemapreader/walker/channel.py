@@ -15,20 +15,22 @@ T = TypeVar("T")
 class Channel(Generic[T]):
     """A queue of batches that is full by what they weigh; one reads, many write.
 
-    One batch always finds its way in when the channel is not full, however heavy it is.
+    One batch always finds its way in when the channel is not full, however heavy it is. Those that
+    wait for room get in in the order in which they came.
 
     Attributes:
-        sent: how many batches were put in.
+        offered: how many batches were put in, or wait for room.
         taken: how many of them were taken out.
     """
 
     def __init__(self, capacity: int) -> None:
-        self.sent = 0
+        self.offered = 0
         self.taken = 0
         self._capacity = capacity
         self._batches: deque[tuple[T, int]] = deque()
         self._weight = 0
         self._closed = False
+        self._entrance = asyncio.Lock()
         self._room = asyncio.Event()
         self._filled = asyncio.Event()
         self._dry = asyncio.Event()
@@ -39,15 +41,16 @@ class Channel(Generic[T]):
         A reader that waits for it has it before this returns: it is not to wait for all that the
         writer may do before it waits for anything.
         """
-        while self._weight >= self._capacity and not self._closed:
-            self._room.clear()
-            await self._room.wait()
+        self.offered += 1
+        async with self._entrance:
+            while self._weight >= self._capacity and not self._closed:
+                self._room.clear()
+                await self._room.wait()
         if self._closed:
             return
         is_awaited = self._dry.is_set()
         self._batches.append((batch, weight))
         self._weight += weight
-        self.sent += 1
         self._filled.set()
         if is_awaited:
             await asyncio.sleep(0)
@@ -72,7 +75,7 @@ class Channel(Generic[T]):
         """Return all batches that are there, without waiting."""
         batches = [batch for batch, _ in self._batches]
         self._batches.clear()
-        self.taken = self.sent
+        self.taken += len(batches)
         self._weight = 0
         self._room.set()
         return batches

@@ -9,7 +9,7 @@ from sitemapreader.discovery import Permissions, Trial, judge_failures, search_s
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
-from sitemapreader.report import LEFT_EARLY, Status, document_of
+from sitemapreader.report import LEFT_EARLY, Role, Status, document_of
 from sitemapreader.visits.visit import Visit
 from sitemapreader.walker.frontier import Frontier, Job, make_root
 from sitemapreader.walker.intake import Intake
@@ -22,18 +22,28 @@ if TYPE_CHECKING:
     from sitemapreader.models import SitemapEntry
     from sitemapreader.report import Document
     from sitemapreader.visits.trip import Trip
+    from sitemapreader.walker.persistence import DocumentTracker, StateWriter
     from sitemapreader.walker.plan import Plan
-    from sitemapreader.walker.recorder import Recorder
-    from sitemapreader.walker.track import Track
+
+
+_HIDES_SITEMAPS = (
+    IssueCode.BUDGET_BYTES,
+    IssueCode.BUDGET_DOCUMENTS,
+    IssueCode.BUDGET_SECONDS,
+    IssueCode.LOGIN_REQUIRED,
+    IssueCode.NO_SITEMAP,
+    IssueCode.ROBOTS_UNREACHABLE,
+)
+"""After one of these a site may have sitemaps that were not found."""
 
 
 class Crew:
     """Everything that goes on in a walk, up to the channel that leads to the consumer."""
 
-    def __init__(self, trip: Trip, plan: Plan, recorder: Recorder | None = None) -> None:
+    def __init__(self, trip: Trip, plan: Plan, writer: StateWriter | None = None) -> None:
         self._trip = trip
         self._plan = plan
-        self._recorder = recorder
+        self._writer = writer
         self._frontier = Frontier(int(trip.limits.documents), plan.order)
         self._permissions = Permissions(trip, respect=plan.respect_robots)
         self._digests: set[bytes] = set()
@@ -54,8 +64,8 @@ class Crew:
     async def run(self) -> None:
         """Walk to the end. A bug, in here or in the caller's functions, comes out as it is."""
         fault: BaseException | None = None
-        if self._recorder is not None and self._recorder.is_resumed and self._plan.unique:
-            for locs in self._recorder.delivered():
+        if self._writer is not None and self._writer.is_resumed and self._plan.unique:
+            for locs in self._writer.delivered():
                 self._sieve.remember(locs)
         try:
             async with asyncio.TaskGroup() as group:
@@ -120,43 +130,52 @@ class Crew:
         """Return the keys of all sitemaps that the site has, read or not."""
         return self._frontier.listed()
 
+    def knows_all(self) -> bool:
+        """Tell whether the site can have no sitemap that no index lists and `listed` lacks."""
+        report = self._trip.report
+        return (
+            not self._frontier.surplus.total()
+            and not any(report.counts[code] for code in _HIDES_SITEMAPS)
+            and not any(map(_hides_sitemaps, report.documents))
+        )
+
     async def _walk(self, job: Job) -> None:
-        track = self._recorder.track(job.entry) if self._recorder else None
-        if track is not None and (track.was_finished or track.is_current):
-            await self._recall(job, track)
+        tracker = self._writer.track(job.entry, job.scope) if self._writer else None
+        if tracker is not None and (tracker.was_finished or tracker.is_current):
+            await self._recall(job, tracker)
             return
         refusal = await self._refusal_of(job)
         if refusal is not None:
             self._frontier.drop(job, refusal)
             return
         job.document = document = document_of(job.entry)
-        intake = self._intake(job, document, track)
-        if track is None:
+        intake = self._intake(job, document, tracker)
+        if tracker is None:
             await Visit(self._trip, document, intake).run()
             return
-        visit = Visit(self._trip, document, intake, track.past())
-        track.follow(visit)
+        visit = Visit(self._trip, document, intake, tracker.past())
+        tracker.follow(visit)
         await visit.run()
-        track.finish(document)
+        tracker.finish(document)
 
-    async def _recall(self, job: Job, track: Track) -> None:
+    async def _recall(self, job: Job, tracker: DocumentTracker) -> None:
         """Go on with what is known of a sitemap that need not be fetched."""
-        report, known = self._trip.report, track.known
+        report, known = self._trip.report, tracker.known
         job.document = document = document_of(job.entry)
-        intake = self._intake(job, document, track)
+        intake = self._intake(job, document, tracker)
         with report.following(document):
             if known.final_url and (reason := await intake.refuse(known.final_url)):
                 report.end(document, Status.SKIPPED, reason)
             else:
-                if known.format is not None:
-                    document.format = known.format
-                    await intake.recognise(known.format)
+                if known.kind is not None:
+                    document.format = known.kind
+                    await intake.recognise(known.kind)
                 await intake.repeat()
-                report.end(document, *track.outcome())
-        if not track.was_finished:
-            track.finish(document)
+                report.end(document, *tracker.outcome())
+        if not tracker.was_finished:
+            tracker.finish(document)
 
-    def _intake(self, job: Job, document: Document, track: Track | None) -> Intake:
+    def _intake(self, job: Job, document: Document, tracker: DocumentTracker | None) -> Intake:
         return Intake(
             job,
             document,
@@ -165,7 +184,7 @@ class Crew:
             frontier=self._frontier,
             sieve=self._sieve,
             digests=self._digests,
-            track=track,
+            tracker=tracker,
         )
 
     async def _refusal_of(self, job: Job) -> IssueCode | None:
@@ -209,6 +228,16 @@ class Crew:
         for reason, number in self._frontier.surplus.items():
             report.leave_out(reason, number)
         report.announce()
+
+
+def _hides_sitemaps(document: Document) -> bool:
+    """Tell whether a robots.txt or a start page may name sitemaps, and could not be read."""
+    return (
+        document.role is not Role.SITEMAP
+        and document.via is not None
+        and document.status in (Status.FAILED, Status.PARTIAL)
+        and document.http_status not in (404, 410)
+    )
 
 
 def _first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -18,9 +18,9 @@ from sitemapreader.walker.order import SitemapQueue
 if TYPE_CHECKING:
     from sitemapreader.models import SitemapEntry, UrlEntry
     from sitemapreader.visits.trip import Trip
+    from sitemapreader.walker.persistence import DocumentTracker
     from sitemapreader.walker.plan import Plan
     from sitemapreader.walker.sieve import Sieve
-    from sitemapreader.walker.track import Track
 
 
 class Intake:
@@ -36,7 +36,7 @@ class Intake:
         frontier: Frontier,
         sieve: Sieve,
         digests: set[bytes],
-        track: Track | None = None,
+        tracker: DocumentTracker | None = None,
     ) -> None:
         self._job = job
         self._document = document
@@ -45,7 +45,7 @@ class Intake:
         self._frontier = frontier
         self._sieve = sieve
         self._digests = digests
-        self._track = track
+        self._tracker = tracker
         self._scope = job.scope
         self._outside = 0
         self._children = 0
@@ -81,25 +81,31 @@ class Intake:
 
     async def take_entries(self, entries: list[UrlEntry]) -> None:
         """Send the entries that pass the filters, and those only that differ, if that is asked."""
-        track = self._track
-        if track is None:
-            await self._send(entries)
+        tracker = self._tracker
+        if tracker is None:
+            passed = self._select(entries)
+            await self._send(self._sieve.deduplicate(passed), len(entries))
             return
-        for portion in track.portions(entries):
-            differing, marks = track.compare(portion)
-            self._document.known += len(portion) - len(differing)
-            kept = await self._send(differing)
-            track.record(portion, marks, kept)
+        for chunk in tracker.chunks(entries):
+            differing, marks = tracker.compare(chunk)
+            self._document.known += len(chunk) - len(differing)
+            passed = self._select(differing)
+            kept = self._sieve.deduplicate(passed)
+            await self._send(kept, len(differing))
+            tracker.record(chunk, marks, passed, kept, len(differing) - len(kept))
 
-    async def _send(self, entries: list[UrlEntry]) -> list[UrlEntry]:
-        kept, outside = self._sieve.sift(entries, self._scope)
+    def _select(self, entries: list[UrlEntry]) -> list[UrlEntry]:
+        passed, outside = self._sieve.select(entries, self._scope)
         self._outside += outside
-        self._document.filtered += len(entries) - len(kept)
-        if kept:
-            self._document.entries += len(kept)
-            self._trip.report.entries += len(kept)
-            await self._trip.send(kept)
-        return kept
+        return passed
+
+    async def _send(self, entries: list[UrlEntry], offered: int) -> None:
+        """Send the entries that are left of so many."""
+        self._document.filtered += offered - len(entries)
+        if entries:
+            self._document.entries += len(entries)
+            self._trip.report.entries += len(entries)
+            await self._trip.send(entries)
 
     async def take_sitemaps(self, entries: list[SitemapEntry]) -> None:
         """Send the children, and have them fetched.
@@ -108,8 +114,8 @@ class Intake:
         Those of an index inside an index wait until its bytes are known not to be another one's,
         for an index whose relative children list itself again has no end.
         """
-        if self._track is not None:
-            self._track.take_children(entries)
+        if self._tracker is not None:
+            self._tracker.take_children(entries)
         await self._trip.send(tuple(entries))
         for entry in entries:
             await self._trip.pace.yield_if_due()
@@ -124,20 +130,20 @@ class Intake:
 
     async def begin(self, offset: int) -> None:
         """Take note of how many entries are not given again."""
-        if self._track is not None:
-            self._track.begin(offset)
+        if self._tracker is not None:
+            self._tracker.begin(offset)
 
     async def repeat(self) -> None:
         """Walk on to the children that an unchanged index has."""
-        if self._track is None:
+        if self._tracker is None:
             return
-        self._track.recall(self._document)
-        children = self._track.children()
+        self._tracker.recall(self._document)
+        children = self._tracker.children()
         self._document.children = len(children)
         if children:
             await self.take_sitemaps(children)
         is_index = self._document.format is Format.INDEX
-        await self.finish(self._track.known.digest if is_index else None)
+        await self.finish(self._tracker.known.digest if is_index else None)
 
     async def finish(self, digest: bytes | None) -> None:
         """Offer the children that were held back, and say what was left out."""

@@ -47,9 +47,21 @@ class Sieve:
                 self._seen.add(url_key(loc))
 
     def sift(self, entries: list[UrlEntry], scope: tuple[str, ...]) -> tuple[list[UrlEntry], int]:
+        """Return the entries that pass, each URL once if so asked; and the count of `select`."""
+        entries, outside = self.select(entries, scope)
+        return self.deduplicate(entries), outside
+
+    def deduplicate(self, entries: list[UrlEntry]) -> list[UrlEntry]:
+        """Return the entries whose URL has not been given, if each is wanted once."""
+        if self._seen is None:
+            return entries
+        add = self._seen.add
+        return [entry for entry in entries if add(url_key(entry.loc))]
+
+    def select(self, entries: list[UrlEntry], scope: tuple[str, ...]) -> tuple[list[UrlEntry], int]:
         """Return the entries that pass, and how many lie outside `scope`, passed or not.
 
-        `scope` are URL prefixes, as `folder_of` makes them.
+        `scope` are URL prefixes, as `folder_of` makes them. What passes may have been given before.
         """
         outside = [entry for entry in entries if not entry.loc.startswith(scope)]
         if outside:
@@ -61,9 +73,6 @@ class Sieve:
             entries = [entry for entry in entries if self._is_wanted(entry.loc)]
         if self._since is not None:
             entries = select_recent(entries, self._since, keep_undated=self._keep_undated)
-        if self._seen is not None:
-            add = self._seen.add
-            entries = [entry for entry in entries if add(url_key(entry.loc))]
         return entries, len(outside)
 
     def _is_wanted(self, loc: str) -> bool:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.models import Event, UrlEntry
     from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.state import State
+    from sitemapreader.walker.persistence import Delivery, StateWriter
     from sitemapreader.walker.plan import Plan
-    from sitemapreader.walker.recorder import Recorder
 
 T = TypeVar("T")
 
@@ -59,14 +60,14 @@ class Walk:
         self._crew: Crew | None = None
         self._is_left = False
         self._fault_is_known = False
-        self._recorder: Recorder | None = None
+        self._writer: StateWriter | None = None
         self._rest = rest_of(None)
         self._streams: dict[str, AsyncGenerator[Any, None]] = {}
 
     async def __aenter__(self) -> Self:
         if self._task is not None:
             raise ValueError("a walk is walked once: call walk(...) again for another one")
-        self._recorder = self._open_state()
+        self._writer = self._open_state()
         self._task = asyncio.create_task(self._run(), name="sitemapreader.walk")
         return self
 
@@ -81,8 +82,8 @@ class Walk:
         try:
             await _end(task)
         finally:
-            if self._recorder is not None:
-                self._recorder.close()
+            if self._writer is not None:
+                self._writer.close()
         for stream in self._streams.values():
             if not _is_running(stream):
                 await stream.aclose()
@@ -113,8 +114,8 @@ class Walk:
         A bug that ended the walk is raised here, after all that was read before it.
         """
         task = self._enter_check()
-        if self._recorder is not None and not self._is_left:
-            self._recorder.receive()
+        if self._writer is not None and not self._is_left:
+            self._writer.acknowledge()
         batch = await self._channel.get()
         if batch is None:
             await asyncio.wait([task])
@@ -128,23 +129,46 @@ class Walk:
         batch = await self.next_batch()
         if batch is None:
             return []
-        # with a state one at a time, for to ask for more is to have done with what was given
-        return [batch] if self._recorder is not None else [batch, *self._channel.drain()]
+        # With a state one at a time: asking for more acknowledges the previous batch.
+        return [batch] if self._writer is not None else [batch, *self._channel.drain()]
 
     def removed(self) -> Iterator[str]:
-        """Yield the URLs that no sitemap of the site lists any more.
+        """Yield the URLs that no sitemap of the site lists any more, of those that were read.
+
+        See `removals_unknown` for those that were not.
 
         Raises:
-            ValueError: that is not known: it takes `changes=True`, and a walk that was complete and
-                is at its end (`report.removed` is not `None`).
+            ValueError: it is not known: it takes `changes=True`, and a walk that is at its end
+                (`report.removed` is not `None`).
         """
-        state, recorder = self._plan.state, self._recorder
-        if state is None or recorder is None or self.report.removed is None:
+        state, name = self._settled()
+        return state.removed(name)
+
+    def removals_unknown(self) -> Iterator[str]:
+        """Yield the sitemaps that were not read to their end: what is gone of these is not known.
+
+        Raises ValueError as `removed` does.
+        """
+        state, name = self._settled()
+        return state.removals_unknown(name)
+
+    def _settled(self) -> tuple[State, str]:
+        state, writer = self._plan.state, self._writer
+        if state is None or writer is None or self.report.removed is None:
             raise ValueError(
-                "what was removed is known only at the end of a complete walk with changes=True: "
-                "see report.removed and report.complete"
+                "what was removed is known only at the end of a walk with changes=True: "
+                "iterate it to its end, until report.removed is not None"
             )
-        return state.removed(recorder.name)
+        return state, writer.name
+
+    def deliver_through(self, delivery: Delivery) -> None:
+        """Let `delivery` say which batches have arrived, instead of the demand for the next one.
+
+        Without a state this does nothing.
+        """
+        self._enter_check()
+        if self._writer is not None:
+            self._writer.delivery = delivery
 
     def _stream(self, name: str, start: Callable[[], AsyncGenerator[T, None]]) -> AsyncIterator[T]:
         """Return the one generator of its kind, so that a loop that was left can be taken up."""
@@ -221,33 +245,38 @@ class Walk:
             self._channel.close()
 
     async def _walk(self, trip: Trip) -> None:
-        recorder = self._recorder
-        self._crew = crew = Crew(trip, self._plan, recorder)
-        if recorder is None:
+        writer = self._writer
+        self._crew = crew = Crew(trip, self._plan, writer)
+        if writer is None:
             await crew.run()
             return
-        await recorder.begin()
-        self.report.resumed = recorder.is_resumed
-        if recorder.renamed:
-            await trip.note(make_issue(IssueCode.STATE_REPLACED, value=recorder.renamed))
-        syncing = asyncio.create_task(recorder.keep_synced())
+        await writer.begin()
+        report = self.report
+        report.resumed = writer.is_resumed
+        if writer.renamed:
+            await trip.note(make_issue(IssueCode.STATE_REPLACED, value=writer.renamed))
+        syncing = asyncio.create_task(writer.keep_synced())
         try:
             await crew.run()
-            self.report.removed = await recorder.finish(
-                complete=self.report.complete, listed=crew.listed()
+            removals = await writer.finish(
+                complete=report.complete, listed=crew.listed(), knows_all=crew.knows_all()
             )
+            if removals is not None:
+                report.removed, report.removals_unknown = removals.urls, removals.unknown
         finally:
             await _end(syncing)
             if not syncing.cancelled():
                 syncing.result()  # a disk that failed
 
-    def _open_state(self) -> Recorder | None:
+    def _open_state(self) -> StateWriter | None:
         state = self._plan.state
         if state is None:
             return None
-        from sitemapreader.walker.recorder import Recorder  # noqa: PLC0415 (few walks have one)
+        from sitemapreader.walker.persistence import (  # noqa: PLC0415 (few walks have one)
+            StateWriter,
+        )
 
-        return Recorder(state, self._plan, self._channel)
+        return StateWriter(state, self._plan, self._channel)
 
     async def _send(self, batch: Batch) -> None:
         await self._channel.put(batch, len(batch))

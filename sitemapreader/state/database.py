@@ -1,10 +1,15 @@
-"""A state file on disk: opened by one writer at a time, and never trusted to be whole."""
+"""A state file on disk: opened by one writer at a time, and never trusted to be whole.
+
+Every damage ends in one of two ways. Found when the file is opened, the file is put aside and a new
+one begun (`state-replaced`). Found later, StateError is raised, and the file is put aside when it
+is closed, so that the next walk reads all anew.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from sitemapreader.errors import StateError
@@ -16,31 +21,60 @@ if TYPE_CHECKING:
 
 CHECKED_BYTES = 64 * 1024 * 1024
 """A file up to this size is checked as a whole when it is opened, which takes up to 0.2 s; of a
-larger one only the header and the tables."""
+larger one only the header and the tables. Rows that decide what is read have seals of their own."""
 _CACHE_KIB = 16_384
 _HEADER = b"SQLite format 3\0"
 _ATTACHED = ("", "-wal", "-shm")
+_HARMLESS = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_READONLY,
+    }
+)
+"""What SQLite reports of the disk and the system; all else, our statements being right, is the
+file's fault."""
 
 
-class _UnusableError(Exception):
-    """A file that is no state of ours, or a broken one."""
+class DamageError(Exception):
+    """A state file holds what no walk has written; the message says what."""
 
 
 @contextmanager
-def explaining(path: Path) -> Iterator[None]:
-    """Turn what the database or the disk raises into StateError."""
+def wrap_errors(path: Path) -> Iterator[None]:
+    """Turn what the database, the disk or a damaged row raises into StateError."""
     try:
         yield
-    except sqlite3.Error as error:
-        raise StateError(
-            path, f"{error}; if it stays so, remove the file and start over"
-        ) from error
+    except (sqlite3.Error, DamageError, UnicodeDecodeError) as error:
+        advice = (
+            "the next walk replaces it" if is_damage(error) else "remove the cause, and walk again"
+        )
+        raise StateError(path, f"{error}: {advice}") from error
     except OSError as error:
         raise StateError(path, error.strerror or str(error)) from error
 
 
+def is_damage(error: BaseException | None) -> bool:
+    """Tell whether an error, or what caused it, says that a file is damaged."""
+    if isinstance(error, StateError):
+        return is_damage(error.__cause__)
+    if isinstance(error, sqlite3.Error):
+        code = getattr(error, "sqlite_errorcode", None)  # None: the module's own, not SQLite's
+        if code is None:
+            # Python reports text that is no UTF-8 in this way.
+            return isinstance(error, sqlite3.OperationalError) and "decode" in str(error)
+        return code & 0xFF not in _HARMLESS
+    return isinstance(error, DamageError | UnicodeDecodeError)
+
+
 class StateFile:
-    """An open state file; made by `open_file`, to be closed by `close`.
+    """An open state file, to be closed by `close`.
 
     Attributes:
         path: where it is.
@@ -51,12 +85,14 @@ class StateFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.renamed: Path | None = None
-        with explaining(path):
+        self._is_damaged = False
+        with wrap_errors(path):
             if path.is_dir():
                 raise StateError(path, "this is a folder: name a file in it")
             self._lock = _lock(path)
             try:
                 self.connection = self._open()
+                self._identity = _identify(path)
             except BaseException:
                 self._lock.close()
                 raise
@@ -65,7 +101,21 @@ class StateFile:
         """Close the file and let the next one write; may be called again."""
         with suppress(sqlite3.Error):  # what was committed is in the file
             self.connection.close()
+        if self._is_damaged:
+            self._is_damaged = False
+            with suppress(OSError):  # then the next walk finds it as it is
+                quarantine(self.path)
         self._lock.close()
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Turn what the file's content or the disk raises into StateError; remember damage."""
+        try:
+            with wrap_errors(self.path):
+                yield
+        except StateError as error:
+            self._is_damaged |= is_damage(error)
+            raise
 
     def sync(self) -> None:
         """Bring what was committed onto the disk, and the log back to its beginning.
@@ -73,26 +123,31 @@ class StateFile:
         It has a connection of its own, so that it can be called from another thread while this one
         goes on writing. https://www.sqlite.org/wal.html, section 3.4
         """
-        with explaining(self.path):
-            connection = sqlite3.connect(self.path)
-            try:
+        with self.guard():
+            # SQLite would go on writing to a file that is not there any more, and another
+            # connection would bring its log into the file that has taken its place.
+            if _identify(self.path) != self._identity:
+                raise StateError(
+                    self.path,
+                    "it was replaced or removed during the walk, so nothing more is remembered: "
+                    "walk again",
+                )
+            with closing(sqlite3.connect(self.path)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            finally:
-                connection.close()
 
     def _open(self) -> sqlite3.Connection:
         try:
             return _open_checked(self.path)
-        except (_UnusableError, sqlite3.DatabaseError) as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise  # a full disk, a missing right: not the file's fault
-            self.renamed = _put_aside(self.path)
+        except (DamageError, UnicodeDecodeError, sqlite3.Error) as error:
+            if not is_damage(error):
+                raise
+            self.renamed = quarantine(self.path)
             return _open_checked(self.path)
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
     """Open a state file to look at it; somebody may be writing it meanwhile."""
-    with explaining(path):
+    with wrap_errors(path):
         if not path.is_file():
             what = "this is no file" if path.exists() else "no such file"
             raise StateError(path, f"{what}: a walk with `state` makes one")
@@ -100,8 +155,11 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         try:
             connection.execute("PRAGMA query_only = ON")
             _check_kind(connection, path, may_be_empty=False)
-        except (_UnusableError, sqlite3.DatabaseError) as error:
+            _check_tables(connection)
+        except (DamageError, UnicodeDecodeError, sqlite3.Error) as error:
             connection.close()
+            if not is_damage(error):
+                raise
             raise StateError(path, f"this is no state file ({error})") from error
         except BaseException:
             connection.close()
@@ -109,10 +167,21 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         return connection
 
 
+def _identify(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one in its place; `None` if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _lock(path: Path) -> sqlite3.Connection:
     """Take the lock of a state file; it ends with the process, however that ends."""
     lock_path = path.with_name(path.name + "-lock")
     _create(lock_path)
+    if lock_path.stat().st_size:  # nothing is ever written to it: it may be no database
+        os.truncate(lock_path, 0)
     lock = sqlite3.connect(lock_path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
@@ -136,9 +205,7 @@ def _create(path: Path) -> None:
 
 def _open_checked(path: Path) -> sqlite3.Connection:
     _create(path)
-    with path.open("rb") as file:
-        if file.read(len(_HEADER)) not in (b"", _HEADER):
-            raise _UnusableError("it is no SQLite file")
+    _check_header(path)
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         _check_kind(connection, path, may_be_empty=True)
@@ -157,15 +224,30 @@ def _open_checked(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _check_header(path: Path) -> None:
+    """Raise DamageError for a header that SQLite would take for another program's, or read-only."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    if not header:
+        return
+    if not header.startswith(_HEADER):
+        raise DamageError("it is no SQLite file")
+    # https://www.sqlite.org/fileformat.html, 1.3: the version that writes it, and that reads it
+    if len(header) < 100 or not {*header[18:20]} <= {1, 2}:
+        raise DamageError("its header is damaged")
+
+
 def _check_kind(connection: sqlite3.Connection, path: Path, *, may_be_empty: bool) -> None:
-    """Raise _UnusableError for what is no state of ours, StateError for that of a newer version."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    """Raise DamageError for what is no state of ours, StateError for that of a newer version."""
     (kind,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    version = schema.read_version(connection)
     if may_be_empty and (version, kind, tables) == (0, 0, 0):
         return
     if kind != schema.APPLICATION_ID:
-        raise _UnusableError("it is the database of another program")
+        raise DamageError("it is the database of another program")
+    if not version:
+        raise DamageError("its version is damaged")
     if version > len(schema.STEPS):
         raise StateError(
             path,
@@ -175,15 +257,15 @@ def _check_kind(connection: sqlite3.Connection, path: Path, *, may_be_empty: boo
     if path.stat().st_size <= CHECKED_BYTES:
         (said,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if said != "ok":
-            raise _UnusableError(said)
+            raise DamageError(said)
 
 
 def _check_tables(connection: sqlite3.Connection) -> None:
     if not schema.is_whole(connection):
-        raise _UnusableError("tables are missing")
+        raise DamageError("tables are missing, or others than those of a state")
 
 
-def _put_aside(path: Path) -> Path:
+def quarantine(path: Path) -> Path:
     """Rename a file and what belongs to it to the first free `.corrupt-N`; nothing is deleted."""
     number = 1
     while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():

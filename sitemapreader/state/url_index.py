@@ -3,6 +3,9 @@
 A document's list is written down in portions while it is handed over (`chunk`), and merged into the
 set (`listing`) when the walk ends, in the set's order: so a walk writes to the end of the file
 only, and the set is gone through once. All of it is done by the database, in bounded memory.
+
+Known is what was handed over. A URL that a filter kept back is listed, but not known: its mark says
+so (`marks.UNDELIVERED`, `marks.OUTDATED`).
 """
 
 from __future__ import annotations
@@ -14,21 +17,35 @@ from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from sitemapreader.models import Change
-from sitemapreader.state.marks import KEY_BYTES, MARK_BYTES, PRINT_BYTES
+from sitemapreader.state.database import DamageError
+from sitemapreader.state.marks import (
+    FIRST_PRINT,
+    KEY_BYTES,
+    MARK_BYTES,
+    OUTDATED,
+    PRINT_BYTES,
+    UNDELIVERED,
+    key_of,
+)
+from sitemapreader.state.rows import SETTLED
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator
 
-_LAST = f"x'{'ff' * PRINT_BYTES}'"
+_LAST_PRINT = b"\xff" * PRINT_BYTES
 _PORTION = 1_000
 """Entries of a chunk; what is handed over at once has less."""
 
 
-def _spans(mark: str, of: str) -> str:
-    """Return the condition that a row's mark is one of the same URL as another mark."""
+def _spans(mark: str, of: str, least: bytes = UNDELIVERED) -> str:
+    """Return the condition that a row's mark is one of the same URL as another mark.
+
+    With `least` it is one whose print is that or a higher one.
+    """
     key = f"substr({of}, 1, {KEY_BYTES})"
-    return f"{mark} BETWEEN {key} AND CAST({key} || {_LAST} AS BLOB)"
+    low, high = (f"CAST({key} || x'{end.hex()}' AS BLOB)" for end in (least, _LAST_PRINT))
+    return f"{mark} BETWEEN {low} AND {high}"
 
 
 # The document's own record of a URL counts, for two sitemaps often say different things of one
@@ -37,7 +54,9 @@ _COMPARE = f"""
 WITH RECURSIVE
     n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :count),
     m (i, mark) AS (SELECT i, substr(:marks, 1 + {MARK_BYTES} * i, {MARK_BYTES}) FROM n)
-SELECT i, EXISTS (SELECT 1 FROM listing WHERE site = :site AND {_spans("listing.mark", "m.mark")})
+SELECT i, EXISTS (
+    SELECT 1 FROM listing WHERE site = :site AND {_spans("listing.mark", "m.mark", OUTDATED)}
+)
 FROM m
 WHERE NOT EXISTS (
     SELECT 1 FROM listing WHERE site = :site AND mark = m.mark AND document = :document
@@ -45,7 +64,8 @@ WHERE NOT EXISTS (
     EXISTS (SELECT 1 FROM listing WHERE site = :site AND mark = m.mark)
     AND NOT EXISTS (
         SELECT 1 FROM listing
-        WHERE site = :site AND {_spans("listing.mark", "m.mark")} AND document = :document
+        WHERE site = :site AND {_spans("listing.mark", "m.mark", FIRST_PRINT)}
+        AND document = :document
     )
 )
 """
@@ -97,12 +117,39 @@ def merge(db: sqlite3.Connection, site: int) -> None:
     _take_turns(db, site)
 
 
-def settle(db: sqlite3.Connection, site: int, *, complete: bool) -> int | None:
-    """Merge; after a complete walk, with `alive`, return how many URLs are gone, and list them."""
+def settle(db: sqlite3.Connection, site: int, run: int, *, knows_all: bool) -> int:
+    """Merge; list the URLs that are gone of documents that were read, and return how many.
+
+    With `knows_all`, what is not in `alive` is gone too.
+    """
     merge(db, site)
     db.execute("DELETE FROM removed WHERE site = ?", (site,))
-    if not complete:
-        return None
+    db.execute(
+        f"CREATE TEMP TABLE settled AS SELECT id AS document FROM document"
+        f" WHERE site = :site AND {SETTLED}",
+        {"site": site, "run": run},
+    )
+    if knows_all:
+        _take_vanished(db, site)
+    settled = "gone WHERE site = :site AND document IN (SELECT document FROM settled)"
+    _delete_listed(db, site, settled)
+    rows = db.execute(
+        f"SELECT substr(mark, 1, {KEY_BYTES}), min(loc) FROM {settled} AND NOT EXISTS ("
+        f" SELECT 1 FROM listing WHERE site = :site AND {_spans('listing.mark', 'gone.mark')})"
+        f" GROUP BY 1 ORDER BY 2",
+        {"site": site},
+    )
+    removed = db.executemany(
+        "INSERT INTO removed VALUES (?, ?, ?)",
+        ((site, key, _check_loc(loc, key)) for key, loc in rows),
+    ).rowcount
+    db.execute(f"DELETE FROM {settled}", {"site": site})
+    db.execute("DROP TABLE temp.settled")
+    return max(removed, 0)
+
+
+def _take_vanished(db: sqlite3.Connection, site: int) -> None:
+    """Settle what the documents listed that are not in `alive`, and forget these."""
     db.execute(
         "CREATE TEMP TABLE turn AS SELECT id AS document, -1 AS run, 1 AS replaces"
         " FROM document WHERE site = ? AND url NOT IN (SELECT url FROM alive)",
@@ -111,20 +158,24 @@ def settle(db: sqlite3.Connection, site: int, *, complete: bool) -> int | None:
     db.execute("CREATE TEMP TABLE vanished AS SELECT document FROM turn")
     _take_turns(db, site)
     _forget(db, "SELECT document FROM vanished", ())
+    db.execute("INSERT INTO settled SELECT document FROM vanished")
     db.execute("DROP TABLE temp.vanished")
-    _delete_listed(db, site, "gone WHERE site = :site")
-    removed = db.execute(
-        f"INSERT INTO removed SELECT site, loc FROM gone WHERE site = :site AND NOT EXISTS ("
-        f" SELECT 1 FROM listing WHERE site = :site AND {_spans('listing.mark', 'gone.mark')})"
-        f" GROUP BY substr(mark, 1, {KEY_BYTES}) ORDER BY loc",
-        {"site": site},
-    ).rowcount
-    db.execute("DELETE FROM gone WHERE site = ?", (site,))
-    return removed
+
+
+def _check_loc(loc: str, mark: bytes) -> str:
+    """Return a URL; raise DamageError if it is not the one that a mark stands for."""
+    if key_of(loc) != mark[:KEY_BYTES]:
+        raise DamageError("a URL is damaged")
+    return loc
 
 
 def _take_turns(db: sqlite3.Connection, site: int) -> None:
     """Merge the chunks of the documents in `turn`, and see what these list no more."""
+    if db.execute(
+        "SELECT 1 FROM chunk JOIN turn ON turn.document = chunk.document"
+        " WHERE seal <> seal_chunk(chunk.document, chunk.run, count, marks) LIMIT 1"
+    ).fetchone():
+        raise DamageError("a list of URLs is damaged")
     _insert_marks(
         db,
         f"listing SELECT {site}, mark, document",
@@ -188,6 +239,9 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
     )
     _delete_listed(db, site, still)  # the URL is there, its record is another one
     db.execute(f"DELETE FROM {still}")
+    unknown = f"old WHERE substr(mark, {KEY_BYTES + 1}) = x'{UNDELIVERED.hex()}'"
+    _delete_listed(db, site, unknown)  # what was never handed over is not missed
+    db.execute(f"DELETE FROM {unknown}")
     rows = db.execute("SELECT chunk, i, mark, document, loc FROM old ORDER BY chunk, i")
     db.executemany(
         "INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)",
@@ -210,7 +264,9 @@ def _with_locs(
             (data,) = db.execute("SELECT locs FROM chunk WHERE id = ?", (chunk,)).fetchone()
             locs = unpack_locs(data)
         for _, position, mark, document, loc in group:
-            yield mark, document, locs[position] if loc is None else loc
+            if loc is None and position >= len(locs):
+                raise DamageError("a list of URLs is too short")
+            yield mark, document, _check_loc(locs[position] if loc is None else loc, mark)
 
 
 def _delete_listed(db: sqlite3.Connection, site: int, rows: str) -> None:
@@ -236,9 +292,12 @@ def pack_locs(locs: list[str]) -> bytes:
 
 
 def unpack_locs(data: bytes) -> list[str]:
-    """Read what `pack_locs` wrote."""
+    """Read what `pack_locs` wrote; raise DamageError for what it cannot have written."""
     if data.startswith(b"["):
-        locs: list[str] = json.loads(data)
+        try:
+            locs: list[str] = json.loads(data)
+        except ValueError as error:
+            raise DamageError("a list of URLs is damaged") from error
         return locs
     prefix, *rest = data.decode("utf-8", "surrogatepass").split("\0")
     return [prefix + part for part in rest]

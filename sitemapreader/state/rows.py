@@ -1,0 +1,142 @@
+"""The rows of a state file as values: the one place where they are decoded, and checked.
+
+A row whose values do not have their types, or are not those that its seal was made of, raises
+DamageError.
+"""
+
+from __future__ import annotations
+
+import json
+import typing
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from sitemapreader.models import Format
+from sitemapreader.state.database import DamageError
+from sitemapreader.state.schema import seal_of
+from sitemapreader.visits.past import Body
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+
+R = TypeVar("R")
+
+SETTLED = "document.seen_run IS :run AND document.status IN ('complete', 'unchanged')"
+"""The condition that a run knows all that a document lists."""
+UNKNOWN = f"document.listed_run IS NOT NULL AND NOT ({SETTLED})"
+"""The condition that a run does not know what is gone of a document."""
+
+
+@attrs.frozen
+class DocumentRow:
+    """What is known of a document: see the table `document`."""
+
+    site: int
+    url: str
+    status: str = ""
+    reason: str = ""
+    http_status: int | None = None
+    seen_run: int | None = None
+    read_run: int | None = None
+    complete: int = 0
+    final_url: str = ""
+    format: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    lastmod: str | None = None
+    size: int | None = None
+    digest: bytes | None = None
+    entries: int = 0
+    children: int = 0
+    read_at: float | None = None
+    filters: str | None = None
+    listed_run: int | None = None
+
+    @property
+    def body(self) -> Body | None:
+        """The bytes of the last reading."""
+        return None if self.digest is None or self.size is None else Body(self.size, self.digest)
+
+    @property
+    def kind(self) -> Format | None:
+        """What the document was."""
+        return None if self.format is None else Format(self.format)
+
+    @property
+    def is_listed(self) -> bool:
+        """Tell whether the state has the URLs of the last reading."""
+        return self.read_run is not None and self.listed_run == self.read_run
+
+
+@attrs.frozen
+class Progress:
+    """How far a document came: so many entries, out of so many bytes; see the table `progress`."""
+
+    document: int
+    run: int
+    entries: int
+    final_url: str
+    size: int
+    digest: bytes
+    filters: str | None
+
+    @property
+    def start(self) -> Body:
+        """The bytes that were read."""
+        return Body(self.size, self.digest)
+
+
+def read_row(
+    db: sqlite3.Connection, kind: Callable[..., R], sql: str, values: Sequence[object]
+) -> R | None:
+    """Return the row that a statement finds, whose columns are put in place of `{}`."""
+    columns, checks = _describe(kind)
+    row = db.execute(sql.format(columns), values).fetchone()
+    if row is None:
+        return None
+    *fields, seal = row
+    check_types(fields, checks)
+    if seal != seal_of(*fields):
+        raise DamageError("a row is damaged")
+    return kind(*fields)
+
+
+def check_types(fields: Sequence[object], kinds: Sequence[Any]) -> None:
+    """Raise DamageError unless each value is of its type."""
+    if not all(map(isinstance, fields, kinds)):
+        raise DamageError("a value has another type than its column")
+
+
+@lru_cache
+def _describe(kind: Any) -> tuple[str, tuple[Any, ...]]:
+    """Return the columns of a row, its seal the last one, and the types of all others."""
+    hints = typing.get_type_hints(kind)
+    names = [field.name for field in attrs.fields(kind)]
+    return ", ".join([*names, "seal"]), tuple(hints[name] for name in names)
+
+
+def load_children(db: sqlite3.Connection, document: int, url: str) -> list[tuple[str, str | None]]:
+    """Return loc and lastmod of what an index listed, in its order."""
+    row = db.execute("SELECT listed, seal FROM child WHERE document = ?", (document,)).fetchone()
+    if row is None:
+        return []
+    listed, seal = row
+    if seal != seal_of(url, listed):
+        raise DamageError("a list of children is damaged")
+    return [(loc, lastmod) for loc, lastmod in json.loads(listed)]
+
+
+def save_children(
+    db: sqlite3.Connection, document: int, url: str, children: Sequence[tuple[str, str | None]]
+) -> None:
+    """Write down what an index lists."""
+    if not children:
+        db.execute("DELETE FROM child WHERE document = ?", (document,))
+        return
+    listed = json.dumps(children)
+    db.execute(
+        "INSERT OR REPLACE INTO child VALUES (?, ?, ?)", (document, listed, seal_of(url, listed))
+    )

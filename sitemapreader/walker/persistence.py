@@ -1,0 +1,465 @@
+"""The part of a walk that remembers: asks the state what is known, and writes down what happens.
+
+Entries are written down as handed over when the consumer acknowledges them, and not before: when it
+asks for more, or when its `Delivery` says so. A walk that was killed is resumed with the batch that
+the consumer had in hand; this one batch may come twice, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from collections import deque
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from sitemapreader.dates import is_since, parse_lastmod
+from sitemapreader.errors import StateError
+from sitemapreader.models import Change, Format, SitemapEntry, UrlEntry, Via
+from sitemapreader.report import FINISHED_BEFORE, SAME_LASTMOD, Document, Status
+from sitemapreader.state.marks import KEY_BYTES, MARK_BYTES, OUTDATED, UNDELIVERED, marks_of
+from sitemapreader.state.run import Ending, Removals, Request
+from sitemapreader.state.state import name_of_sitemaps
+from sitemapreader.state.store import DocumentStore, SiteStore
+from sitemapreader.state.url_index import pack_locs
+from sitemapreader.urls import folder_of, url_key
+from sitemapreader.visits.past import Past
+from sitemapreader.walker.coverage import Coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from sitemapreader.state import State
+    from sitemapreader.visits.trip import Batch
+    from sitemapreader.visits.visit import Visit
+    from sitemapreader.walker.channel import Channel
+    from sitemapreader.walker.plan import Plan
+
+T = TypeVar("T")
+
+RECEIPT_ENTRIES = 500
+"""Entries that are handed over at once, and so the most that come twice after a `kill -9`."""
+_SYNC_SECONDS = 1.0
+_READ = frozenset({Status.COMPLETE, Status.PARTIAL})
+
+
+class Delivery(Protocol):
+    """What the consumer passes entries on to, when that may lose them, as a pipe does."""
+
+    def acknowledge(self, taken: int) -> int:
+        """Return how many of the batches that were taken have arrived."""
+        ...
+
+    async def settle(self) -> None:
+        """Wait until all that was taken has arrived; raise OSError if it cannot."""
+        ...
+
+
+def state_key(plan: Plan) -> str:
+    """Return the name under which a state has what is walked."""
+    if plan.search is not None and not plan.sitemaps:
+        return url_key(plan.search.site)
+    named = [entry.loc for entry in plan.sitemaps]
+    return name_of_sitemaps([plan.search.site, *named] if plan.search else named)
+
+
+def fingerprint_options(plan: Plan) -> bytes:
+    """Return a hash of what a walk that resumes another one must have in common with it."""
+    search, follow = plan.search, plan.follow
+    parts: list[Any] = [
+        plan.prune,
+        plan.unique,
+        plan.hosts,
+        plan.respect_robots,
+        sorted(plan.extra_formats),
+        plan.changes,
+        search and (search.probe, search.extra_paths, search.feeds),
+        follow and (getattr(follow, "__module__", ""), getattr(follow, "__qualname__", "")),
+    ]
+    return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class StateWriter:
+    """What one walk has to do with its state.
+
+    Attributes:
+        plan: what the walk is asked to do.
+        name: under which the state has the site.
+        trust_seconds: how long an index is believed that says a child is as it was.
+        delivery: what says which batches have arrived; `None` if taking the next one says it.
+    """
+
+    def __init__(self, state: State, plan: Plan, channel: Channel[Batch]) -> None:
+        self.plan = plan
+        self.name = state_key(plan)
+        self.trust_seconds = state.revalidate_after.total_seconds()
+        self.delivery: Delivery | None = None
+        self._channel = channel
+        self._store = SiteStore(state.path, self.name, lists=plan.changes)
+        self._acknowledged = 0
+        self._due: deque[tuple[int, Callable[[], None]]] = deque()
+        self._is_synced = True
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether the walk goes on where another one was stopped."""
+        return self._store.run.is_resumed
+
+    @property
+    def renamed(self) -> str:
+        """What an unusable file that was in the state's place is called now, or ""."""
+        return str(self._store.renamed or "")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._store.close()
+
+    # -- the walk
+
+    async def begin(self) -> None:
+        """Begin a walk, or resume one that was stopped."""
+        present = Coverage.of(self.plan)
+        request = Request(
+            fingerprint_options(self.plan),
+            present.to_text(),
+            lambda text: Coverage.from_text(text).covers(present),
+        )
+        await self._run_in_thread(functools.partial(self._store.begin, request))
+
+    async def finish(
+        self, *, complete: bool, listed: Iterable[str], knows_all: bool
+    ) -> Removals | None:
+        """Wait until the consumer has all; then settle, and return what is known to be gone.
+
+        For the arguments see `Ending`.
+        """
+        ending = Ending(complete, listed, knows_all)
+        await self._channel.run_dry()
+        if self.delivery is not None:
+            await self.delivery.settle()
+        self._acknowledge(self._channel.taken)
+        removals = await self._run_in_thread(functools.partial(self._store.finish, ending))
+        await self._run_in_thread(self._store.sync)
+        return removals
+
+    async def keep_synced(self) -> None:
+        """Bring onto the disk what was written, once a second, until it is cancelled."""
+        while True:
+            await asyncio.sleep(_SYNC_SECONDS)
+            if not self._is_synced:
+                self._is_synced = True
+                await self._run_in_thread(self._store.sync)
+
+    async def _run_in_thread(self, work: Callable[[], T]) -> T:
+        """Have something done in a thread; when cancelled, interrupt it and wait for its end."""
+        task = asyncio.create_task(asyncio.to_thread(work))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            while not task.done():
+                self._store.interrupt()
+                with suppress(asyncio.CancelledError, StateError):
+                    await asyncio.wait([task], timeout=0.05)
+            if not task.cancelled():
+                task.exception()
+            raise
+
+    # -- acknowledgements
+
+    def acknowledge(self) -> None:
+        """Take note that the consumer asks for more: it is through with all that it was given."""
+        taken = self._channel.taken
+        self._acknowledge(taken if self.delivery is None else self.delivery.acknowledge(taken))
+
+    def _acknowledge(self, batches: int) -> None:
+        self._acknowledged = max(batches, self._acknowledged)
+        self._write_due()
+
+    def commit_on_ack(self, write: Callable[[], None]) -> None:
+        """Have something written down when all is acknowledged that was sent until now.
+
+        That includes what still waits for room in the channel: `unique` drops URLs that are in it.
+        """
+        self._due.append((self._channel.offered, write))
+        if self._channel.offered <= self._acknowledged:
+            self._write_due()
+
+    def _write_due(self) -> None:
+        due = self._due
+        if not due or due[0][0] > self._acknowledged:
+            return
+        with self._store.transaction():
+            while due and due[0][0] <= self._acknowledged:
+                due.popleft()[1]()
+        self._is_synced = False
+
+    # -- documents
+
+    def track(self, entry: SitemapEntry, scope: tuple[str, ...]) -> DocumentTracker:
+        """Return what is known of a sitemap, and writes down what happens to it.
+
+        `scope` are URL prefixes that are proven for its entries, besides those of its own folder.
+        """
+        return DocumentTracker(self, self._store.open_document(url_key(entry.loc)), entry, scope)
+
+    def delivered(self) -> Iterator[list[str]]:
+        """Yield the URLs that were handed over before the walk was stopped."""
+        return self._store.delivered()
+
+
+class DocumentTracker:
+    """What the state knows of one document, and learns of it.
+
+    Attributes:
+        known: what it knows.
+    """
+
+    def __init__(
+        self,
+        writer: StateWriter,
+        store: DocumentStore,
+        entry: SitemapEntry,
+        scope: tuple[str, ...],
+    ) -> None:
+        self.known = known = store.row
+        self._writer = writer
+        self._store = store
+        self._plan = writer.plan
+        self._entry = entry
+        self._scope = scope
+        self._visit: Visit | None = None
+        self._asked_at = time.time()
+        self._offset = 0
+        self._withheld = False
+        self._children: list[tuple[str, str | None]] = []
+        is_covered = self._covers(known.filters, known.final_url)
+        self._is_usable = (
+            bool(known.complete) and is_covered and (known.is_listed or not self._plan.changes)
+        )
+        progress = store.progress() if writer.is_resumed else None
+        self._is_begun = progress is not None or store.is_finished
+        self._was_finished = store.is_finished and is_covered
+        if progress is not None and not self._covers(progress.filters, progress.final_url):
+            progress = None
+        self._progress = progress
+
+    def _covers(self, filters: str | None, final_url: str) -> bool:
+        """Tell whether all that passes now was handed over under filters of an earlier time."""
+        return filters is None or Coverage.from_text(filters).covers(self._coverage(final_url))
+
+    def _coverage(self, final_url: str) -> Coverage:
+        folders = (*self._scope, folder_of(self._entry.loc), folder_of(final_url))
+        return Coverage.of(self._plan, folders)
+
+    # -- before the visit
+
+    @property
+    def was_finished(self) -> bool:
+        """Tell whether this walk was through with it before it was stopped."""
+        return self._was_finished
+
+    @property
+    def is_current(self) -> bool:
+        """Tell whether its index says that it is as it was, and may be believed."""
+        return self._is_usable and not self._progress and self._trusts_lastmod()
+
+    def _trusts_lastmod(self) -> bool:
+        """Tell whether an index may say that a child is as it was when it was read.
+
+        Not if it was written within the day, or the second, that its lastmod names: it may have
+        been written once more after it was read. And not for ever.
+        """
+        entry, known = self._entry, self.known
+        if (
+            entry.via is not Via.INDEX
+            or entry.lastmod is None
+            or _lastmod_of(entry) != known.lastmod
+            or known.read_at is None
+            or not self._plan.prune
+        ):
+            return False
+        age = time.time() - known.read_at
+        return 0 <= age < self._writer.trust_seconds and not is_since(
+            entry.lastmod, entry.lastmod_text, datetime.fromtimestamp(known.read_at, UTC)
+        )
+
+    def outcome(self) -> tuple[Status, str]:
+        """Return the outcome of one that is not fetched."""
+        if not self.was_finished:
+            return Status.UNCHANGED, SAME_LASTMOD
+        return Status(self.known.status), self.known.reason or FINISHED_BEFORE
+
+    def past(self) -> Past:
+        """Return what the visit has to know."""
+        known, progress = self.known, self._progress
+        if progress is not None:
+            return Past(final_url=progress.final_url, start=progress.start, offset=progress.entries)
+        if not self._is_usable:
+            return Past()
+        headers = {
+            name: value
+            for name, value in (
+                ("If-None-Match", known.etag),
+                ("If-Modified-Since", known.last_modified),
+            )
+            if value
+        }
+        return Past(headers, known.final_url, known.kind, known.body)
+
+    def follow(self, visit: Visit) -> None:
+        """Take note of the visit to the document."""
+        self._visit = visit
+
+    def recall(self, document: Document) -> None:
+        """Describe a document that is not fetched as it was."""
+        known = self.known
+        document.final_url = known.final_url
+        document.format = known.kind
+        document.etag, document.last_modified = known.etag, known.last_modified
+        document.listed = known.entries if self._store.was_read_now else 0
+
+    def children(self) -> list[SitemapEntry]:
+        """Return the children that it had."""
+        sitemap = self.known.final_url
+        return [
+            SitemapEntry(
+                loc,
+                None if lastmod is None else parse_lastmod(lastmod),
+                sitemap=sitemap,
+                lastmod_text=lastmod,
+            )
+            for loc, lastmod in self._store.children()
+        ]
+
+    # -- during the visit
+
+    def begin(self, offset: int) -> None:
+        """Take note of how many entries are not given again, because they were handed over."""
+        self._offset = offset
+        if offset and self._progress is not None:
+            self._withheld = self._progress.filters is not None
+        elif self._is_begun:
+            self._writer.commit_on_ack(self._store.restart)
+
+    def take_children(self, entries: list[SitemapEntry]) -> None:
+        """Remember children."""
+        self._children += [(entry.loc, _lastmod_of(entry)) for entry in entries]
+
+    def chunks(self, entries: list[UrlEntry]) -> Iterator[list[UrlEntry]]:
+        """Yield entries in chunks, each of which is acknowledged by itself."""
+        for start in range(0, len(entries), RECEIPT_ENTRIES):
+            yield entries[start : start + RECEIPT_ENTRIES]
+
+    def compare(self, entries: list[UrlEntry]) -> tuple[list[UrlEntry], bytes]:
+        """Return the entries that differ from what was handed over, and the marks of all.
+
+        What differs has its `change` set. Without `changes` these are all, and there are no marks.
+        """
+        if not self._plan.changes:
+            return entries, b""
+        marks = marks_of(entries)
+        found = self._store.compare(marks)
+        for position, change in found.items():
+            entries[position].change = change
+        return [entries[position] for position in sorted(found)], marks
+
+    def record(
+        self,
+        entries: list[UrlEntry],
+        marks: bytes,
+        passed: list[UrlEntry],
+        sent: list[UrlEntry],
+        held: int,
+    ) -> None:
+        """Have a chunk written down.
+
+        Args:
+            entries: what it lists.
+            marks: those of all entries.
+            passed: entries that passed the filters; `unique` may have dropped some of them.
+            sent: those that were handed over.
+            held: how many more should have been, but for the filters.
+        """
+        if self._visit is None:
+            raise RuntimeError("a document is followed before it is recorded")
+        self._offset += len(entries)
+        self._withheld |= held > 0
+        document = self._visit.document
+        locs = b""
+        if marks:
+            locs = pack_locs([entry.loc for entry in entries])
+            if held:
+                marks = _mark_withheld(marks, entries, passed, sent)
+        delivered = pack_locs([entry.loc for entry in sent]) if self._plan.unique and sent else b""
+        save_progress = functools.partial(
+            self._store.save_progress,
+            self._offset,
+            document.final_url,
+            self._visit.imprint.body(),
+            self._filters(document),
+        )
+        store = self._store
+
+        def write() -> None:
+            save_progress()
+            if marks:
+                store.save_chunk(marks, locs)
+            if delivered:
+                store.save_delivered(delivered)
+
+        self._writer.commit_on_ack(write)
+
+    def _filters(self, document: Document) -> str | None:
+        """Return the filters that kept something of the document back; `None` if nothing was."""
+        return self._coverage(document.final_url).to_text() if self._withheld else None
+
+    # -- after the visit
+
+    def finish(self, document: Document) -> None:
+        """Have the outcome written down."""
+        store, visit = self._store, self._visit
+        lastmod, asked_at, children = _lastmod_of(self._entry), self._asked_at, self._children
+        filters = self._filters(document)
+
+        def write() -> None:
+            if visit is not None and document.status is Status.UNCHANGED:
+                store.save_confirmed(document, lastmod, asked_at)
+            elif visit is not None and document.status in _READ:
+                store.save_reading(
+                    document,
+                    body=visit.imprint.body(),
+                    lastmod=lastmod,
+                    asked_at=asked_at,
+                    filters=filters,
+                    children=children if document.format is Format.INDEX else [],
+                )
+            else:
+                store.save_outcome(document)
+
+        self._writer.commit_on_ack(write)
+
+
+def _mark_withheld(
+    marks: bytes, entries: list[UrlEntry], passed: list[UrlEntry], sent: list[UrlEntry]
+) -> bytes:
+    """Return the marks of a chunk, where records that were not handed over are not known.
+
+    What `unique` drops was handed over by another document, so its URL is known.
+    """
+    given, met = set(map(id, sent)), set(map(id, passed))
+    patched = bytearray(marks)
+    for position, entry in enumerate(entries):
+        if entry.change is not None and id(entry) not in given:
+            is_known = entry.change is not Change.NEW or id(entry) in met
+            end = position * MARK_BYTES + MARK_BYTES
+            patched[end - MARK_BYTES + KEY_BYTES : end] = OUTDATED if is_known else UNDELIVERED
+    return bytes(patched)
+
+
+def _lastmod_of(entry: SitemapEntry) -> str | None:
+    if entry.lastmod is None:
+        return None
+    return entry.lastmod_text or entry.lastmod.isoformat()
