@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.issues import show_url
+from sitemapreader.issues import IssueCode, show_url
+from sitemapreader.models import Via
 from sitemapreader.report import Document, Role, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 UNITS = ("B", "KiB", "MiB", "GiB")
 FORKS = {True: ("├── ", "│   ", "└── ", "    "), False: ("|-- ", "|   ", "`-- ", "    ")}
@@ -49,9 +50,19 @@ def build_tree(documents: Iterable[Document]) -> list[DocumentNode]:
     return roots
 
 
+def count_guesses(documents: Iterable[Document]) -> int:
+    """Return how many well-known paths were tried in vain."""
+    return sum(document.via is Via.WELL_KNOWN and _is_missed(document) for document in documents)
+
+
 def _is_shown(document: Document) -> bool:
-    missed = document.status is Status.SKIPPED and document.format is None and document.final_url
-    return document.via is not None and not missed
+    return document.via is not None and not _is_missed(document)
+
+
+def _is_missed(document: Document) -> bool:
+    """Tell whether nothing came of it, and nobody has listed it; or a page came in its place."""
+    is_skipped = document.status is Status.SKIPPED and document.format is None
+    return is_skipped and (document.via is Via.WELL_KNOWN or bool(document.final_url))
 
 
 def _is_below(node: DocumentNode, other: DocumentNode, places: dict[str, DocumentNode]) -> bool:
@@ -66,10 +77,22 @@ def _is_below(node: DocumentNode, other: DocumentNode, places: dict[str, Documen
     return False
 
 
-def draw_tree(label: str, roots: list[DocumentNode], *, in_ascii: bool) -> Iterator[str]:
-    """Yield the lines of a tree."""
+def draw_tree(
+    label: str, documents: Sequence[Document], *, in_ascii: bool = False
+) -> Iterator[str]:
+    """Yield the lines of a tree. Paths that were guessed are counted where no sitemap was found."""
+    roots, (fork, below, last_fork, last_below) = build_tree(documents), FORKS[not in_ascii]
+    guesses = 0 if any(map(_has_sitemap, roots)) else count_guesses(documents)
     yield f"{show_url(label)}\n"
-    yield from _draw(roots, "", FORKS[not in_ascii])
+    if guesses:  # no document has another one below it then
+        yield from _draw(roots, "", (fork, below, fork, below))
+        yield f"{last_fork}{guesses} well-known paths: none is a sitemap\n"
+    else:
+        yield from _draw(roots, "", (fork, below, last_fork, last_below))
+
+
+def _has_sitemap(node: DocumentNode) -> bool:
+    return node.document.format is not None or bool(node.children)
 
 
 def _draw(nodes: list[DocumentNode], indent: str, forks: tuple[str, ...]) -> Iterator[str]:
@@ -87,7 +110,8 @@ def _draw(nodes: list[DocumentNode], indent: str, forks: tuple[str, ...]) -> Ite
 
 def describe_document(document: Document) -> str:
     """Say in one line what became of a document, safe for a terminal."""
-    reason = f" ({document.reason})" if document.reason else ""
+    status = f" {document.http_status}" if document.reason == IssueCode.HTTP_STATUS else ""
+    reason = f" ({document.reason}{status})" if document.reason else ""
     parts = [
         document.role if document.role is not Role.SITEMAP else document.format,
         f"{document.status}{reason}",

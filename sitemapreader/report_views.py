@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
-from sitemapreader.document_tree import build_tree, draw_tree
+from sitemapreader.document_tree import draw_tree
 from sitemapreader.issues import Issue, excerpt, show_url
 from sitemapreader.report import Document, Report, Status
 from sitemapreader.urls import origin_of
@@ -63,8 +63,7 @@ def _list_counts(counts: Counter[Status]) -> str:
 def write_tree(report: Report, *, in_ascii: bool = False) -> str:
     """Return the documents as lines of text, below the origin of the first one."""
     first = report.documents[0].url if report.documents else ""
-    roots = build_tree(report.documents)
-    return "".join(draw_tree(origin_of(first) or first, roots, in_ascii=in_ascii))
+    return "".join(draw_tree(origin_of(first) or first, report.documents, in_ascii=in_ascii))
 
 
 # -- HTML

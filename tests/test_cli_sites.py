@@ -169,7 +169,7 @@ def test_a_wrong_password_is_not_sent_again_and_again(command: str) -> None:
     assert [key for _, key, _ in watch.headers].count("Authorization") == 2
     errors = [line for line in done.stderr.splitlines() if " error " in line]
     assert [line.partition(": ")[2].split(":")[0] for line in errors] == ["error login-required"]
-    assert "give user and password: for a site in its URL, as a header or with -u" in errors[0]
+    assert "give user and password: for a site in its URL or with -u" in errors[0]
 
 
 def test_secrets_stay_where_they_were_meant_for() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 LAYERS = (
     {"version"},
-    {"models", "issues", "errors", "options", "logs"},
+    {"models", "issues", "errors", "options", "installation", "logs"},
     {"dates", "urls", "report", "document_tree", "report_views"},
     {"readers"},
     {"fetch"},

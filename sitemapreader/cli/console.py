@@ -6,7 +6,9 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Self
 
+from sitemapreader.cli.outlet import path_of
 from sitemapreader.cli.parser import MAX_SAID
+from sitemapreader.cli.wording import word_issue
 from sitemapreader.issues import Issue, IssueCode, Severity, excerpt
 
 if TYPE_CHECKING:
@@ -24,18 +26,22 @@ class Console:
         clear: is called before something else is written to the terminal.
     """
 
-    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+    def __init__(
+        self, *, quiet: bool = False, verbose: bool = False, has_file: bool = False
+    ) -> None:
         quiet = quiet or sys.stderr is None  # closed by whoever started the program
         self.wants_progress = not quiet and sys.stderr.isatty()
         self.clear: Callable[[], None] | None = None
         self._is_quiet = quiet
         self._least = Severity.INFO if verbose else Severity.WARNING
-        self._shows_results = sys.stdout is not None and sys.stdout.isatty()
+        is_terminal = sys.stdout is not None and sys.stdout.isatty()
+        self._shows_results = is_terminal and not has_file
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Self:
         """Return one that says as much as was asked for."""
-        return cls(quiet=arguments.quiet, verbose=arguments.verbose)
+        has_file = path_of(arguments) is not None
+        return cls(quiet=arguments.quiet, verbose=arguments.verbose, has_file=has_file)
 
     def make_room(self) -> None:
         """Take the progress away from a terminal that results are about to be written to."""
@@ -56,16 +62,17 @@ class Console:
             return
         place = issue.sitemap or source
         place += f":{issue.line}" if issue.line else ""
-        about = " ".join(part for part in (issue.url, issue.value) if part)
-        self.say(
-            f"{issue.severity.name.lower()} {issue.code}: {place}: "
-            f"{issue.message}{f' [{about}]' if about else ''}"
-        )
+        self.say(f"{issue.severity.name.lower()} {issue.code}: {place}: {word_issue(issue)}")
 
     def report_all(self, issues: list[Issue], counts: Counter[IssueCode], source: str) -> None:
-        """Print the Issues of a source, and how many more there were of each code."""
+        """Print the Issues of a source, and how many more there were of each code.
+
+        That a robots.txt is out of reach is not said beside the error that says why.
+        """
+        failed = {issue.sitemap for issue in issues if issue.severity is Severity.ERROR}
         for issue in issues:
-            self.report(issue, source)
+            if issue.code is not IssueCode.ROBOTS_UNREACHABLE or issue.sitemap not in failed:
+                self.report(issue, source)
         for code, more in (counts - Counter(issue.code for issue in issues)).items():
             if code.severity >= self._least:
                 self.say(f"{code.severity.name.lower()} {code}: {source}: and {more} more of these")

@@ -37,11 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
         async with aclosing(source.open(result)) as batches:
             async for batch in batches:
                 summary.printed += len(batch)
-        roots = build_tree(result.documents)
         if form == "json":
-            text = write_json(source.label, roots)
+            text = write_json(source.label, build_tree(result.documents))
         else:
-            text = draw_tree(source.label, roots, in_ascii=not lines.can_draw)
+            text = draw_tree(source.label, result.documents, in_ascii=not lines.can_draw)
         console.make_room()
         lines.write("".join(text))
 

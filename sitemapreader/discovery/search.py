@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from sitemapreader.discovery.permissions import Permissions
+    from sitemapreader.visits.bodies import Whole
     from sitemapreader.visits.trip import Trip
 
 Probe: TypeAlias = Literal["auto", "always", "never"]
@@ -151,7 +152,7 @@ async def _search(
     wants_page = search.feeds or search.probe == "always" or not found
     linked = Trial.NOTHING
     if wants_page and not is_out_of_reach:
-        linked = await _try_page(search, trip, try_entries)
+        linked = await _try_page(search, trip, try_entries, found=found)
     found |= linked is Trial.FOUND
     if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
         found |= await _probe_llms(search, try_entries)
@@ -223,8 +224,11 @@ def _list_folders(site: str) -> list[str]:
     return [str(parsed.with_path(path, encoded=True)) for path in paths]
 
 
-async def _try_page(search: Search, trip: Trip, try_entries: TryEntries) -> Trial:
-    """Try the sitemaps that the start page names, in its header first."""
+async def _try_page(search: Search, trip: Trip, try_entries: TryEntries, *, found: bool) -> Trial:
+    """Try the sitemaps that the start page names, in its header first.
+
+    If there is none, and none was `found` before, feeds that were not asked for are pointed out.
+    """
     document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
     with trip.report.following(document):
         try:
@@ -237,16 +241,29 @@ async def _try_page(search: Search, trip: Trip, try_entries: TryEntries) -> Tria
         document.final_url, document.http_status = page.url, page.status
         document.tries = page.tries
         document.bytes_raw, document.bytes_inflated = page.raw_bytes, len(page.data)
-        entries: dict[str, SitemapEntry] = {}
-        header, charset = page.headers.get("link", ""), charset_of(page.headers)
-        for entry in (
-            *read_link_header(header, page.url, feeds=search.feeds),
-            *read_html(page.data, page.url, charset=charset, feeds=search.feeds),
-        ):
-            entries.setdefault(url_key(entry.loc), entry)
+        entries = _find_links(page, feeds=search.feeds)
         document.children = len(entries)
         if page.fault is not None:
             await trip.note(issue_of(page.fault, document), document)
         status = Status.COMPLETE if page.fault is None else Status.PARTIAL
         trip.report.end(document, status, str(page.fault.code) if page.fault else "")
-    return await try_entries(list(entries.values()))
+    tried = await try_entries(list(entries.values()))
+    if tried is not Trial.FOUND and not found and not search.feeds:
+        feeds = [link for key, link in _find_links(page, feeds=True).items() if key not in entries]
+        if feeds:
+            said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
+            url = feeds[0].loc
+            await trip.note(make_issue(IssueCode.FEED_NOT_READ, search.site, url=url, value=said))
+    return tried
+
+
+def _find_links(page: Whole, *, feeds: bool) -> dict[str, SitemapEntry]:
+    """Return the sitemaps that a page names, by their keys; with `feeds`, its feeds as well."""
+    header, charset = page.headers.get("link", ""), charset_of(page.headers)
+    entries: dict[str, SitemapEntry] = {}
+    for entry in (
+        *read_link_header(header, page.url, feeds=feeds),
+        *read_html(page.data, page.url, charset=charset, feeds=feeds),
+    ):
+        entries.setdefault(url_key(entry.loc), entry)
+    return entries

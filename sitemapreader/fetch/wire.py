@@ -6,6 +6,8 @@ Nothing outside of this module and `http` knows which client we have.
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -83,10 +85,23 @@ def _door(target: Target, route: Route | None = None) -> Iterator[None]:
 
 
 def _describe(error: Exception) -> str:
-    """Say what happened, without the proxy's URL: there may be a password in it."""
+    """Say what happened in the words of the system, without aiohttp's frame around them.
+
+    That names the address once more, and a proxy's URL, which may have a password in it.
+    """
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy answered {error.status} {error.message}".rstrip()
-    return str(error) or type(error).__name__
+    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return cause.verify_message
+    if isinstance(cause, ssl.SSLError):
+        return (cause.reason or "").replace("_", " ").lower() or "the handshake failed"
+    number = cause.errno if isinstance(cause, OSError) else None
+    if number is not None and number in errno.errorcode:
+        return os.strerror(number).lower()
+    if isinstance(cause, OSError) and cause.strerror:  # the resolver's, with numbers of its own
+        return cause.strerror.lower()
+    return str(cause) or type(cause).__name__
 
 
 def _is_handshake(error: Exception, target: Target) -> bool:

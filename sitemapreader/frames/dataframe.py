@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.installation import advise_extra
+
 try:
     import pandas as pd
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "DataFrames need pandas: pip install 'sitemapreader[pandas]'", name=error.name
+        f"DataFrames need pandas; {advise_extra('pandas')}", name=error.name
     ) from error
 
 from sitemapreader.dates import parse_lastmod

@@ -12,13 +12,14 @@ from operator import attrgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
+from sitemapreader.installation import advise_extra
 from sitemapreader.output.schema import SCHEMA_VERSION, is_absent
 
 try:
     import pyarrow as pa
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "Parquet and Arrow need pyarrow: pip install 'sitemapreader[arrow]'", name=error.name
+        f"Parquet and Arrow need pyarrow; {advise_extra('arrow')}", name=error.name
     ) from error
 
 if TYPE_CHECKING:

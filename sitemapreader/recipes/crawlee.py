@@ -24,6 +24,7 @@ import asyncio
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader import IssueCode
+from sitemapreader.installation import advise_extra
 from sitemapreader.issues import make_issue
 
 try:
@@ -32,7 +33,7 @@ try:
     from pydantic import ValidationError
 except ImportError as error:
     raise ImportError(
-        "sitemapreader.recipes.crawlee needs Crawlee: pip install 'sitemapreader[crawlee]'"
+        f"sitemapreader.recipes.crawlee needs Crawlee; {advise_extra('crawlee')}"
     ) from error
 
 if TYPE_CHECKING:

@@ -33,12 +33,13 @@ from sitemapreader.fetch.redirects import REDIRECTS, Trail
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
 from sitemapreader.fetch.retries import fetch_again
 from sitemapreader.fetch.targets import read_target
+from sitemapreader.installation import advise_extra
 
 try:
     import httpx
 except ImportError as error:
     raise ImportError(
-        "sitemapreader.recipes.httpx needs httpx: pip install 'sitemapreader[httpx]'"
+        f"sitemapreader.recipes.httpx needs httpx; {advise_extra('httpx')}"
     ) from error
 
 if TYPE_CHECKING:

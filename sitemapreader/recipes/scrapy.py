@@ -40,6 +40,7 @@ from sitemapreader import (
     Via,
     parse_robots,
 )
+from sitemapreader.installation import advise_extra
 from sitemapreader.issues import make_issue
 from sitemapreader.visits.bodies import charset_of
 
@@ -59,8 +60,7 @@ try:
     from scrapy.utils.asyncio import run_in_thread, sleep
 except ImportError as error:
     raise ImportError(
-        "sitemapreader.recipes.scrapy needs Scrapy 2.18 or later: "
-        "pip install 'sitemapreader[scrapy]'"
+        f"sitemapreader.recipes.scrapy needs Scrapy 2.18 or later; {advise_extra('scrapy')}"
     ) from error
 
 if TYPE_CHECKING:
