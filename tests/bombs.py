@@ -383,7 +383,7 @@ FLOODS = (
         IssueCode.NOT_WELL_FORMED,
         others=(ODD,),
     ),
-    row(36, "less-than", around(b"", b"<", size=20 * MB)),
+    row(36, "less-than", around(b"", b"<", size=20 * MB), IssueCode.NOT_WELL_FORMED),
     row(
         36,
         "less-than-in-a-record",
@@ -391,7 +391,7 @@ FLOODS = (
         IssueCode.BARE_LESS_THAN,
         IssueCode.FIELD_TOO_LONG,
     ),
-    row(36, "tag-ends", around(b"", b"</", size=20 * MB)),
+    row(36, "tag-ends", around(b"", b"</", size=20 * MB), IssueCode.NOT_WELL_FORMED),
     row(
         36,
         "tag-ends-in-a-section",
@@ -400,7 +400,7 @@ FLOODS = (
         IssueCode.MISMATCHED_TAG,
         IssueCode.FIELD_TOO_LONG,
     ),
-    row(36, "end-tags", around(b"", b"</a>", size=20 * MB)),
+    row(36, "end-tags", around(b"", b"</a>", size=20 * MB), IssueCode.NOT_WELL_FORMED),
     row(36, "end-tags-of-records", around(b"", b"</url>", size=10 * MB), IssueCode.NOT_WELL_FORMED),
     row(
         36, "end-tags-of-roots", around(b"", b"</urlset>", size=20 * MB), IssueCode.NOT_WELL_FORMED

@@ -7,14 +7,13 @@ import tracemalloc
 from unittest import mock
 
 import pytest
-from reading import FEED, check_fast, issues, locs, read, url, urlset
+from reading import FEED, check_ways, issues, locs, read, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Image, UrlEntry
 from sitemapreader.readers import SitemapReader
 from sitemapreader.readers import reader as sitemap_reader
-from sitemapreader.readers.fast import FastReader
-from sitemapreader.readers.slow import SlowReader
+from sitemapreader.readers.xml.batches import BatchReader
 
 IMAGE = b"<image:image><image:loc>http://i/1</image:loc>"
 
@@ -82,17 +81,14 @@ LIMITS = {
 def test_fast_is_exact(name: str) -> None:
     """What the fast reader cannot read as the exact one does, it leaves to that one."""
     limits = LIMITS.get(name, {})
-    check_fast(ALIKE[name], **limits)
+    check_ways(ALIKE[name], **limits)
 
 
 @pytest.mark.parametrize("name", LENIENT_TOO)
 def test_lenient_is_exact(name: str) -> None:
     """What is well-formed says the same in a batch that is broken elsewhere."""
     events = read(ALIKE[name], **LIMITS.get(name, {}))
-    with (
-        mock.patch.object(FastReader, "read", return_value=None),
-        mock.patch.object(SlowReader, "_is_heavy", return_value=True),
-    ):
+    with mock.patch.object(BatchReader, "_is_heavy", return_value=True):
         assert read(ALIKE[name], **LIMITS.get(name, {})) == events
 
 
@@ -210,7 +206,7 @@ def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
     record = b'<url xmlns="urn:%d"><loc>http://a.b/%d</loc></url>'
     records = b"".join(record % (number, number) for number in range(5)) + url(b"")
     for data in (urlset(records), b"<urlset>" + records + b"</urlset>"):
-        with mock.patch.object(SlowReader, "_is_heavy", return_value=is_heavy):
+        with mock.patch.object(BatchReader, "_is_heavy", return_value=is_heavy):
             events = read(data)
         assert locs(events) == [f"http://a.b/{number}" for number in (0, 1, 2, 3, 4, 1)]
         codes = [event.code for event in events if isinstance(event, Issue)]
@@ -220,7 +216,7 @@ def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
 @pytest.mark.parametrize("is_heavy", [False, True])
 def test_an_empty_root_inside_a_feed_is_closed(is_heavy: bool) -> None:
     """What ends it ends the document, leniently as well: text behind it is said to be there."""
-    with mock.patch.object(SlowReader, "_is_heavy", return_value=is_heavy):
+    with mock.patch.object(BatchReader, "_is_heavy", return_value=is_heavy):
         events = read(b'<feed><title/><urlset a=""/><entry </entry>')
     assert issues(events) == [IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.EMPTY]
 
@@ -237,13 +233,13 @@ SECTIONS = (
 def test_no_reference_goes_on_in_a_section(loc: bytes) -> None:
     """What a CDATA section interrupts is no reference, to any reader."""
     record = b"<url><loc>" + loc + b"</loc></url>"
-    check_fast(urlset(record * 5))
+    check_ways(urlset(record * 5))
 
 
 def test_no_line_ends_across_a_section() -> None:
     """A return at the end of a section and the feed behind it are two ends of lines."""
     title = b"<image:title><![CDATA[a\r]]>\nb</image:title></image:image>"
-    events = check_fast(urlset(url(IMAGE + title) * 3))
+    events = check_ways(urlset(url(IMAGE + title) * 3))
     images = [event.images for event in events if isinstance(event, UrlEntry)]
     assert images == [(Image("http://i/1", "a\n\nb"),)] * 3
 
@@ -254,7 +250,7 @@ def test_depth_in_feeds(depth: int) -> None:
     for more in (-1, 0, 1):
         inner = b"<a>" * (depth + more) + b"</a>" * (depth + more)
         item = b"<item><link>http://a.b/1</link>" + inner + b"</item>"
-        check_fast(b"<rss><channel>" + item + b"</channel></rss>", record_depth=depth)
+        check_ways(b"<rss><channel>" + item + b"</channel></rss>", record_depth=depth)
 
 
 NAMED = b"<item><link>http://a.b/1</link><dc:date>2026-01-01</dc:date></item>"
@@ -275,12 +271,12 @@ RENAMED = {
 @pytest.mark.parametrize("name", RENAMED)
 def test_names_that_change_their_meaning(name: str) -> None:
     """What a name stands for is looked up anew once the document has said otherwise."""
-    check_fast(RENAMED[name])
+    check_ways(RENAMED[name])
 
 
 def test_records_behind_a_fast_batch_are_not_lost() -> None:
     """Whole records that wait with another end tag are no record that is too long."""
-    events = check_fast(
+    events = check_ways(
         urlset(url(b"") * 1_200 + url(b"").replace(b"url>", b"URL>") * 8), record_bytes=200
     )
     assert len(locs(events)) == 1_208
@@ -291,12 +287,12 @@ def test_a_batch_ends_behind_the_last_record(block_bytes: int) -> None:
     """Where records of two kinds end each other, batches do not end where one of the kinds does."""
     odd = b"<url><loc xmlns='u'><sitemap>a</sitemap><sitemap><loc>b<loc>http://a/</loc></url>"
     with mock.patch.object(sitemap_reader, "BLOCK_BYTES", block_bytes):
-        check_fast(urlset(url(b"") * 9 + odd))
+        check_ways(urlset(url(b"") * 9 + odd))
 
 
 def test_the_protocol_s_limit_is_behind_its_entry() -> None:
     """The Issue stands right behind the 50,001st URL, however fast that was read."""
-    events = check_fast(urlset(b"<url><loc>http://a/</loc></url>" * 50_600))
+    events = check_ways(urlset(b"<url><loc>http://a/</loc></url>" * 50_600))
     assert isinstance(events[50_001], Issue)
     assert events[50_001].code is IssueCode.OVER_PROTOCOL_LIMIT
 
@@ -305,7 +301,7 @@ def test_lines_that_end_with_a_return() -> None:
     """An Issue has the same line where lines end with a return alone."""
     lines = url(b"") * 150 + (url(b"") + b"\r") * 5
     odd = url(b"").replace(b"</url>", b"</url >") + b"<url></url >"
-    events = check_fast(urlset(lines + odd))
+    events = check_ways(urlset(lines + odd))
     assert [event.line for event in events if isinstance(event, Issue)] == [6]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -10,12 +9,8 @@ import pytest
 from reading import URLSET, issues, locs, read, url
 
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Format
 from sitemapreader.readers import SitemapReader
-from sitemapreader.readers.exact import parse_batch
-from sitemapreader.readers.roots import ROOTS
-from sitemapreader.readers.xml.lenient import isolate
-from sitemapreader.readers.xml.prolog import Prolog
+from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -96,16 +91,17 @@ def test_many_broken_records_among_healthy_ones() -> None:
         assert locs(events).count("http://a.b/1 2") == records.count(odd)
 
 
-def test_triage_ends() -> None:
-    """However many records are broken, they are tried no more than a bounded number of times."""
-    head = Prolog(Format.URLSET, "urlset", {}, ROOTS["urlset"][1])
-    batch = b"<url>&</url><url/><url></url>" * 3_000
-    with mock.patch.object(isolate, "parse_batch", side_effect=parse_batch) as spy:
-        parts = [part for part in isolate.isolate_broken(batch, head) if part]
-    assert spy.call_count <= 300
-    assert parts[0].start == 0
-    assert all(one.end == other.start for one, other in itertools.pairwise(parts))
-    assert parts[-1].end == len(batch)
+def test_broken_records_are_found_in_linear_time() -> None:
+    """However many records are broken, each is tried a bounded number of times."""
+    records = b"<url>&</url><url/><url></url>" * 1_000
+    with mock.patch.object(TreeReader, "parse", autospec=True, side_effect=TreeReader.parse) as spy:
+        events = read(URLSET + records + b"</urlset>")
+    assert sum(len(call.args[1]) for call in spy.call_args_list) < 20 * len(records)
+    assert {event.code for event in events if isinstance(event, Issue)} == {
+        IssueCode.MALFORMED,
+        IssueCode.BARE_AMPERSAND,
+        IssueCode.MISSING_LOC,
+    }
 
 
 @pytest.mark.parametrize("where", ["between", "within"])

@@ -18,13 +18,13 @@ from cases import URL, Case, inflate
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, UrlEntry
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
-from sitemapreader.readers import SitemapReader, fast, reader, slow
+from sitemapreader.readers import SitemapReader, reader
 from sitemapreader.readers.feedparser import fallback
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.robots import parse_robots
 from sitemapreader.readers.roots import RECORDS, ROOTS
 from sitemapreader.readers.stats import MAX_ISSUES_PER_CODE
-from sitemapreader.readers.xml.lenient import isolate
+from sitemapreader.readers.xml.batches import BatchReader
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -146,31 +146,23 @@ def knows_no_borders(case: Case, reading: Reading, random: Random) -> Iterator[s
         yield f"other events in pieces of {[len(piece) for piece in pieces][:50]}"
 
 
-def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
-    """Fast, exact and lenient reading agree wherever more than one of them can read.
+def reads_alike(case: Case, _reading: Reading) -> Iterator[str]:
+    """The tree and the lenient parser agree wherever the tree refuses nothing.
 
-    Without the fast reader all events are the same, but for the Issue that says that expat refused
-    something where nothing else does: what is read at once is not the same then. Without expat they
-    are too, where it refuses nothing; but for fields inside of fields and records inside of
-    records, where the lenient reader believes that an end tag is missing, and what else
-    `is_ambiguous` names.
+    But for fields inside of fields and records inside of records, where the lenient parser believes
+    that an end tag is missing, and what else `is_ambiguous` names.
     """
-    with (
-        mock.patch.object(fast.FastReader, "read", return_value=None),
-        mock.patch.object(slow, "isolate_broken", side_effect=isolate.isolate_broken) as spy,
-    ):
-        exact = read(case)
-    if _without(exact) != _without(reading):
-        yield "fast is not exact: " + first_difference(reading, exact)
-    if spy.called:  # what expat refuses is read leniently, with nothing around it
+    read_broken = BatchReader._read_broken
+    with mock.patch.object(
+        BatchReader, "_read_broken", autospec=True, side_effect=read_broken
+    ) as spy:
+        by_tree = read(case)
+    if spy.called:  # what the tree refuses is read leniently, with nothing around it
         return
-    with (
-        mock.patch.object(fast.FastReader, "read", return_value=None),
-        mock.patch.object(slow.SlowReader, "_is_heavy", return_value=True),
-    ):
+    with mock.patch.object(BatchReader, "_is_heavy", return_value=True):
         lenient = read(case)
-    if _without(lenient) != _without(exact) and not is_ambiguous(inflate(case.data)):
-        yield "exact is not lenient: " + first_difference(exact, lenient)
+    if _without(lenient) != _without(by_tree) and not is_ambiguous(inflate(case.data)):
+        yield "the tree is not lenient: " + first_difference(by_tree, lenient)
 
 
 def is_ambiguous(data: bytes) -> bool:

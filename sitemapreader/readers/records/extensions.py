@@ -1,4 +1,4 @@
-"""The elements of extensions in a record's tree -> images, videos, news, alternates and extras."""
+"""The elements of extensions in a record -> images, videos, news, alternates and extras."""
 
 from __future__ import annotations
 
@@ -7,60 +7,74 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Extra
 from sitemapreader.readers.locs import parse_reference
+from sitemapreader.readers.records.elements import has_name, join_own_texts, read_attributes
 from sitemapreader.readers.records.feeds import is_alternate
 from sitemapreader.readers.records.fields import EXTENSIONS, Extension, Field
-from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
+from sitemapreader.readers.records.namespaces import ATOM, NO_NAME, OWN, XHTML
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
+    from xml.etree.ElementTree import Element
 
-    from sitemapreader.readers.elements import Element
     from sitemapreader.readers.records.context import RecordContext
+    from sitemapreader.readers.records.namespaces import Name, Names
 
 _EXTENSIONS = {(extension.key, extension.tag): extension for extension in EXTENSIONS}
-_LINKS = frozenset({(XHTML, "link"), (OWN, "link"), (ATOM, "link")})
+_LINK_KEYS = (XHTML, OWN, ATOM)
 
 
 def add_extension(
-    context: RecordContext, found: dict[str, list[Any]], element: Element, url: str
-) -> Iterator[None]:
+    context: RecordContext, found: dict[str, list[Any]], name: Name, element: Element, url: str
+) -> None:
     """Add what an element of a record stands for to `found`, under the name of its slot."""
-    extension = _EXTENSIONS.get((element.key, element.tag))
+    extension = _EXTENSIONS.get((name.key, name.tag))
     if extension:
-        value = yield from _read_extension(context, found, extension, element, url)
+        value = _read_extension(context, found, extension, element, url)
         if value is None:
             return
         if extension.slot == "news" and "news" in found:
-            context.note(IssueCode.REPEATED_FIELD, element, url=url, value=element.name)
+            context.note(IssueCode.REPEATED_FIELD, element, url=url, value=name.local)
         _add(found, extension.slot, value)
-    elif (element.key, element.tag) in _LINKS and element.attributes.get("href"):
-        _add_link(context, found, element, url)
-    else:
-        if (element.key, element.tag) == (XHTML, "link"):
-            context.note(IssueCode.EXTENSION, element, url=url, value=f"<{element.name}>")
-        _add(found, "extras", *map(_make_extra, (element, *element.walk())))
+        return
+    is_link = name.tag == "link" and name.key in _LINK_KEYS
+    attributes = read_attributes(element) if is_link else {}
+    if attributes.get("href"):
+        _add_link(context, found, element, attributes, url)
+        return
+    if is_link and name.key == XHTML:
+        context.note(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
+    _add(found, "extras", *(_make_extra(context.names[one.tag], one) for one in _walk(element)))
 
 
 def _add(found: dict[str, list[Any]], slot: str, *values: Any) -> None:
     found.setdefault(slot, []).extend(values)
 
 
-def _make_extra(element: Element) -> Extra:
-    return Extra(element.uri, element.name, element.own_text)
+def _walk(element: Element) -> Iterator[Element]:
+    """Yield an element and all below it, but no processing instruction."""
+    return (one for one in element.iter() if has_name(one))
+
+
+def _make_extra(name: Name, element: Element) -> Extra:
+    return Extra(name.uri, name.local, join_own_texts(element))
 
 
 def _add_link(
-    context: RecordContext, found: dict[str, list[Any]], element: Element, url: str
+    context: RecordContext,
+    found: dict[str, list[Any]],
+    element: Element,
+    attributes: dict[str, str],
+    url: str,
 ) -> None:
-    attributes = element.attributes
-    if is_alternate(attributes):
-        if parse_reference(attributes["href"]) is None:
-            context.note(IssueCode.EXTENSION, element, url=url, value=attributes["href"])
-            return
-        link = Alternate(attributes["href"], attributes.get("hreflang"), attributes.get("media"))
-        _add(found, "alternates", link)
+    href = attributes["href"]
+    if not is_alternate(attributes):
+        uri = context.names[element.tag].uri
+        _add(found, "extras", Extra(uri, attributes["rel"], href))
+    elif parse_reference(href) is None:
+        context.note(IssueCode.EXTENSION, element, url=url, value=href)
     else:
-        _add(found, "extras", Extra(element.uri, attributes["rel"], attributes["href"]))
+        link = Alternate(href, attributes.get("hreflang"), attributes.get("media"))
+        _add(found, "alternates", link)
 
 
 def _read_extension(
@@ -69,18 +83,22 @@ def _read_extension(
     extension: Extension,
     element: Element,
     url: str,
-) -> Generator[None, None, Any | None]:
-    by_tag = {field.tag: field for field in extension.fields}
+) -> Any | None:
+    names: Names = context.names
     values: dict[str, Any] = {}
-    for child in element.walk():
-        yield
-        field = by_tag.get(child.tag) if child.key in (extension.key, OWN) else None
+    for child in element.iter():
+        name = names[child.tag]
+        if child is element or name is NO_NAME:
+            continue
+        is_known = name.own or name.key == extension.key
+        field = extension.by_tag.get(name.tag) if is_known else None
         if field:
             _read_field(context, values, field, child, url)
-        elif child.tag not in extension.containers:
-            _add(found, "extras", _make_extra(child))
+        elif name.tag not in extension.containers:
+            _add(found, "extras", _make_extra(name, child))
     if extension.required and not values.get(extension.required):
-        context.note(IssueCode.EXTENSION, element, url=url, value=f"<{element.name}>")
+        local = names[element.tag].local
+        context.note(IssueCode.EXTENSION, element, url=url, value=f"<{local}>")
         return None
     for field in extension.fields:
         if field.many and field.name in values:
@@ -91,15 +109,17 @@ def _read_extension(
 def _read_field(
     context: RecordContext, values: dict[str, Any], field: Field, element: Element, url: str
 ) -> None:
-    for attribute, slot, parse in field.attributes:
-        if attribute in element.attributes:
-            text = element.attributes[attribute]
-            values[slot] = parse(text)
-            if values[slot] is None:
-                context.note(IssueCode.EXTENSION, element, url=url, value=text)
+    if field.attributes:
+        attributes = read_attributes(element)
+        for attribute, slot, parse in field.attributes:
+            if attribute in attributes:
+                values[slot] = parse(attributes[attribute])
+                if values[slot] is None:
+                    text = attributes[attribute]
+                    context.note(IssueCode.EXTENSION, element, url=url, value=text)
     if field.build:
-        text = context.field_text(element, url, IssueCode.EXTENSION)
-        value: Any = field.build(element) if text else None
+        text = context.read_text(element, url, IssueCode.EXTENSION)
+        value: Any = field.build(text, read_attributes(element)) if text else None
     else:
         value = context.read_value(element, url, field.parse, IssueCode.EXTENSION)
     if value is None:
@@ -108,5 +128,6 @@ def _read_field(
         values.setdefault(field.name, []).append(value)
         return
     if field.name in values:
-        context.note(IssueCode.REPEATED_FIELD, element, url=url, value=element.name)
+        name = context.names[element.tag].local
+        context.note(IssueCode.REPEATED_FIELD, element, url=url, value=name)
     values[field.name] = value

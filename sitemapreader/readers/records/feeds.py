@@ -1,85 +1,135 @@
-"""The records of feeds: an item of RSS, an entry of Atom -> a link and a date."""
+"""The records of feeds: an item of RSS, an entry of Atom -> a link, a date and a title."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from sitemapreader.models import Format, UrlEntry
-from sitemapreader.readers.records.context import is_filled, is_own
+from sitemapreader.readers.records.elements import (
+    get_text,
+    join_texts,
+    list_texts,
+    read_attributes,
+)
 from sitemapreader.readers.records.fields import FEED_DATES
+from sitemapreader.readers.records.namespaces import OWN, RDF
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from typing import TypeAlias
+    from xml.etree.ElementTree import Element
 
-    from sitemapreader.readers.elements import Element
     from sitemapreader.readers.records.context import RecordContext
 
+    Dates: TypeAlias = dict[tuple[str, str], int]
 
-def read_item(context: RecordContext, record: Element) -> Iterator[None]:
+_RANKS: dict[Format, Dates] = {
+    format_: {name: rank for rank, names in enumerate(dates) for name in names}
+    for format_, dates in FEED_DATES.items()
+}
+"""Format -> the dates of its records, by (key, tag): the lowest number is the best."""
+_RELATIONS = "http://www.iana.org/assignments/relation/"
+
+
+def read_item(context: RecordContext, record: Element) -> None:
     """Read an RSS item: `<link>`, else a `<guid>` that is a permalink (RSS 2.0)."""
-    yield
-    link = next((c for c in record.children if is_own(c, "link") and c.texts()), None)
-    if link is None:
-        link = next((c for c in record.children if is_own(c, "guid") and _is_permalink(c)), None)
-    text = record.attributes.get("about", "") if link is None else link.text
-    _deliver(context, record, text, link, FEED_DATES[Format.RSS])
+    names = context.names
+    link = guid = None
+    for child in record:
+        own = names[child.tag].own
+        if own == "link":
+            link = child if link is None and list_texts(child) else link
+        elif own == "guid":
+            guid = child if guid is None and _is_permalink(child) else guid
+    link = guid if link is None else link
+    text = _get_about(context, record) if link is None else get_text(link)
+    _deliver(context, record, text, link, _RANKS[Format.RSS])
 
 
-def read_entry(context: RecordContext, record: Element) -> Iterator[None]:
+def read_entry(context: RecordContext, record: Element) -> None:
     """Read an Atom entry: its alternate link, text/html first (RFC 4287, section 4.2.7)."""
-    yield
-    links = [child for child in record.children if is_own(child, "link")]
-    chosen = choose_link([link.attributes for link in links])
-    link = next((link for link in links if link.attributes is chosen), None)
-    text = chosen["href"].strip() if chosen else ""
-    if link is None:  # its URL as its text, as in RSS
-        link = next((one for one in links if is_alternate(one.attributes) and one.texts()), None)
-        text = link.text if link else ""
-    _deliver(context, record, text, link, FEED_DATES[Format.ATOM])
+    links = [child for child in record if context.names[child.tag].own == "link"]
+    attributes = list(map(read_attributes, links))
+    chosen = choose_link(attributes)
+    if chosen is not None:
+        link, text = links[chosen], attributes[chosen]["href"].strip()
+        _deliver(context, record, text, link, _RANKS[Format.ATOM])
+        return
+    written = (  # its URL as its text, as in RSS
+        link
+        for link, one in zip(links, attributes, strict=True)
+        if is_alternate(one) and list_texts(link)
+    )
+    first = next(written, None)
+    text = "" if first is None else get_text(first)
+    _deliver(context, record, text, first, _RANKS[Format.ATOM])
 
 
 def _deliver(
-    context: RecordContext,
-    record: Element,
-    text: str,
-    link: Element | None,
-    dates: tuple[tuple[tuple[str, str], ...], ...],
+    context: RecordContext, record: Element, text: str, link: Element | None, ranks: Dates
 ) -> None:
-    context.report_repairs(record, text)
-    url = context.check_loc(record, text, link)
+    context.report_repairs(text)
+    url = context.check_loc(text, link)
     if url is None:
         return
-    filled = filter(None, (_first_filled(record, names) for names in dates))
-    lastmod, written = context.read_date(next(filled, None), url)
-    context.deliver(UrlEntry(url, lastmod, sitemap=context.stats.sitemap, lastmod_text=written))
+    lastmod, written = context.read_date(_find_date(context, record, ranks), url)
+    sitemap = context.stats.sitemap
+    title = _find_title(context, record)
+    context.deliver(
+        UrlEntry(url, lastmod, sitemap=sitemap, lastmod_text=written, title=title or None)
+    )
+
+
+def _get_about(context: RecordContext, record: Element) -> str:
+    """RSS 1.0: an item's rdf:about is its URL as well."""
+    for name, value in record.items():
+        uri, _, local = name.rpartition("}")
+        if local.lower() == "about" and context.names.find_key(uri[1:]) in (RDF, OWN):
+            return value
+    return ""
 
 
 def _is_permalink(guid: Element) -> bool:
     """RSS 2.0: a guid is a URL unless isPermaLink says false; in practice it must look like one."""
-    return guid.attributes.get("ispermalink", "true").lower() != "false" and has_web_scheme(
-        guid.text
-    )
+    permalink = read_attributes(guid).get("ispermalink", "true")
+    return permalink.lower() != "false" and has_web_scheme(get_text(guid))
 
 
-def _first_filled(record: Element, names: tuple[tuple[str, str], ...]) -> Element | None:
-    fields = (child for child in record.children if (child.key, child.tag) in names)
-    return next(filter(is_filled, fields), None)
+def _find_date(context: RecordContext, record: Element, ranks: Dates) -> Element | None:
+    """Find the best date that is not empty; of equals, the first."""
+    best, found = len(ranks), None
+    for child in record:
+        name = context.names[child.tag]
+        rank = ranks.get((name.key, name.tag), best)
+        if rank < best and context.is_filled(child):
+            best, found = rank, child
+    return found
+
+
+def _find_title(context: RecordContext, record: Element) -> str:
+    """Return the first title that is not empty, its markup (Atom's type="xhtml") left out."""
+    titles = (child for child in record if context.names[child.tag].own == "title")
+    return next((text for title in titles if (text := join_texts(title))), "")
 
 
 # -- links
 
 
-def choose_link(links: list[dict[str, str]]) -> dict[str, str] | None:
+def choose_link(links: list[dict[str, str]]) -> int | None:
     """Choose the link that has the URL of an Atom entry, given the attributes of its links."""
-    found = [link for link in links if is_alternate(link) and link.get("href", "").strip()]
-    html = [link for link in found if link.get("type", "text/html") == "text/html"]
-    return (html or found)[0] if found else None
+    found = [
+        place
+        for place, link in enumerate(links)
+        if is_alternate(link) and link.get("href", "").strip()
+    ]
+    html = (place for place in found if links[place].get("type", "text/html") == "text/html")
+    return next(html, found[0]) if found else None
 
 
 def is_alternate(link: dict[str, str]) -> bool:
     """Tell whether a link's `rel` says "alternate", as it does where there is none."""
-    return is_alternate_relation(link.get("rel", "alternate"))
+    relation = link.get("rel", "alternate")
+    return relation == "alternate" or is_alternate_relation(relation)
 
 
 def is_alternate_relation(relation: str) -> bool:
@@ -88,6 +138,3 @@ def is_alternate_relation(relation: str) -> bool:
     RFC 4287, section 4.2.7.2: a relation may be written as an IRI.
     """
     return "alternate" in relation.lower().removeprefix(_RELATIONS).split()
-
-
-_RELATIONS = "http://www.iana.org/assignments/relation/"

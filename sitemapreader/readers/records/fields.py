@@ -1,7 +1,7 @@
 """Every field that a record may have, as tables: what it is called, and how its value is read.
 
-One row a field, one table an extension. Both ways of reading use them: the exact one asks for
-fields by name, the fast one turns the tables into numbers.
+One row a field, one table an extension. The pattern is written from them, and elements are looked
+up in them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from sitemapreader.readers.records.namespaces import ATOM, DC, IMAGE, NEWS, OWN,
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from sitemapreader.readers.elements import Element
 
 # https://www.sitemaps.org/protocol.html#changefreqdef
 CHANGEFREQS = {
@@ -57,13 +55,12 @@ def _yes_no(text: str) -> bool | None:
     return _YES_NO.get(text.lower())
 
 
-def _restriction(element: Element) -> Restriction:
-    return Restriction(tuple(element.text.split()), element.attributes.get("relationship"))
+def _restriction(text: str, attributes: dict[str, str]) -> Restriction:
+    return Restriction(tuple(text.split()), attributes.get("relationship"))
 
 
-def _price(element: Element) -> Price:
-    attributes = element.attributes
-    return Price(element.text, *map(attributes.get, ("currency", "type", "resolution")))
+def _price(text: str, attributes: dict[str, str]) -> Price:
+    return Price(text, *map(attributes.get, ("currency", "type", "resolution")))
 
 
 @attrs.frozen
@@ -75,7 +72,7 @@ class Field:
         slot: the value's name in the model, where that is not the tag.
         parse: reads its text; `None` for one that cannot be read.
         many: the values are collected into a tuple.
-        build: reads the element, where its attributes belong to the value.
+        build: reads text and attributes, where these belong to the value.
         attributes: attributes that are fields of their own: name, slot, parse.
     """
 
@@ -83,7 +80,7 @@ class Field:
     slot: str = ""
     parse: Callable[[str], object | None] = _text
     many: bool = False
-    build: Callable[[Element], object] | None = None
+    build: Callable[[str, dict[str, str]], object] | None = None
     attributes: tuple[tuple[str, str, Callable[[str], object | None]], ...] = ()
 
     @property
@@ -114,6 +111,7 @@ class Extension:
         fields: one row a field; those that are text alone come first, in the model's order.
         required: the first of the fields, if there is no value without it.
         containers: elements that only group fields.
+        by_tag: the fields, by their tags.
     """
 
     key: str
@@ -123,6 +121,11 @@ class Extension:
     fields: tuple[Field, ...]
     required: str = ""
     containers: frozenset[str] = frozenset()
+    by_tag: dict[str, Field] = attrs.field(init=False)
+
+    @by_tag.default
+    def _index_fields(self) -> dict[str, Field]:
+        return {field.tag: field for field in self.fields}
 
 
 EXTENSIONS: tuple[Extension, ...] = (
@@ -214,3 +217,5 @@ FIELDS = frozenset(
     | {field.tag for extension in EXTENSIONS for field in extension.fields}
 )
 """Tags of all elements that hold text alone: inside one of them no other can begin."""
+KNOWN_TAGS = FIELDS.union(*({extension.tag, *extension.containers} for extension in EXTENSIONS))
+"""Tags of all elements of the vocabulary."""

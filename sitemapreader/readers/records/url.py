@@ -1,7 +1,7 @@
-"""One record as a tree -> the values that it stands for, and an Issue for all that is odd in it.
+"""The records of urlsets and sitemap indexes: `<url>` and `<sitemap>`.
 
-This is where a record's meaning is written down, in one table (`BUILDERS`) and a function a row.
-What the fast reader makes of a plain record has to be the same.
+This is where the meaning of a record is written down, whatever way its markup was read. What the
+pattern makes of a common record has to be the same.
 """
 
 from __future__ import annotations
@@ -10,90 +10,89 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
-from sitemapreader.readers.records.context import is_own
+from sitemapreader.readers.records.elements import get_text, join_texts, list_texts
 from sitemapreader.readers.records.extensions import add_extension
 from sitemapreader.readers.records.feeds import read_entry, read_item
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
-from sitemapreader.readers.records.namespaces import OWN
+from sitemapreader.readers.records.namespaces import NO_NAME, Name
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable
+    from typing import TypeAlias
+    from xml.etree.ElementTree import Element
 
-    from sitemapreader.readers.elements import Element
     from sitemapreader.readers.records.context import RecordContext
+    from sitemapreader.readers.records.elements import Record
+
+    Fields: TypeAlias = list[tuple[Name, Element]]
+    Part: TypeAlias = tuple[str, Element | None, Fields]
 
 
-def read_record(context: RecordContext, record: Element) -> Iterator[None]:
-    """Add the record's entries and Issues, with a pause for each entry and extension's field."""
-    if record.fault:
-        value = record.all_text()
-        context.stats.drop(context.events, record.fault, line=record.line, value=value)
-        yield
+def read_record(context: RecordContext, record: Record) -> None:
+    """Add the record's entries and Issues."""
+    context.start(record)
+    if record.error:
+        context.drop(record.error, join_texts(record.element))
     else:
-        yield from BUILDERS[record.tag](context, record)
+        READERS[context.names[record.element.tag].tag](context, record.element)
 
 
-def read_url(context: RecordContext, record: Element) -> Iterator[None]:
+def read_url(context: RecordContext, element: Element) -> None:
     """Read a `<url>`; one with several locs gives an entry each, with what follows its loc."""
-    parts = _split_by_loc(context, record)
-    context.report_repairs(record, parts[0][0])
+    parts = _split_by_loc(context, element)
+    context.report_repairs(parts[0][0])
     for text, loc, fields in parts:
-        yield
-        url = context.check_loc(record, text, loc)
+        url = context.check_loc(text, loc)
         if url is not None:
-            context.deliver((yield from _make_url_entry(context, url, fields)))
+            context.deliver(_make_url_entry(context, url, fields))
 
 
-def read_sitemap(context: RecordContext, record: Element) -> Iterator[None]:
+def read_sitemap(context: RecordContext, element: Element) -> None:
     """Read a `<sitemap>` of an index."""
-    parts = _split_by_loc(context, record)
-    context.report_repairs(record, parts[0][0])
+    parts = _split_by_loc(context, element)
+    context.report_repairs(parts[0][0])
     for text, loc, fields in parts:
-        yield
-        url = context.check_loc(record, text, loc)
+        url = context.check_loc(text, loc)
         if url is not None:
-            lastmod, lastmod_text = context.read_date(context.last(fields, "lastmod", url), url)
+            lastmod = _find_own(context, url, fields)["lastmod"]
+            moment, lastmod_text = context.read_date(lastmod, url)
             sitemap = context.stats.sitemap
-            context.deliver(SitemapEntry(url, lastmod, Via.INDEX, sitemap, lastmod_text))
-            for field in fields:
-                if field.key != OWN or field.tag not in PROTOCOL_FIELDS:
-                    context.note(IssueCode.EXTENSION, field, url=url, value=f"<{field.name}>")
+            context.deliver(SitemapEntry(url, moment, Via.INDEX, sitemap, lastmod_text))
+            for name, field in _find_others(fields):
+                context.note(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
 
 
-def _split_by_loc(
-    context: RecordContext, record: Element
-) -> list[tuple[str, Element | None, list[Element]]]:
+def _split_by_loc(context: RecordContext, element: Element) -> list[Part]:
     """Split a record into (loc's text, loc, the fields that belong to it).
 
     What stands before the first loc belongs to it too. A record without a loc may have its URL as
     its own text.
     """
-    texts = {
-        place: child.texts() for place, child in enumerate(record.children) if is_own(child, "loc")
-    }
-    locs = [place for place, runs in texts.items() if runs] or list(texts)[:1]
+    names = context.names
+    fields = [(names[child.tag], child) for child in element]
+    locs = [place for place, (name, _) in enumerate(fields) if name.own == "loc"]
     if not locs:
-        runs = record.texts()
-        text = runs[0] if runs and has_web_scheme(runs[0]) else ""
+        texts = list_texts(element)
+        text = texts[0] if texts and has_web_scheme(texts[0]) else ""
         if text:
-            context.note(IssueCode.MISSING_LOC, record, value=text)
-        return [(text, None, record.children)]
-    if len(texts) > 1:
-        context.note(IssueCode.REPEATED_LOC, record, value=str(len(texts)))
+            context.note(IssueCode.MISSING_LOC, element, value=text)
+        return [(text, None, fields)]
+    if len(locs) > 1:
+        context.note(IssueCode.REPEATED_LOC, element, value=str(len(locs)))
+        locs = [place for place in locs if list_texts(fields[place][1])] or locs[:1]
     starts = [0, *locs[1:]]
-    ends = [*locs[1:], len(record.children)]
+    ends = [*locs[1:], len(fields)]
     return [
-        (record.children[place].text, record.children[place], record.children[start:end])
+        (get_text(fields[place][1]), fields[place][1], fields[start:end])
         for place, start, end in zip(locs, starts, ends, strict=True)
     ]
 
 
-def _make_url_entry(
-    context: RecordContext, url: str, fields: list[Element]
-) -> Generator[None, None, UrlEntry]:
-    lastmod, changefreq, priority = (context.last(fields, tag, url) for tag in PROTOCOL_FIELDS[1:])
-    moment, lastmod_text = context.read_date(lastmod, url)
+def _make_url_entry(context: RecordContext, url: str, fields: Fields) -> UrlEntry:
+    own = _find_own(context, url, fields)
+    moment, lastmod_text = context.read_date(own["lastmod"], url)
+    changefreq, priority = own["changefreq"], own["priority"]
     entry = UrlEntry(
         url,
         moment,
@@ -102,17 +101,41 @@ def _make_url_entry(
         sitemap=context.stats.sitemap,
         lastmod_text=lastmod_text,
     )
-    found: dict[str, list[Any]] = {}
-    for field in fields:
-        if field.key != OWN or field.tag not in PROTOCOL_FIELDS:
-            yield
-            yield from add_extension(context, found, field, url)
-    for slot, values in found.items():
-        setattr(entry, slot, values[-1] if slot == "news" else tuple(values))
+    if others := _find_others(fields):
+        found: dict[str, list[Any]] = {}
+        for name, field in others:
+            add_extension(context, found, name, field, url)
+        for slot, values in found.items():
+            setattr(entry, slot, values[-1] if slot == "news" else tuple(values))
+        if entry.news:
+            entry.title = entry.news.title
     return entry
 
 
-BUILDERS: dict[str, Callable[[RecordContext, Element], Iterator[None]]] = {
+def _find_own(context: RecordContext, url: str, fields: Fields) -> dict[str, Element | None]:
+    """Find the last of each field that is not empty; an Issue if there are several."""
+    found: dict[str, Element | None] = dict.fromkeys(PROTOCOL_FIELDS)
+    repeated: dict[str, str] = {}
+    for name, field in fields:
+        if name.own in found and name.own != "loc" and context.is_filled(field):
+            if found[name.own] is not None:
+                repeated[name.own] = name.local
+            found[name.own] = field
+    for tag in PROTOCOL_FIELDS:
+        field_found = found[tag]
+        if tag in repeated and field_found is not None:
+            context.note(IssueCode.REPEATED_FIELD, field_found, url=url, value=repeated[tag])
+    return found
+
+
+def _find_others(fields: Fields) -> Fields:
+    """Find the fields that the protocol itself does not have."""
+    return [
+        field for field in fields if field[0].own not in PROTOCOL_FIELDS and field[0] is not NO_NAME
+    ]
+
+
+READERS: dict[str, Callable[[RecordContext, Element], None]] = {
     "url": read_url,
     "sitemap": read_sitemap,
     "item": read_item,

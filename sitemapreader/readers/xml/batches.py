@@ -1,8 +1,8 @@
-"""Cuts the records of an XML document into batches, and has each read in the way that it needs.
+"""Has the records of an XML document read, each in the cheapest way that fits it.
 
-A batch ends behind a record's end tag, so it is a document of its own: it is read fast if it is
-plain, exactly if it is not, and leniently if it is broken. Whatever happens in one batch, the next
-one starts afresh, and a broken record costs at most itself.
+What comes is read as far as the pattern goes; where that stops, records are cut out one by one, for
+the tree builder. What it refuses is narrowed down to the record that is broken, and that is read
+leniently. Whatever is wrong with one record, the next one is read as if it were not there.
 """
 
 from __future__ import annotations
@@ -11,189 +11,382 @@ import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.fast import FastReader
-from sitemapreader.readers.slow import SlowReader
+from sitemapreader.readers.records.context import RecordContext
+from sitemapreader.readers.records.elements import list_texts, read_attributes
+from sitemapreader.readers.records.namespaces import OWN, Names
+from sitemapreader.readers.records.url import read_record
+from sitemapreader.readers.roots import RECORD_OF, ROOTS
 from sitemapreader.readers.xml.boundaries import (
     COMMENT_END,
-    HIDING,
     Scanner,
     count_lines,
-    record_begin,
-    record_end,
+    swallows_record,
 )
+from sitemapreader.readers.xml.lenient.builder import RecordBuilder
+from sitemapreader.readers.xml.lenient.parser import MAX_TAG_CHARS, LenientParser
+from sitemapreader.readers.xml.tree import NotWellFormedError, TreeReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator, Sequence
+    from typing import TypeAlias
+    from xml.etree.ElementTree import Element
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
+    from sitemapreader.readers.records.elements import Record
     from sitemapreader.readers.stats import ReadStats
     from sitemapreader.readers.xml.prolog import Prolog
 
-_LARGE_BATCH = 131_072
-"""No batch of plain records is as large, which `exact.TEXT_BUFFER` and `lexicon` rest on."""
-_COMMENT = re.compile(re.escape(COMMENT_END))
-_TAG_END = re.compile(b">")
+    Span: TypeAlias = tuple[int, int]
+    """Where a record begins and ends."""
+
+_MANY_CHARS = 131_072
+"""Of larger batches, a tree takes 120 bytes for each element, 500 for an attribute."""
+_HUGE_TAG = re.compile(f"<[^<]{{{MAX_TAG_CHARS}}}")
+_STEP = 100
+"""Records that are read between two pauses, in about 1 ms."""
 _LONGEST_MARK = 256
-"""Bytes that are kept of what is passed over, for what is looked for may begin in them."""
+"""Characters that are kept of what is passed over: what is looked for may begin in them."""
+_NOTHING = re.compile(r"(?:[ \t\r\n]++|<!--[^-]*+(?:-(?!-)[^-]*+)*+-->)*+")
+"""What may stand between two records without a word."""
+_PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
+"""A tag that the end of the document cuts, but for a root's end tag."""
+_URL_FIELDS = ("loc", "link", "guid")
+_OF_MARKUP = frozenset(
+    {
+        IssueCode.ENCODING,
+        IssueCode.TRAILING_BYTES,
+        IssueCode.NESTED_ROOT,
+        IssueCode.HTML_ENTITY,
+        IssueCode.BARE_AMPERSAND,
+        IssueCode.BARE_LESS_THAN,
+        IssueCode.CONTROL_CHARACTER,
+        IssueCode.UNBOUND_PREFIX,
+        IssueCode.MISMATCHED_TAG,
+        IssueCode.NOT_WELL_FORMED,
+        IssueCode.MALFORMED,
+    }
+)
+"""Issues that say why a record is not well-formed."""
 
 
 class BatchReader:
     """Reads all that follows the root's start tag; `line` is the line on which that ends.
 
     Steps that give nothing yield empty lists, so that whoever waits for the next one never waits
-    long.
+    long. `finished` is set once a limit has ended the reading.
     """
 
-    def __init__(self, stats: ReadStats, limits: Limits, head: Prolog, line: int) -> None:
-        self.head = head
+    def __init__(self, stats: ReadStats, limits: Limits, prolog: Prolog, line: int) -> None:
+        self.finished = False
+        self.prolog = prolog
         self._stats = stats
         self._limits = limits
         self._line = line
-        self._fast = FastReader(head, stats.sitemap, limits)
-        self._slow = SlowReader(stats, limits, head)
-        self._scanner = Scanner(head.records)
-        self._pending = b""
-        self._has_begun = False
-        self._skips: list[re.Pattern[bytes]] = []
-        """What ends the oversized record or comment that is being passed over, one by one."""
+        self._counted = 0
+        """`_line` is the line of this place in `_pending`."""
+        self._pending = ""
+        self._position = 0
+        """Where what was not read yet begins in `_pending`."""
+        self._names = Names(prolog.uri, prolog.format, limits.names)
+        self._context = RecordContext(stats, self._names, prolog.base)
+        self._tree = TreeReader(prolog, limits)
+        self._scanner = Scanner()
+        self._expected: object = None
+        self._skips: list[re.Pattern[str]] = []
+        """What ends the oversized record or section that is being passed over, one by one."""
 
-    @property
-    def finished(self) -> bool:
-        """Whether a limit has ended the reading."""
-        return self._slow.finished
-
-    def feed(self, data: bytes) -> Iterator[list[Event]]:
-        """Take the next bytes; yield the events of the records that are complete with them."""
-        self._pending += data
+    def feed(self, text: str) -> Iterator[list[Event]]:
+        """Take what comes next; yield the events of the records that are complete with it."""
+        self._pending += text
         if self.finished or not self._has_skipped():
             return
-        if not self._scanner.end_tag:
-            yield from self._scan()
-        if self._scanner.end_tag and not self._has_begun:
-            yield from self._read_lead()
-        entries = self._read_fast()
-        if entries is not None:
-            yield entries
-        else:
-            yield from self._scan()
-            if self._scanner.end:
-                yield from self._read_slowly(self._scanner.end)
+        yield from self._read_complete()
+        self._drop_read()
         if len(self._pending) > self._limits.record_bytes and not self.finished:
-            yield from self._scan()
             yield from self._shorten()
+            self._drop_read()
 
     def close(self, why: IssueCode) -> Iterator[list[Event]]:
         """Yield the events of what is still there, and say what the document lacks.
 
         `why` says what has cut it, if it turns out to be cut.
         """
-        yield from self.feed(b"")
+        yield from self.feed("")
         if self.finished:
             return
         if not self._has_skipped():
-            self._pending = b""
-        yield from self._slow.read_tail(self._pending, self._line, why)
+            self._pending = ""
+        yield from self._read_tail(why)
         events: list[Event] = []
         if not self._stats.records and not self._stats.has_errors:
             self._stats.note_once(events, IssueCode.EMPTY)
         yield events
 
-    def _scan(self) -> Iterator[list[Event]]:
-        if self._scanner.records != self.head.records:  # a root inside the root
-            self._scanner = Scanner(self.head.records)
-        for _ in self._scanner.scan(self._pending):
+    # -- cutting
+
+    def _read_complete(self) -> Iterator[list[Event]]:
+        """Read all records that are complete, and what stands between them."""
+        run: list[Span] = []
+        self._expect()
+        while record := (yield from self._find_record()):
+            end = run[-1][1] if run else self._position
+            if not _NOTHING.fullmatch(self._pending, end, record[0]):
+                yield from self._read_run(run)
+                run = []
+                yield from self._read_gap(record[0])
+                if self._expect():  # a nested root, or a prefix that was bound anew
+                    self._scanner.reset(record[0])
+                    continue
+            run.append(record)
+        yield from self._read_run(run)
+
+    def _expect(self) -> bool:
+        """Tell the scanner what records are called; return whether that is news."""
+        prolog = self.prolog
+        expected = prolog.records, prolog.namespaces
+        if expected == self._expected:
+            return False
+        self._expected = expected
+        known = () if prolog.format.is_feed else ("",)
+        foreign = [
+            prefix
+            for prefix, uri in prolog.namespaces.items()
+            if (key := self._names.find_key(uri)) != OWN and (not known or key != uri)
+        ]
+        self._scanner.expect(prolog.records, foreign)
+        return True
+
+    def _find_record(self) -> Generator[list[Event], None, Span | None]:
+        if self.finished:
+            return None
+        search = self._scanner.find_record(self._pending)
+        while True:
+            try:
+                next(search)
+            except StopIteration as stop:
+                found: Span | None = stop.value
+                return found
             yield []
 
-    def _take(self, end: int) -> bytes:
-        taken, self._pending = self._pending[:end], self._pending[end:]
-        self._line += count_lines(taken)
-        self._scanner.drop(end)
-        return taken
+    def _drop_read(self) -> None:
+        """Let go of what was read."""
+        self._count_lines(self._position)
+        self._pending = self._pending[self._position :]
+        self._scanner.drop(self._position)
+        self._position = self._counted = 0
 
-    # -- batches
+    def _count_lines(self, position: int) -> int:
+        """Return the line of a place; places only ever grow."""
+        self._line += count_lines(self._pending, self._counted, position)
+        self._counted = position
+        return self._line
 
-    def _read_lead(self) -> Iterator[list[Event]]:
-        """Read what stands before the first record, such as a feed's title: it is not plain."""
-        self._has_begun = True
-        first = record_begin(self.head.records).search(self._pending)
-        lead = self._pending[: first.start()].rstrip() if first else b""
-        if lead and not HIDING.search(lead):
-            yield from self._read_slowly(len(lead))
+    # -- the ways of reading
 
-    def _read_fast(self) -> list[Event] | None:
-        """Read up to the last end tag of a record; return `None` if that is not plain.
+    def _read_run(self, run: Sequence[Span]) -> Iterator[list[Event]]:
+        """Read records by the tree; those that it refuses are read leniently, one by one.
 
-        If all before the end tag is well-formed, it stands in no comment; if not, the scanner has
-        to tell.
+        Batches that are refused are halved, and doubled again while they are not: so the work is
+        linear, however many records are broken.
         """
-        end_tag = self._scanner.end_tag
-        if self._scanner.records != self.head.records:  # a root of another format inside the root
-            return None
-        start = self._pending.rfind(end_tag) if end_tag else -1
-        end = start + len(end_tag)
-        if start < 0 or end > _LARGE_BATCH or self._scanner.ends_record(self._pending, end):
-            return None
-        entries = self._fast.read(self._pending[:end])
-        if entries is None:
-            return None
-        self._take(end)
-        self._scanner.reset()
-        self._stats.deliver(len(entries))
-        return [*entries]
+        start, size = 0, len(run)
+        while start < len(run) and not self.finished:
+            batch = run[start : start + size]
+            if (yield from self._read_tree(batch)):
+                start, size = start + len(batch), 2 * size
+            elif len(batch) > 1:
+                size = len(batch) // 2
+            else:
+                yield from self._read_broken(batch[0])
+                start, size = start + 1, 1
 
-    def _read_slowly(self, end: int) -> Iterator[list[Event]]:
-        """Take a batch, and read it exactly or leniently."""
-        line = self._line
-        yield from self._slow.read(self._take(end), line)
+    def _read_tree(self, batch: Sequence[Span]) -> Generator[list[Event], None, bool]:
+        """Read records by the tree; tell whether it takes them."""
+        start, end = batch[0][0], batch[-1][1]
+        text = self._pending[start:end]
+        if self._is_heavy(text):
+            if len(batch) == 1:
+                yield from self._read_leniently(start, end)
+            return len(batch) == 1
+        if swallows_record(text, self.prolog.records):
+            return False
+        try:
+            parsed = yield from self._parse(text, self._count_lines(start))
+        except NotWellFormedError:
+            return False
+        yield from self._read_records(parsed)
+        self._position = end
+        return True
+
+    def _parse(self, text: str, line: int) -> Generator[list[Event], None, list[Record]]:
+        steps = self._tree.parse(text, line)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as stop:
+                records: list[Record] = stop.value
+                return records
+            yield []
+
+    def _is_heavy(self, text: str) -> bool:
+        """Tell whether a parser could be made to take a lot of memory for a batch."""
+        return len(text) > _MANY_CHARS and (
+            text.count("<") > self._limits.record_elements or bool(_HUGE_TAG.search(text))
+        )
+
+    def _read_broken(self, span: Span) -> Iterator[list[Event]]:
+        """Read a record leniently that the tree has refused: something must be said of that."""
+        said = self._count_said()
+        yield from self._read_leniently(*span)
+        if self._count_said() == said:
+            events: list[Event] = []
+            self._stats.note_once(events, IssueCode.NOT_WELL_FORMED)
+            yield events
+
+    def _count_said(self) -> int:
+        return sum(self._stats.counts[code] for code in _OF_MARKUP)
+
+    def _read_gap(self, end: int) -> Iterator[list[Event]]:
+        """Read what stands between two records and is neither blank nor comment."""
+        gap = self._pending[self._position : end]
+        if self.prolog.closed or self._tree.is_well_formed_gap(gap):
+            yield from self._read_leniently(self._position, end)
+        else:
+            yield from self._read_broken((self._position, end))
+
+    def _read_leniently(self, start: int, end: int) -> Iterator[list[Event]]:
+        builder = RecordBuilder(self.prolog, self._names, self._limits)
+        text = self._pending[start:end]
+        yield from self._build(builder, text, self._count_lines(start))
+        if builder.open:
+            builder.finish(IssueCode.MISMATCHED_TAG)
+            yield from self._read_built(builder)
+        self._position = end
+
+    def _build(self, builder: RecordBuilder, text: str, line: int) -> Iterator[list[Event]]:
+        """Read a text leniently; the record that its end cuts stays open in the builder."""
+        parser = LenientParser(builder, self.prolog, self._names, self._limits, text, line)
+        for _ in parser.read():
+            yield from self._read_built(builder)
+        yield from self._read_built(builder)
+        events: list[Event] = []
+        if parser.is_odd:
+            self._stats.note_once(events, IssueCode.NOT_WELL_FORMED)
+        if parser.trailing:
+            self._stats.note_once(events, IssueCode.TRAILING_BYTES, value=parser.trailing)
+        yield events
+
+    def _read_built(self, builder: RecordBuilder) -> Iterator[list[Event]]:
+        if builder.nested_root:
+            self._stats.note_once(self._context.events, IssueCode.NESTED_ROOT)
+        records, builder.records = builder.records, []
+        yield from self._read_records(records)
+
+    def _read_records(self, records: list[Record]) -> Iterator[list[Event]]:
+        work = 0
+        for record in records:
+            if self._accept(record):
+                read_record(self._context, record)
+            work += 1 + len(record.element)
+            if work > _STEP:
+                work = 0
+                yield self._context.take_events()
+        if self._names.are_too_many and not self.finished:
+            self._stats.note(self._context.events, IssueCode.TOO_MANY_NAMES)
+            self.finished = True
+        yield self._context.take_events()
+
+    def _accept(self, record: Record) -> bool:
+        """Tell whether an element is a record, and say so if it is one of an odd name."""
+        name = self._names[record.element.tag]
+        if not self.prolog.is_record(name):
+            if not self.prolog.is_foreign_record(name):
+                return False
+            self._stats.note_once(self._context.events, IssueCode.NAMESPACE, value=name.uri)
+            self._names.add_own(name.uri)
+        if name.tag != RECORD_OF.get(self.prolog.format, name.tag):
+            value = f"<{name.local}>"
+            self._stats.note_once(self._context.events, IssueCode.NESTED_ROOT, value=value)
+        return True
+
+    # -- the end of the document
+
+    def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
+        """Read what stands behind the last complete record; `why` says what may have cut it."""
+        text = self._pending[self._position :]
+        if self._scanner.name:
+            text = _PARTIAL_TAG.sub("", text)
+        builder = RecordBuilder(self.prolog, self._names, self._limits)
+        yield from self._build(builder, text, self._count_lines(self._position))
+        events: list[Event] = []
+        if builder.open:
+            yield from self._read_cut(builder, why)
+        elif not self.prolog.closed:
+            self._stats.note_once(events, why)
+        yield events
+
+    def _read_cut(self, builder: RecordBuilder, why: IssueCode) -> Iterator[list[Event]]:
+        """Deliver a record that the document's end cuts, if its URL was whole by then."""
+        text = builder.cut()
+        record = builder.records[-1]
+        line = record.find_line(record.element)
+        events: list[Event] = []
+        if self._has_url(record.element):
+            yield from self._read_built(builder)
+            self._stats.note(events, why, line=line)
+        else:
+            self._stats.drop(events, why, line=line, value=text or None)
+        yield events
+
+    def _has_url(self, record: Element) -> bool:
+        return any(
+            self._names[field.tag].own in _URL_FIELDS
+            and (list_texts(field) or "href" in read_attributes(field))
+            for field in record
+        )
 
     # -- what is too long to be kept
 
     def _shorten(self) -> Iterator[list[Event]]:
-        """Let go of pending bytes that have grown past the size of a record."""
+        """Let go of pending text that has grown past the size of a record."""
         scanner = self._scanner
+        end = scanner.find_hidden_end(self._pending) or scanner.nested_start
         if scanner.closing == COMMENT_END:
-            yield self._pass_over(_COMMENT)
-        elif end := self._find_hidden_end():
-            scanner.reset()
-            yield from self._read_slowly(end)
-        elif scanner.starts > 1:  # no record has an end tag
-            yield from self._read_slowly(scanner.last_start)
-        elif scanner.starts:
-            yield self._pass_over(record_end(scanner.records), _TAG_END)
+            yield self._pass_over(COMMENT_END)
+        elif end:
+            scanner.reset(end)
+            yield from self._read_broken((0, end))
+        elif scanner.has_begun(self._pending):
+            name = re.escape(scanner.name)
+            yield self._pass_over(*((rf"</{name}(?=[\s>])", ">") if name else ()))
         elif scanner.closing:
-            yield self._pass_over(re.compile(re.escape(scanner.closing)))
+            yield self._pass_over(re.escape(scanner.closing))
         else:
             yield self._pass_over()
 
-    def _find_hidden_end(self) -> int:
-        """Find a record's end behind a CDATA section or PI that is not closed; 0: there is none."""
-        if not self._scanner.closing:
-            return 0
-        tag = self._scanner.end_tag
-        if not tag and (found := record_end(self.head.records).search(self._pending)):
-            tag = found[0] + b">"
-        start = self._pending.rfind(tag) if tag else -1
-        return start + len(tag) if start >= 0 else 0
-
-    def _pass_over(self, *skips: re.Pattern[bytes]) -> list[Event]:
+    def _pass_over(self, *skips: str) -> list[Event]:
+        """Let go of what is pending, and of all that comes up to what `skips` match, in turn."""
         events: list[Event] = []
-        if self._scanner.starts:
+        scanner = self._scanner
+        if scanner.has_begun(self._pending):
             self._stats.drop(events, IssueCode.RECORD_TOO_LONG, line=self._line)
-        self._skips = list(skips)
-        position = self._scanner.position
-        is_kept = self._scanner.closing or (skips and skips[0].match(self._pending, position))
-        self._take(position if is_kept else len(self._pending))
+        self._skips = list(map(re.compile, skips))
+        size = len(self._pending)
+        is_end = self._skips and self._skips[0].match(self._pending, scanner.position)
+        is_kept = is_end or size - scanner.position < _LONGEST_MARK
+        self._position = scanner.position if is_kept else size
+        scanner.reset(self._position)
         return events
 
     def _has_skipped(self) -> bool:
         """Pass over what is too long; tell whether its end has been reached."""
         while self._skips:
             found = self._skips[0].search(self._pending)
-            if found is None:
-                self._take(max(0, len(self._pending) - _LONGEST_MARK))
+            self._position = found.end() if found else max(0, len(self._pending) - _LONGEST_MARK)
+            self._scanner.reset(self._position)
+            self._drop_read()
+            if not found:
                 return False
-            self._take(found.end())
             del self._skips[0]
-            self._scanner.reset()
         return True

@@ -1,146 +1,206 @@
-"""Where records begin and end in markup that comes piece by piece: every byte is passed once.
+"""Where records begin and end in markup that comes piece by piece: every character is passed once.
 
-It looks at record tags, comments, CDATA sections and processing instructions, and at nothing else:
-that is enough to cut between records, in sound markup and in broken.
+It looks at the tags of records, comments, CDATA sections and processing instructions, and at
+nothing else: that is enough to cut between records, in sound markup and in broken.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING
 
+from sitemapreader.readers.records.fields import KNOWN_TAGS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Generator
 
 _STEP = 5_000
 """Tags between two pauses: about 5 ms."""
-_LONGEST_TAG = 64
-COMMENT_END = b"-->"
-CLOSINGS = {b"<!--": COMMENT_END, b"<?": b"?>", b"<![CDATA[": b"]]>"}
+COMMENT_END = "-->"
+CLOSINGS = {"<!--": COMMENT_END, "<?": "?>", "<![CDATA[": "]]>"}
 """Markup that holds no elements: how it begins, how it ends."""
-
-_EMPTY = re.compile(rb"[^<>]*+/>")
-"""How a start tag goes on that is its own end tag."""
-HIDING = re.compile(rb"<[!?]")
-"""How everything begins that may hide a record's tag."""
+_REST_OF_TAG = re.compile(r"""(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+(>)?""")
+_ANY_TAG = re.compile(
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>", re.DOTALL
+)
+_SECTION = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_SECTION_START = "<![CDATA["
 
 
 class Scanner:
-    """Remembers what it has passed of the bytes that it is shown, which only ever grow.
+    """Finds the records of a text of which it is shown more and more.
+
+    A record ends with the end tag of the name that it began with. Elements of that name inside of
+    it are counted; those of another prefix are none of its business. A record whose end tag is
+    missing ends where the next one begins.
 
     Attributes:
-        end: where the last complete record ends, outside of comments and the like; 0: nowhere.
-        end_tag: the end tag that was seen last.
         closing: what would close the comment, CDATA section or PI that is still open, if one is.
-        starts: how many records begin behind `end`.
-        last_start: where the last of them begins.
+        name: the name of the record that is still open, as written, or "".
         position: how far all was passed; what is behind may be the beginning of a tag.
     """
 
-    def __init__(self, records: frozenset[str]) -> None:
-        self.records = records
-        self._tag = _record_tag(records)
-        self._end_tag = record_end(records)
-        self.end_tag = b""
-        self.reset()
+    def __init__(self) -> None:
+        self.closing = self.name = ""
+        self.position = self._start = self._last_start = self._section = 0
+        self._depth = self._checked = 0
+        self._open: list[str] = []
+        """Elements that are open in the record, but the record itself, up to `_checked`."""
 
-    def reset(self) -> None:
-        """Forget what was passed: what is shown next is something else."""
-        self.position = self.end = self.starts = self.last_start = 0
-        self.closing = b""
+    def expect(self, records: frozenset[str], foreign: Collection[str]) -> None:
+        """Set the local names of records, and prefixes that no record can have."""
+        self._tag = re.compile(
+            rf"<(?:!--|\?|!\[CDATA\[|/({_name(records)})\s*+>|({_name(records)})(?=[\s/>]))"
+        )
+        self._end_tag = record_end(records)
+        self._foreign = foreign
+
+    def reset(self, position: int = 0) -> None:
+        """Forget what is open, and go on from a place between two records."""
+        self.position = position
+        self.closing = self.name = ""
 
     def drop(self, size: int) -> None:
-        """Follow the bytes when the first `size` of them are taken away."""
-        if size > self.end:
-            self.starts = int(self.starts > 0 and self.last_start >= size)
+        """Follow the text when its first `size` characters are taken away."""
         self.position = max(0, self.position - size)
-        self.end = max(0, self.end - size)
-        self.last_start = max(0, self.last_start - size)
+        self._last_start = max(0, self._last_start - size)
+        self._start = max(0, self._start - size)
+        self._checked = max(0, self._checked - size)
+        self._section = max(0, self._section - size)
 
-    def scan(self, data: bytes) -> Iterator[None]:
-        """Pass over what was not passed yet; pause now and then."""
+    def find_record(self, text: str) -> Generator[None, None, tuple[int, int] | None]:
+        """Return where the next complete record begins and ends, if there is one; with pauses."""
         for tags in count(1):
-            if not self._close_section(data):
-                return
+            if not self._close_section(text):
+                return None
             if tags % _STEP == 0:
                 yield
-            match = self._tag.search(data, self.position)
+            match = self._tag.search(text, self.position)
             if match is None:
                 break
             self.position = match.end()
             if closing := CLOSINGS.get(match[0]):
-                self.closing = closing
-            elif match[0].startswith(b"</"):
-                self.end, self.starts = match.end(), 0
-                self.end_tag = match[0] if len(match[0]) <= _LONGEST_TAG else self.end_tag
+                self.closing, self._section = closing, match.start()
+            elif match[1]:
+                if match[1] == self.name:
+                    self._depth -= 1
+                    if not self._depth:
+                        self.name = ""
+                        return self._start, match.end()
             else:
-                self.starts += 1
-                self.last_start = match.start()
-        last = data.rfind(b"<", self.position)  # the last tag may not be whole yet
-        self.position = last if last >= 0 and data.find(b">", last) < 0 else len(data)
+                found = self._pass_start(text, match)
+                if found or self.position < match.end():
+                    return found
+        last = text.rfind("<", self.position)  # the last tag may not be whole yet
+        self.position = last if last >= 0 and text.find(">", last) < 0 else len(text)
+        return None
 
-    def ends_record(self, data: bytes, start: int) -> bool:
-        """Tell whether a record's end tag, in any spelling, stands behind a place."""
-        return bool(self._end_tag.search(data, start))
+    @property
+    def nested_start(self) -> int:
+        """Where the last tag begins in the open record that has its name; 0: there is none."""
+        return self._last_start if self.name and self._last_start > self._start else 0
 
-    def _close_section(self, data: bytes) -> bool:
+    def has_begun(self, text: str) -> bool:
+        """Tell whether a record is open, or the tag is that begins one."""
+        return bool(self.name or self._tag.match(text, self.position))
+
+    def find_hidden_end(self, text: str) -> int:
+        """Find the last end of a record behind a section that is not closed; 0: there is none."""
+        if not self.closing:
+            return 0
+        last = deque(self._end_tag.finditer(text, self._section), maxlen=1)
+        return last[0].end() if last else 0
+
+    def _pass_start(self, text: str, match: re.Match[str]) -> tuple[int, int] | None:
+        """Pass a start tag; return the record that ends with or before it, if one does.
+
+        `position` stays before a tag that is not whole yet, or that another record begins with.
+        """
+        name = match[2]
+        if (self.name and name != self.name) or (not self.name and self._is_foreign(name)):
+            return None
+        rest = _REST_OF_TAG.match(text, match.end())
+        if rest is None or (rest.end() == len(text) and not rest[1]):
+            self.position = match.start()
+            return None
+        is_empty = bool(rest[1]) and text[rest.end() - 2] == "/"
+        if self.name and not self._is_nested(text, match.start(), is_empty=is_empty):
+            self.reset(match.start())
+            return self._start, match.start()
+        self.position = rest.end()
+        if self.name:
+            self._depth += not is_empty
+            self._last_start = match.start()
+            return None
+        if is_empty:
+            return match.start(), rest.end()
+        self.name, self._depth = name, 1
+        self._start = self._last_start = match.start()
+        self._checked = rest.end()
+        self._open.clear()
+        return None
+
+    def _is_foreign(self, name: str) -> bool:
+        prefix, colon, _ = name.partition(":")
+        return bool(colon) and prefix in self._foreign
+
+    def _is_nested(self, text: str, end: int, *, is_empty: bool) -> bool:
+        """Tell whether a tag of the record's name stands in an element that may hold anything.
+
+        Directly in the record, or in an element of the vocabulary, it begins another record; but
+        not in the latter if it is empty.
+        """
+        for tag in _ANY_TAG.finditer(text, self._checked, end):
+            if tag[1] == "":
+                self._open.append(tag[2])
+            elif tag[1] and self._open and self._open[-1] == tag[2]:
+                self._open.pop()
+        self._checked = end
+        if not self._open or is_empty:
+            return bool(self._open)
+        return self._open[-1].rpartition(":")[2].lower() not in KNOWN_TAGS
+
+    def _close_section(self, text: str) -> bool:
         """Pass over the open section, if there is one; tell whether it ends."""
         if not self.closing:
             return True
-        end = data.find(self.closing, self.position)
+        end = text.find(self.closing, self.position)
         if end < 0:
-            self.position = max(self.position, len(data) - len(self.closing) + 1)
+            self.position = max(self.position, len(text) - len(self.closing) + 1)
             return False
         self.position = end + len(self.closing)
-        self.closing = b""
+        self.closing = ""
         return True
 
 
-def find_borders(data: bytes, records: frozenset[str]) -> list[tuple[int, int]]:
-    """Find where records begin and end, outside of comments and the like.
+def swallows_record(text: str, records: frozenset[str]) -> bool:
+    """Tell whether a CDATA section of a text holds the end of a record, and another section.
 
-    Returns each place, and how many records are open there: 0 at the borders of an outermost one.
+    That is XML, but not what was meant: the first section was not closed.
     """
-    borders: list[tuple[int, int]] = []
-    tag = _record_tag(records)
-    position = depth = 0
-    while match := tag.search(data, position):
-        position = match.end()
-        if closing := CLOSINGS.get(match[0]):
-            end = data.find(closing, position)
-            if end < 0:
-                break
-            position = end + len(closing)
-        elif not match[0].startswith(b"</"):
-            borders.append((match.start(), depth))
-            depth += not _EMPTY.match(data, position)
-        elif depth:
-            depth -= 1
-            borders.append((position, depth))
-    return borders
+    if text.count(_SECTION_START) < 2:
+        return False
+    end_tag = record_end(records)
+    return any(
+        _SECTION_START in section[1] and end_tag.search(section[1])
+        for section in _SECTION.finditer(text)
+    )
 
 
-def count_lines(data: bytes) -> int:
+def count_lines(text: str, start: int = 0, end: int | None = None) -> int:
     """Count the ends of lines (XML 1.0, section 2.11)."""
-    lines = data.count(b"\n")
-    return lines + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else lines
+    lines = text.count("\n", start, end)
+    if text.find("\r", start, end) < 0:
+        return lines
+    return lines + text.count("\r", start, end) - text.count("\r\n", start, end)
 
 
-def record_begin(records: frozenset[str]) -> re.Pattern[bytes]:
-    """Make the pattern of a record's start tag, up to where its name ends."""
-    return re.compile(rb"<" + _name(records) + rb"(?=[\s/>])")
+def record_end(records: frozenset[str]) -> re.Pattern[str]:
+    """Make the pattern of a record's end tag."""
+    return re.compile(rf"</{_name(records)}\s*+>")
 
 
-def record_end(records: frozenset[str]) -> re.Pattern[bytes]:
-    """Make the pattern of a record's end tag, up to but not with its `>`."""
-    return re.compile(rb"</" + _name(records) + rb"(?=[\s>])")
-
-
-def _record_tag(records: frozenset[str]) -> re.Pattern[bytes]:
-    name = _name(records)
-    return re.compile(rb"<(?:!--|\?|!\[CDATA\[|/" + name + rb"\s*+>|" + name + rb"(?=[\s/>]))")
-
-
-def _name(records: frozenset[str]) -> bytes:
-    return rb"(?:[\w.-]++:)?(?i:" + "|".join(sorted(records)).encode() + rb")"
+def _name(records: frozenset[str]) -> str:
+    return rf"(?:[\w.-]++:)?(?ai:{'|'.join(sorted(records))})"

@@ -1,7 +1,7 @@
-"""The head of an XML document: all up to its root element's start tag.
+"""The prolog of an XML document: all up to its root element's start tag.
 
-It is read here, not by expat: no parser ever sees a DOCTYPE, so nothing that a DTD could declare
-can be expanded. What the readers of the records need from it is the root element's name and the
+It is read here, not by a parser: none ever sees a DOCTYPE, so nothing that a DTD could declare can
+be expanded. What the readers of the records need from it is the root element's name and the
 namespaces that are bound there.
 """
 
@@ -13,94 +13,116 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.namespaces import PROTOCOL_URI
-from sitemapreader.readers.roots import ROOTLESS, ROOTS
-from sitemapreader.readers.xml.boundaries import CLOSINGS
-from sitemapreader.readers.xml.lenient.attributes import (
+from sitemapreader.readers.records.namespaces import (
     MAX_NAMESPACE_CHARS,
     MAX_NAMESPACES,
+    NAMESPACES,
+    PROTOCOL_URI,
+)
+from sitemapreader.readers.roots import RECORD_OF, ROOTLESS, ROOTS
+from sitemapreader.readers.xml.boundaries import CLOSINGS
+from sitemapreader.readers.xml.lenient.attributes import (
     bind,
     find_unbound,
     read_attributes,
 )
+from sitemapreader.readers.xml.lenient.entities import replace_bad_bytes
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
+    from sitemapreader.readers.records.namespaces import Name
     from sitemapreader.readers.stats import ReadStats
 
-MAX_PROLOG_BYTES = 262_144
-"""A licence as a comment, a dozen namespaces: no real head has a tenth of it."""
+MAX_PROLOG_CHARS = 262_144
+"""A licence as a comment, a dozen namespaces: no real prolog has a tenth of it."""
+_MAX_WRAPPERS = 64
+"""Elements around the records whose end is waited for; no feed has more than two."""
 
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
 # No attribute's value has a `<`: so no attempt to match goes further than to the next one
-_TAG = re.compile(rb"""<([A-Za-z_][^\s<>/]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
+_TAG = re.compile(r"""<([^\W\d][^\s<>/]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
 _DOCTYPE = re.compile(
-    rb"""<!doctype(?:\s++([^\s<>\["']*+))?(?:[^"'\[>]++|"[^"]*+"|'[^']*+')*+([\[>])?""",
+    r"""<!doctype(?:\s++([^\s<>\["']*+))?(?:[^"'\[>]++|"[^"]*+"|'[^']*+')*+([\[>])?""",
     re.IGNORECASE,
 )
-_DECLARATION = re.compile(rb"<\?xml\s[^<>]*+(?:>|(?=<))")
+_DECLARATION = re.compile(r"<\?xml\s[^<>]*+(?:>|(?=<))")
 """The XML declaration: up to its end or, if that is not there, the next tag."""
-_MARKUP = re.compile(rb"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[A-Za-z_])")
+_MARKUP = re.compile(r"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[^\W\d])")
 
 
 @attrs.define
 class Prolog:
-    """What the head of a document says.
+    """What stands around the records: the root's start tag, and whatever is open within it.
 
     Attributes:
         format: told by the root element.
         root: the root's name as written, with its prefix.
-        namespaces: prefix ("" for the default) -> URI.
+        uri: namespace of the root, or "".
         records: local names of the format's records, in lower case.
-        closed: an end tag of a root was met, which closes nested roots too; or there is no root.
+        namespaces: prefix ("" for the default) -> URI, as bound here; a new dict at each change.
         base: the root's xml:base, as written.
+        closed: an end tag of a root was met, which closes nested roots too; or there is no root.
+        has_nested_root: a root was met inside of the root, or behind it.
     """
 
     format: Format
     root: str
-    namespaces: dict[str, str]
     records: frozenset[str]
-    closed: bool = False
+    namespaces: dict[str, str] = attrs.field(factory=dict)
+    uri: str = ""
     base: str = ""
-    own_uris: set[str] = attrs.field(factory=set)
-    """Namespace URIs of the roots inside the root."""
+    closed: bool = False
+    has_nested_root: bool = False
+    _wrappers: list[tuple[str, dict[str, str]]] = attrs.field(factory=list)
+    """Elements that are open around the records, and the namespaces that were bound before."""
 
-    def open_root(self, uri: str, records: frozenset[str]) -> None:
+    @property
+    def wrappers(self) -> list[str]:
+        """Names of the elements that are open around the records, but of the root."""
+        return [name for name, _ in self._wrappers]
+
+    def open_nested_root(self, records: frozenset[str]) -> None:
         """Take note of a root inside of the root, or behind it."""
         self.closed = False
+        self.has_nested_root = True
         self.records = records
-        if len(self.own_uris) < MAX_NAMESPACES:
-            self.own_uris.add(uri[: MAX_NAMESPACE_CHARS + 1])
 
-    @property
-    def uri(self) -> str:
-        """Namespace URI of the root element, or ""."""
-        return self.namespaces.get(self.root.rpartition(":")[0], "")
+    def open_wrapper(self, name: str, bound: dict[str, str]) -> None:
+        """Open an element around records, such as the channel of RSS, with what it binds."""
+        if len(self._wrappers) < _MAX_WRAPPERS:
+            self._wrappers.append((name, self.namespaces))
+        self.bind_namespaces(bound)
 
-    @property
-    def has_one_vocabulary(self) -> bool:
-        """Whether no root inside the root has brought a namespace of its own."""
-        return self.own_uris <= {"", self.uri}
-
-    def copy(self) -> Prolog:
-        """Return what is known now, for it may have to be restored."""
-        return attrs.evolve(self, namespaces=self.namespaces.copy(), own_uris=self.own_uris.copy())
-
-    def restore(self, before: Prolog) -> None:
-        """Forget what was learnt of a batch since."""
-        self.namespaces, self.own_uris = before.namespaces, before.own_uris
-        self.records, self.closed = before.records, before.closed
+    def close_wrapper(self, name: str) -> None:
+        """Close an element around records, with all in it; what it has bound is so no more."""
+        if name in (open_name for open_name, _ in self._wrappers):
+            while self._wrappers:
+                open_name, self.namespaces = self._wrappers.pop()
+                if open_name == name:
+                    return
 
     def bind_namespaces(self, bound: dict[str, str]) -> None:
-        """Bind what an element outside of the records binds, for all that follows.
-
-        It may be a root inside the root, or the channel of an RSS feed.
-        """
+        """Bind prefixes for all that follows."""
+        namespaces = self.namespaces.copy()
         for prefix, uri in bound.items():
             is_short = len(prefix) + len(uri) <= MAX_NAMESPACE_CHARS
-            if uri and is_short and len(self.namespaces) < MAX_NAMESPACES:
-                self.namespaces.setdefault(prefix, uri)
+            if is_short and (prefix in namespaces or len(namespaces) < MAX_NAMESPACES):
+                namespaces[prefix] = uri
+        if namespaces != self.namespaces:
+            self.namespaces = namespaces
+
+    def is_record(self, name: Name) -> bool:
+        """Tell whether an element of that name is a record of the document's format."""
+        return name.own in self.records
+
+    def is_foreign_record(self, name: Name) -> bool:
+        """Tell whether it is a url or sitemap in a namespace that nobody knows."""
+        return (
+            name.tag == RECORD_OF.get(self.format)
+            and not name.own
+            and name.key not in NAMESPACES.values()
+        )
 
 
 class NotXmlError(Exception):
@@ -120,7 +142,7 @@ class PrologReader:
     """
 
     def __init__(self, stats: ReadStats) -> None:
-        self.data = b""
+        self.data = ""
         self._stats = stats
         self._position = 0
         self._first = ""
@@ -129,14 +151,14 @@ class PrologReader:
         self._doctype = ""
         self._has_open_doctype = False
 
-    def feed(self, events: list[Event], data: bytes, *, final: bool) -> tuple[Prolog, int] | None:
-        """Return the head and where in `data` the root's content begins.
+    def feed(self, events: list[Event], data: str, *, final: bool) -> tuple[Prolog, int] | None:
+        """Return the prolog and where in `data` the root's content begins.
 
         `None` if more data is needed, which with `final`, or past 256 KiB, it never is. Raises
         NotXmlError.
         """
         self.data += data
-        final = final or len(self.data) > MAX_PROLOG_BYTES
+        final = final or len(self.data) > MAX_PROLOG_CHARS
         while markup := _MARKUP.search(self.data, self._position):
             if not self._has_open_doctype and self.data[self._position : markup.start()].strip():
                 self._junk_end = markup.start()
@@ -156,14 +178,16 @@ class PrologReader:
             code = IssueCode.NOT_A_SITEMAP
             if self._doctype == "html":
                 code = IssueCode.HTML_NOT_SITEMAP
-            raise NotXmlError(code, f"<{self._first}>" if self._first else _text(self.data[:80]))
+            raise NotXmlError(
+                code, f"<{self._first}>" if self._first else replace_bad_bytes(self.data[:80])
+            )
         return None
 
     # -- where what is passed over ends; -1 if that is not known yet
 
-    def _section_end(self, events: list[Event], section: re.Match[bytes]) -> int:
+    def _section_end(self, events: list[Event], section: re.Match[str]) -> int:
         if declaration := _DECLARATION.match(self.data, section.start()):
-            if not declaration[0].endswith(b"?>"):
+            if not declaration[0].endswith("?>"):
                 self._stats.note_once(events, IssueCode.NOT_WELL_FORMED)
             return declaration.end()
         closing = CLOSINGS[section[0]]
@@ -176,21 +200,23 @@ class PrologReader:
         doctype = _DOCTYPE.match(self.data, start)
         if doctype is None or not (doctype[2] or final):
             return -1
-        self._doctype = _text(doctype[1] or b"").lower()
-        if doctype[2] == b"[":
-            raise NotXmlError(IssueCode.DTD_REFUSED, _text(self.data[start : start + 80]))
+        self._doctype = (doctype[1] or "").lower()
+        if doctype[2] == "[":
+            raise NotXmlError(
+                IssueCode.DTD_REFUSED, replace_bad_bytes(self.data[start : start + 80])
+            )
         self._has_open_doctype = doctype[2] is None
         return start + 1 if self._has_open_doctype else doctype.end()
 
     def _past(self, start: int, *, final: bool) -> int:
         """Pass over a `<` that begins no tag, or one of which the end has not come yet."""
-        is_last = self.data.find(b"<", start + 1) < 0
+        is_last = self.data.find("<", start + 1) < 0
         return -1 if is_last and not final else start + 1
 
     # -- the root
 
-    def _read_tag(self, events: list[Event], tag: re.Match[bytes]) -> tuple[Prolog, int] | None:
-        name = _text(tag[1])
+    def _read_tag(self, events: list[Event], tag: re.Match[str]) -> tuple[Prolog, int] | None:
+        name = replace_bad_bytes(tag[1])
         root = name.rpartition(":")[2].lower()
         if root in ROOTS or (root in ROOTLESS and not self._first):
             self._note_prolog(events, tag.start() if self._first else self._junk_end)
@@ -201,11 +227,11 @@ class PrologReader:
         return None
 
     def _open(
-        self, events: list[Event], name: str, root: str, tag: re.Match[bytes]
+        self, events: list[Event], name: str, root: str, tag: re.Match[str]
     ) -> tuple[Prolog, int]:
         start = tag.end()
         bound: dict[str, str] = {}
-        attributes = read_attributes(_text(tag[2]), set(), MAX_NAMESPACES)
+        attributes = read_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
         if len(attributes) > MAX_NAMESPACES:
             self._stats.note_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
         bind(bound, attributes)
@@ -215,25 +241,22 @@ class PrologReader:
             self._stats.note_once(events, IssueCode.MISSING_ROOT)
             start = tag.start()
         format_, records = ROOTS[ROOTLESS.get(root, root)]
-        closed = root in ROOTLESS or tag[2].endswith(b"/")
+        closed = root in ROOTLESS or tag[2].endswith("/")
         base = attributes.get("xml:base", "")
-        head = Prolog(format_, name, {}, records, closed, base)
-        head.bind_namespaces(bound)
-        if format_.is_protocol and head.uri != PROTOCOL_URI:
-            self._stats.note_once(events, IssueCode.NAMESPACE, value=head.uri)
-        return head, start
+        prolog = Prolog(format=format_, root=name, records=records, base=base, closed=closed)
+        prolog.bind_namespaces(bound)
+        prolog.uri = prolog.namespaces.get(name.rpartition(":")[0], "")
+        if format_.is_protocol and prolog.uri != PROTOCOL_URI:
+            self._stats.note_once(events, IssueCode.NAMESPACE, value=prolog.uri)
+        return prolog, start
 
     def _note_prolog(self, events: list[Event], end: int) -> None:
         """Note what stands before the root; `end` is where the last of it ends that should not."""
-        start = self.data.find(b"<")
-        if not end and self.data.startswith(b"<?xml", start):  # which has to be the very first
+        start = self.data.find("<")
+        if not end and self.data.startswith("<?xml", start):  # which has to be the very first
             end = start
         if end:
-            value = _text(self.data[:end])
+            value = replace_bad_bytes(self.data[:end])
             self._stats.note_once(events, IssueCode.LEADING_BYTES, value=value)
         if self._doctype:
             self._stats.note_once(events, IssueCode.DOCTYPE, value=self._doctype)
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")

@@ -1,7 +1,8 @@
-"""The reader of XML formats: the head, then batch after batch of records."""
+"""The reader of XML formats: the prolog, then batch after batch of records."""
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
@@ -16,21 +17,28 @@ if TYPE_CHECKING:
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 
+_UTF_8 = getincrementaldecoder("utf-8")
+
 
 class XmlReader:
-    """Reads urlset, sitemapindex, RSS and Atom, in UTF-8."""
+    """Reads urlset, sitemapindex, RSS and Atom, in UTF-8.
+
+    Bytes that are no UTF-8 become lone surrogates: so the record in which they stand is broken, and
+    no other.
+    """
 
     def __init__(self, stats: ReadStats, limits: Limits) -> None:
         self._stats = stats
         self._limits = limits
-        self._head_reader = PrologReader(stats)
+        self._decoder = _UTF_8("surrogateescape")
+        self._prolog_reader = PrologReader(stats)
         self._refused = False
         self._batches: BatchReader | None = None
 
     @property
     def format(self) -> Format | None:
         """The format, once the root element was met."""
-        return self._batches.head.format if self._batches else None
+        return self._batches.prolog.format if self._batches else None
 
     @property
     def finished(self) -> bool:
@@ -39,33 +47,32 @@ class XmlReader:
 
     def feed(self, data: bytes) -> Iterator[list[Event]]:
         """Take the next bytes; yield, in steps, the events of the records that are complete."""
-        if self._batches:
-            yield from self._batches.feed(data)
-        else:
-            yield from self._read_head(data, final=False)
+        yield from self._take(self._decoder.decode(data), final=False)
 
     def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
         """Yield the last events: what is still complete, and what the document lacks.
 
         That it was cut shows in the markup; `cut` says by what.
         """
-        if not self._batches:
-            yield from self._read_head(b"", final=True)
+        yield from self._take(self._decoder.decode(b"", final=True), final=True)
         if self._batches:
             yield from self._batches.close(cut or IssueCode.TRUNCATED)
 
-    def _read_head(self, data: bytes, *, final: bool) -> Iterator[list[Event]]:
+    def _take(self, text: str, *, final: bool) -> Iterator[list[Event]]:
+        if self._batches:
+            yield from self._batches.feed(text)
+            return
         events: list[Event] = []
         try:
-            found = self._head_reader.feed(events, data, final=final)
+            found = self._prolog_reader.feed(events, text, final=final)
         except NotXmlError as error:
             self._stats.note(events, error.code, value=error.value)
             self._refused = True
             found = None
         yield events
         if found:
-            head, end = found
-            start, self._head_reader.data = self._head_reader.data, b""
-            line = 1 + count_lines(start[:end])
-            self._batches = BatchReader(self._stats, self._limits, head, line)
+            prolog, end = found
+            start, self._prolog_reader.data = self._prolog_reader.data, ""
+            line = 1 + count_lines(start, 0, end)
+            self._batches = BatchReader(self._stats, self._limits, prolog, line)
             yield from self._batches.feed(start[end:])

@@ -12,16 +12,12 @@ from sitemapreader.readers.xml.lenient.entities import unescape
 if TYPE_CHECKING:
     from collections.abc import Container
 
-MAX_NAMESPACES = 256
-"""Prefixes that are bound outside of records, by a root among others: every batch is parsed with
-all of them."""
-MAX_NAMESPACE_CHARS = 1_024
 _ATTRIBUTE = re.compile(
     r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
 )
 _NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 """XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
-_PREFIX = re.compile(r"xmlns(?::([A-Za-z_][\w.-]*+))?")
+_PREFIX = re.compile(r"xmlns(?::([^\W\d][\w.-]*+))?")
 
 
 def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:

@@ -76,3 +76,8 @@ def _numbered(code: int, repairs: set[IssueCode]) -> str:
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         return _LOST
     return remove_controls(chr(code), repairs)
+
+
+def replace_bad_bytes(text: str) -> str:
+    """Put the character for lost ones in place of bytes that were no UTF-8."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

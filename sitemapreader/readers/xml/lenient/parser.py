@@ -1,8 +1,8 @@
-"""Lenient reading: the records of a batch that expat refuses, as their author plainly meant them.
+"""Reading records that are not well-formed, as their author plainly meant them.
 
-A lexer of our own for broken markup. It runs on the one batch that is broken and never on a healthy
-one; of well-formed markup it makes the same records as `exact`. Each mend leaves its code on the
-record. Time is linear in the batch: every character is passed a bounded number of times.
+A parser of our own for broken markup. It runs on the record that is broken and on what stands
+between records; of well-formed markup it makes the same records as the tree builder. Each repair
+leaves its code on the record. Time is linear: every character is passed a bounded number of times.
 """
 
 from __future__ import annotations
@@ -13,21 +13,26 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.fields import FIELDS
-from sitemapreader.readers.records.namespaces import USUAL_PREFIXES
+from sitemapreader.readers.records.namespaces import MAX_NAMESPACES, USUAL_PREFIXES
 from sitemapreader.readers.roots import RECORDS, ROOTS
 from sitemapreader.readers.xml.lenient.attributes import (
-    MAX_NAMESPACES,
     bind,
     find_unbound,
     read_attributes,
 )
-from sitemapreader.readers.xml.lenient.entities import remove_controls, slices, unescape
+from sitemapreader.readers.xml.lenient.entities import (
+    remove_controls,
+    replace_bad_bytes,
+    slices,
+    unescape,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from sitemapreader.options import Limits
-    from sitemapreader.readers.builder import ElementBuilder
+    from sitemapreader.readers.records.namespaces import Names
+    from sitemapreader.readers.xml.lenient.builder import RecordBuilder
     from sitemapreader.readers.xml.prolog import Prolog
 
 # A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
@@ -60,33 +65,48 @@ _WINDOW_CHARS = 65_536
 
 
 class LenientParser:
-    """Reads one batch into the builder; a record that the end of the batch cuts stays open there.
+    """Reads a text into the builder; a record that the end of the text cuts stays open there.
+
+    Args:
+        builder: makes the records.
+        prolog: what stands around them.
+        names: resolves the names of elements.
+        limits: how much is read of a tag.
+        text: the markup, in which bad bytes are lone surrogates.
+        line: its first line.
 
     `trailing` is what stands behind the root's end tag, if anything does; `is_odd` says that tags
     were met that do not belong where they stand, outside of all records.
     """
 
     def __init__(
-        self, builder: ElementBuilder, head: Prolog, limits: Limits, batch: bytes, line: int
+        self,
+        builder: RecordBuilder,
+        prolog: Prolog,
+        names: Names,
+        limits: Limits,
+        text: str,
+        line: int,
     ) -> None:
         self.trailing = ""
         self.is_odd = False
         self._builder = builder
-        self._head = head
+        self._prolog = prolog
+        self._names = names
         self._limits = limits
-        text = batch.decode("utf-8", "replace")
-        self._text = text.replace("\r\n", "\n").replace("\r", "\n")  # XML 1.0, section 2.11
-        self._has_bad_bytes = self._text.count(_LOST) > batch.count(_LOST.encode())
+        clean = replace_bad_bytes(text)
+        self._has_bad_bytes = clean.count(_LOST) > text.count(_LOST)
+        self._text = clean.replace("\r\n", "\n").replace("\r", "\n")  # XML 1.0, section 2.11
         self._line = line
         self._counted = 0
-        self._scopes = [head.namespaces]
-        """Namespaces that are bound: outside of records, then by each open element."""
+        self._scopes: list[dict[str, str]] = [{}]
+        """Namespaces that are bound by each open element, the record's outermost."""
         self._own_prefix = ""
         """An undeclared prefix that records are written with."""
         self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
-        names = "|".join(map(re.escape, head.records))
-        self._record_tag = re.compile(rf"</?(?:[\w.-]++:)?(?i:{names})(?=[\s/>])")
-        self._record_end = re.compile(rf"</(?=\w)(?:[\w.-]++:)?(?i:{names})\s*+>")
+        records = "|".join(map(re.escape, prolog.records))
+        self._record_tag = re.compile(rf"</?(?:[\w.-]++:)?(?i:{records})(?=[\s/>])")
+        self._record_end = re.compile(rf"</(?=\w)(?:[\w.-]++:)?(?i:{records})\s*+>")
 
     def read(self) -> Iterator[None]:
         """Build the records, with pauses."""
@@ -121,32 +141,41 @@ class LenientParser:
         raw = match["attributes"] if match["attributes"] is not None else match["loose"]
         prefix, _, local = match["name"].rpartition(":")
         tag = local.lower()
-        if self._mend_missing_end(tag, match):
+        if self._repair_missing_end(tag, match):
             return
         repairs: set[IssueCode] = set()
         del self._scopes[len(self._builder.open) + 1 :]
         attributes, bound = self._read_attributes(raw, repairs)
         uri = self._find_uri(prefix, tag, bound, repairs)
+        expanded = f"{{{uri}}}{local}" if uri else local
         is_empty = raw.endswith("/")
         depth = len(self._builder.open)
-        if self._builder.is_record_name(uri, tag) and (depth == 1 or (depth and not is_empty)):
+        is_record = self._prolog.is_record(self._names[expanded])
+        if is_record and (depth == 1 or (depth and not is_empty)):
             self._builder.finish(IssueCode.MISMATCHED_TAG)
         line = self._line_at(match.start())
-        self._builder.start(uri, local, _without_declarations(attributes), line)
-        if self._builder.open:
-            del self._scopes[len(self._builder.open) :]
-            self._scopes.append(bound)
-        elif bound:  # a root inside the root, or a feed's channel: what follows needs it
-            self._head.bind_namespaces(bound)
-        elif tag not in ROOTS:
-            self._note_trailing(self._sample(match))
+        self._builder.start(expanded, self._resolve(attributes, bound), line)
+        if not self._builder.open:
+            self._open_around(match, tag, bound, is_empty=is_empty)
+            return
+        del self._scopes[len(self._builder.open) :]
+        self._scopes.append(bound)
         self._builder.repairs.update(repairs)
         if len(raw) > MAX_TAG_CHARS:
             self._builder.fail(IssueCode.FIELD_TOO_LONG)
-        if is_empty and not self._builder.open and tag in ROOTS:
-            self._head.closed = True
-        elif is_empty:
+        if is_empty:
             self._builder.end()
+
+    def _open_around(
+        self, match: re.Match[str], tag: str, bound: dict[str, str], *, is_empty: bool
+    ) -> None:
+        """Take note of an element outside of all records: a nested root, a feed's channel."""
+        if not bound and tag not in ROOTS:
+            self._note_trailing(self._sample(match))
+        if not is_empty:
+            self._prolog.open_wrapper(match["name"], bound)
+        elif tag in ROOTS:
+            self._prolog.closed = True
 
     def _read_attributes(
         self, raw: str, repairs: set[IssueCode]
@@ -157,17 +186,34 @@ class LenientParser:
             return {}, bound
         attributes = read_attributes(raw, repairs, self._limits.attributes + MAX_NAMESPACES)
         bind(bound, attributes)
-        if ":" in raw and find_unbound(attributes, ChainMap(bound, *self._scopes)):
+        if ":" in raw and find_unbound(attributes, self._bound_with(bound)):
             repairs.add(IssueCode.UNBOUND_PREFIX)
         if self._has_bad_bytes and _LOST in raw:
             repairs.add(IssueCode.ENCODING)
         return attributes, bound
 
+    def _bound_with(self, bound: dict[str, str]) -> ChainMap[str, str]:
+        """Return all namespaces that are bound in an element that binds some itself."""
+        return ChainMap(bound, *reversed(self._scopes), self._prolog.namespaces)
+
+    def _resolve(self, attributes: dict[str, str], bound: dict[str, str]) -> dict[str, str]:
+        """Return the attributes by `{uri}local`, as a parser does, without declarations."""
+        resolved = {}
+        for name, value in attributes.items():
+            prefix, colon, local = name.partition(":")
+            if prefix == "xmlns":
+                continue
+            if colon:
+                uri = self._bound_with(bound).get(prefix) or USUAL_PREFIXES.get(prefix, prefix)
+                resolved[f"{{{uri}}}{local}"] = value
+            else:
+                resolved[name] = value
+        return resolved
+
     def _find_uri(
         self, prefix: str, tag: str, bound: dict[str, str], repairs: set[IssueCode]
     ) -> str:
-        scopes = (bound, *reversed(self._scopes))
-        uri = next((scope[prefix] for scope in scopes if prefix in scope), "")
+        uri = self._bound_with(bound).get(prefix, "")
         if uri or not prefix:
             return uri
         if prefix != "xml":  # which need not be declared
@@ -176,13 +222,13 @@ class LenientParser:
 
     def _guess_uri(self, prefix: str, tag: str) -> str:
         """Say what an undeclared prefix stands for: by convention, or the records' own."""
-        if not self._builder.open and tag in self._head.records:
+        if not self._builder.open and tag in self._prolog.records:
             self._own_prefix = prefix
         if prefix == self._own_prefix:
-            return self._head.uri
+            return self._prolog.uri
         return USUAL_PREFIXES.get(prefix, prefix)
 
-    def _mend_missing_end(self, tag: str, match: re.Match[str]) -> bool:
+    def _repair_missing_end(self, tag: str, match: re.Match[str]) -> bool:
         """Close a field in which another begins; tell whether that one was meant as its end tag."""
         above = self._builder.open[-1].tag if len(self._builder.open) > 1 else ""
         if above not in FIELDS or tag not in FIELDS:
@@ -207,19 +253,20 @@ class LenientParser:
             self._builder.finish(IssueCode.MISMATCHED_TAG)
         else:
             self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
-            self._builder.open[-1].add_break()
+            self._builder.add_break()
             if tags[-1] in FIELDS and self._builder.open[-1].has_text:
                 self._builder.pop()  # a misspelt end tag
         if tag in ROOTS:
             is_cut = match["attributes"] is None and not match["closed"]
-            is_other = match["name"] != self._head.root and not self._head.own_uris
+            is_other = match["name"] != self._prolog.root and not self._prolog.has_nested_root
             self.is_odd = self.is_odd or is_cut or is_other
-            self._head.closed = True
+            self._prolog.closed = True
 
     def _close_outside(self, match: re.Match[str], tag: str) -> None:
         """Take note of an end tag outside of all records: a record's, or one behind the root's."""
-        is_behind = self._head.closed and not self._head.own_uris
-        if tag in self._head.records or (is_behind and tag in ROOTS):
+        self._prolog.close_wrapper(match["name"])
+        is_behind = self._prolog.closed and not self._prolog.has_nested_root
+        if tag in self._prolog.records or (is_behind and tag in ROOTS):
             self.is_odd = True
         elif is_behind:
             self._note_trailing(self._sample(match))
@@ -235,7 +282,7 @@ class LenientParser:
             return
         if self._builder.open:
             for part in slices(text):
-                self._builder.text(unescape(part, self._builder.repairs))
+                self._builder.add_text(unescape(part, self._builder.repairs))
                 if len(part) < len(text):
                     yield
             self._note_bad_bytes(text)
@@ -246,7 +293,7 @@ class LenientParser:
 
     def _note_trailing(self, text: str) -> None:
         """Note what stands outside of all records, if the root has ended."""
-        if self._head.closed and not self.trailing:
+        if self._prolog.closed and not self.trailing:
             self.trailing = text
 
     def _pass_over(self, kind: str, start: int) -> Generator[None, None, int]:
@@ -255,7 +302,7 @@ class LenientParser:
         if kind == "cdata":
             content, end = self._read_section(start, closing)
             for part in slices(content):
-                self._builder.text(remove_controls(part, self._builder.repairs))
+                self._builder.add_text(remove_controls(part, self._builder.repairs))
                 if len(part) < len(content):
                     yield
             self._note_bad_bytes(content)
@@ -306,15 +353,6 @@ class LenientParser:
         self._line += self._text.count("\n", self._counted, position)
         self._counted = position
         return self._line
-
-
-def _without_declarations(attributes: dict[str, str]) -> dict[str, str]:
-    """Return the attributes by local name; expat does not count namespaces among them either."""
-    return {
-        name.rpartition(":")[2].lower(): value
-        for name, value in attributes.items()
-        if name.partition(":")[0] != "xmlns"
-    }
 
 
 def _is_known(match: re.Match[str]) -> bool:

@@ -1,0 +1,75 @@
+"""A record as a tree of elements, and the texts and attributes that they have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
+    from xml.etree.ElementTree import Element
+
+    from sitemapreader.issues import IssueCode
+
+XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_NO_ERRORS: dict[Element, IssueCode] = {}
+_NO_REPAIRS: frozenset[IssueCode] = frozenset()
+
+
+@attrs.define
+class Record:
+    """One record.
+
+    Attributes:
+        element: its element, with all below it.
+        find_line: returns the line of the document, from 1, on which an element of it begins.
+        error: why the record must be dropped: a limit that it broke.
+        errors: why fields of it cannot be read: a limit that they broke, or a template in them.
+        repairs: what the lenient parser repaired in it.
+    """
+
+    element: Element
+    find_line: Callable[[Element], int]
+    error: IssueCode | None = None
+    errors: Mapping[Element, IssueCode] = _NO_ERRORS
+    repairs: AbstractSet[IssueCode] = _NO_REPAIRS
+
+
+def has_name(element: Element[Any]) -> bool:
+    """Tell whether it is an element indeed, and no processing instruction or mark."""
+    return isinstance(element.tag, str)
+
+
+def list_texts(element: Element) -> list[str]:
+    """List its texts and those of all below it, trimmed: one for each run between two tags."""
+    if not len(element):
+        text = element.text
+        return [text] if text and (text := text.strip()) else []
+    return [text for run in element.itertext() if (text := run.strip())]
+
+
+def get_text(element: Element) -> str:
+    """Return its text, trimmed; of several between tags, none: joined they are nobody's value."""
+    texts = list_texts(element)
+    return texts[0] if len(texts) == 1 else ""
+
+
+def join_texts(element: Element) -> str:
+    """Join its texts and those of all below it, and trim them."""
+    return "".join(element.itertext()).strip()
+
+
+def join_own_texts(element: Element) -> str:
+    """Join the texts that stand in it and in nothing below it, and trim them."""
+    texts = [element.text, *(child.tail for child in element)]
+    return "".join(filter(None, texts)).strip()
+
+
+def read_attributes(element: Element) -> dict[str, str]:
+    """Return its attributes by their names in lower case.
+
+    One with a prefix belongs to another vocabulary: it is none of the element's own.
+    """
+    return {name.lower(): value for name, value in element.items() if name[0] != "{"}
