@@ -84,7 +84,7 @@ def choose_reader(
 def is_html(first: bytes) -> bool:
     """Tell whether a document is a page: what the XML reader would refuse as one."""
     try:
-        PrologReader(ReadStats()).feed([], first, final=True)
+        PrologReader(ReadStats()).feed([], first.decode("utf-8", "replace"), final=True)
     except NotXmlError as error:
         return error.code is IssueCode.HTML_NOT_SITEMAP
     return False
