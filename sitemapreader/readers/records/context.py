@@ -133,7 +133,7 @@ class RecordContext:
         """Tell whether a field has text, or had."""
         return bool(list_texts(element)) or element in self.record.errors
 
-    def read_text(self, element: Element, url: str, code: IssueCode) -> str:
+    def read_field(self, element: Element, url: str, code: IssueCode) -> str:
         """Return a field's text; "" and an Issue if it was too long, a template, or in pieces."""
         texts = list_texts(element)
         if error := self.record.errors.get(element):
@@ -146,7 +146,7 @@ class RecordContext:
 
     def read_date(self, element: Element | None, url: str) -> tuple[datetime | None, str | None]:
         """Return a date and its text as written."""
-        if element is None or not (text := self.read_text(element, url, IssueCode.LASTMOD)):
+        if element is None or not (text := self.read_field(element, url, IssueCode.LASTMOD)):
             return None, None
         moment = self._parse_date(text)
         if moment is None:
@@ -168,7 +168,7 @@ class RecordContext:
         self, element: Element | None, url: str, parse: Callable[[str], Any], code: IssueCode
     ) -> Any:
         """Return a field's value, or `None` and an Issue if it cannot be read."""
-        if element is None or not (text := self.read_text(element, url, code)):
+        if element is None or not (text := self.read_field(element, url, code)):
             return None
         value = parse(text)
         if value is None:

@@ -118,7 +118,7 @@ def _read_field(
                     text = attributes[attribute]
                     context.note(IssueCode.EXTENSION, element, url=url, value=text)
     if field.build:
-        text = context.read_text(element, url, IssueCode.EXTENSION)
+        text = context.read_field(element, url, IssueCode.EXTENSION)
         value: Any = field.build(text, read_attributes(element)) if text else None
     else:
         value = context.read_value(element, url, field.parse, IssueCode.EXTENSION)
