@@ -27,6 +27,8 @@ NEEDS = {
     "duckdb": "duckdb",
     "parquet": "pyarrow",
     "record_batches": "pyarrow",
+    "langchain_core": "langchain_core",
+    "llama_index": "llama_index",
     "recipes.scrapy": "scrapy",
     "recipes.crawlee": "crawlee",
     "recipes.httpx": "httpx",

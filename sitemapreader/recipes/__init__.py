@@ -6,6 +6,8 @@
 | `recipes.crawlee` | `crawlee` | a request loader, in the place of SitemapRequestLoader |
 | `recipes.httpx` | `httpx` | `HttpxFetcher`, a `Fetcher` on an `httpx.AsyncClient` of yours |
 | `recipes.indexnow` | | `submit_changes`: new, changed and removed URLs, for search engines |
+| `recipes.documents` | | `SiteDocuments`: pages for search indexes, LangChain and LlamaIndex |
+| `recipes.page_text` | | `extract_text`: the text of an HTML page |
 | `recipes.crawler` | | `crawl`, a crawler on asyncio |
 
 `docs/migrating.md` maps ultimate-sitemap-parser, advertools and Scrapy's own sitemap tools to this

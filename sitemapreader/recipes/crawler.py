@@ -37,7 +37,7 @@ from sitemapreader.visits.bodies import is_absent
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from sitemapreader import Report, UrlEntry
+    from sitemapreader import Fetcher, Report, UrlEntry
 
 MAX_PAGE_BYTES = 10 * 1024 * 1024
 """Of a page, after inflating; a larger one is missed."""
@@ -107,7 +107,7 @@ async def crawl(
     return entries.report
 
 
-async def fetch_page(fetcher: HttpFetcher, rules: PageRules, entry: UrlEntry) -> Page:
+async def fetch_page(fetcher: Fetcher, rules: PageRules, entry: UrlEntry) -> Page:
     """Fetch a page that robots.txt allows; raise FetchError for any other."""
     if not await rules.allow(entry.loc):
         raise FetchError(IssueCode.ROBOTS_DISALLOWED, entry.loc)
@@ -120,7 +120,7 @@ async def fetch_page(fetcher: HttpFetcher, rules: PageRules, entry: UrlEntry) ->
 class PageRules:
     """The rules for pages: the robots.txt of each origin, fetched when its first page is."""
 
-    def __init__(self, fetcher: HttpFetcher, agent: str) -> None:
+    def __init__(self, fetcher: Fetcher, agent: str) -> None:
         self._fetcher = fetcher
         self._agent = agent
         self._known: dict[str, Robots] = {}
@@ -140,7 +140,7 @@ class PageRules:
             self._known.clear()
         robots = self._known[origin] = await self._fetch(f"{origin}/robots.txt")
         delay = robots.crawl_delay(self._agent)
-        if delay is not None:
+        if delay is not None and isinstance(self._fetcher, HttpFetcher):
             self._fetcher.set_crawl_delay(origin, delay)
         return robots
 

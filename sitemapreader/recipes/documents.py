@@ -1,0 +1,357 @@
+"""Search pipelines and RAG indexes: the pages of a site, kept in step by changes and removals.
+
+```python
+pages = SiteDocuments("https://www.example.org/", state="site.db")
+for batch in pages:                      # or: async for batch in pages.batches()
+    index.delete([change.url for change in batch if change.kind == "delete"])
+    index.add([change for change in batch if change.kind == "upsert"])
+print(pages.report)
+```
+Asking for the next batch says that this one is in the index: after a kill the last one comes again.
+Nothing is deleted for having not been read: see `SiteDocuments`. LangChain and LlamaIndex take the
+pages through `make_langchain_loader` and `make_llama_index_reader`.
+
+Requests go to public addresses only, whatever sitemaps list and pages redirect to; robots.txt and
+Crawl-delay hold for pages too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from sitemapreader import FetchError, FetchOptions, HttpFetcher, State, UrlEntry, walk
+from sitemapreader.recipes.crawler import Page, PageRules, fetch_page
+from sitemapreader.recipes.page_text import extract_text
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+
+    from sitemapreader import Fetcher, Report
+
+BATCH_PAGES = 50
+"""Changes that are handed over at once, and so the most that come twice after a kill."""
+_GONE = frozenset({404, 410})
+
+
+@attrs.frozen(eq=False)
+class PageChange:
+    """What an index has to do for one page.
+
+    Attributes:
+        kind: "upsert": put it into the index, in the place of what has the same id; "delete": it is
+            gone; "missed": it could not be fetched, and stays as it is.
+        url: as the sitemap lists it; the id in the index.
+        text: of the page.
+        metadata: flat: `source`, `title`, `lastmod`, `sitemap`, as far as they are known.
+        reason: why it was missed: the code of an Issue, or "no-text".
+    """
+
+    kind: Literal["upsert", "delete", "missed"]
+    url: str
+    text: str = ""
+    metadata: dict[str, str] = attrs.field(factory=dict)
+    reason: str = ""
+
+
+class SiteDocuments:
+    """The changes of a site's pages since the last time, as a stream of batches.
+
+    A page is deleted when the state says that no sitemap lists it any more, which it knows only of
+    sitemaps that were read to their end, or when its server answers 404 or 410. A page that could
+    not be fetched is "missed", remembered in a file beside the state, and tried again next time.
+
+    Args:
+        site: its URL.
+        state: the file that remembers what is in the index.
+        extract: makes text of a page; "" for what has none. It runs in a thread.
+        workers: pages that are fetched at once; `options.per_host` of one host at most.
+        options: how the network is used.
+        fetcher: opens sitemaps and pages in the place of an HttpFetcher; it has to check addresses
+            itself, and is not closed.
+        arguments: of `walk`, to choose among its URLs, such as `include` and `exclude`.
+
+    Attributes:
+        report: of the last walk, `None` before the first: what was wrong with the sitemaps.
+    """
+
+    def __init__(
+        self,
+        site: str,
+        *,
+        state: str | Path,
+        extract: Callable[[Page], str] | None = None,
+        workers: int = 8,
+        options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+        fetcher: Fetcher | None = None,
+        **arguments: Any,
+    ) -> None:
+        self.report: Report | None = None
+        self._site = site
+        self._state = Path(state)
+        self._missed = _MissedPages(self._state.with_name(f"{self._state.name}.missed"))
+        self._extract = extract or extract_text
+        self._workers = workers
+        self._options = options
+        self._fetcher = fetcher
+        self._arguments = arguments
+
+    def __iter__(self) -> Iterator[list[PageChange]]:
+        """Yield the batches to code without `await`, also where a loop is running."""
+        return iterate_blocking(self.batches())
+
+    async def batches(self) -> AsyncGenerator[list[PageChange], None]:
+        """Yield the changes in lists; asking for the next one says that this one is stored."""
+        async with self._open_fetcher() as fetcher:
+            loader = _PageLoader(fetcher, self._options, self._extract, self._workers)
+            for batch in self._begin():
+                yield batch
+            async with aclosing(self._load(loader, self._missed.entries())) as batches:
+                async for batch in batches:
+                    yield batch
+            entries = walk(
+                self._site,
+                state=self._state,
+                changes=True,
+                fetcher=fetcher,
+                options=self._options,
+                **self._arguments,
+            )
+            self.report = entries.report
+            async with entries:
+                async for found in entries.batches():
+                    async with aclosing(self._load(loader, found)) as batches:
+                        async for batch in batches:
+                            yield batch
+                if entries.report.removed:
+                    for batch in self._delete(entries.removed()):
+                        yield batch
+
+    @asynccontextmanager
+    async def _open_fetcher(self) -> AsyncIterator[Fetcher]:
+        if self._fetcher is not None:
+            yield self._fetcher
+            return
+        async with HttpFetcher(self._options) as fetcher:
+            fetcher.trust(self._site)
+            yield fetcher
+
+    def _begin(self) -> Iterator[list[PageChange]]:
+        """Delete once more what the last walk found to be gone, for it may have been killed."""
+        if self._state.exists():
+            yield from self._delete(State(self._state).removed(self._site))
+
+    def _delete(self, urls: Iterable[str]) -> Iterator[list[PageChange]]:
+        batch: list[PageChange] = []
+        for url in urls:
+            self._missed.discard(url)
+            batch.append(PageChange("delete", url))
+            if len(batch) == BATCH_PAGES:
+                yield batch
+                batch = []
+        self._missed.save()
+        if batch:
+            yield batch
+
+    async def _load(
+        self, loader: _PageLoader, entries: list[UrlEntry]
+    ) -> AsyncGenerator[list[PageChange], None]:
+        batch: list[PageChange] = []
+        async with aclosing(loader.load(entries)) as changes:
+            async for change in changes:
+                self._missed.note(change)
+                batch.append(change)
+                if len(batch) == BATCH_PAGES:
+                    yield batch
+                    batch = []
+        self._missed.save()  # before the walk hears that these pages are done with
+        if batch:
+            yield batch
+
+
+class _MissedPages:
+    """The URLs that could not be fetched, in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._urls: dict[str, None] | None = None
+        self._is_saved = True
+
+    def _known(self) -> dict[str, None]:
+        if self._urls is None:
+            text = self._path.read_text("utf-8") if self._path.exists() else "[]"
+            self._urls = dict.fromkeys(json.loads(text))
+        return self._urls
+
+    def entries(self) -> list[UrlEntry]:
+        return [UrlEntry(url) for url in self._known()]
+
+    def note(self, change: PageChange) -> None:
+        if change.kind == "missed" and change.reason != "no-text":
+            self._is_saved &= change.url in self._known()
+            self._known()[change.url] = None
+        else:
+            self.discard(change.url)
+
+    def discard(self, url: str) -> None:
+        if url in self._known():
+            del self._known()[url]
+            self._is_saved = False
+
+    def save(self) -> None:
+        if self._is_saved:
+            return
+        part = self._path.with_name(f"{self._path.name}.part")
+        part.write_text(json.dumps(list(self._known())), "utf-8")
+        part.replace(self._path)
+        self._is_saved = True
+
+
+class _PageLoader:
+    """Fetches pages, some at once, and makes changes of them."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        options: FetchOptions,
+        extract: Callable[[Page], str],
+        workers: int,
+    ) -> None:
+        self._fetcher = fetcher
+        self._rules = PageRules(fetcher, options.user_agent)
+        self._extract = extract
+        self._workers = workers
+
+    async def load(self, entries: Iterable[UrlEntry]) -> AsyncGenerator[PageChange, None]:
+        """Yield a change for each entry, as they come; few pages wait for the consumer."""
+        room = asyncio.Semaphore(self._workers)
+
+        async def load_one(entry: UrlEntry) -> PageChange:
+            await room.acquire()
+            return await self._load(entry)
+
+        tasks = [asyncio.create_task(load_one(entry)) for entry in entries]
+        try:
+            for task in asyncio.as_completed(tasks):
+                yield await task
+                room.release()
+        finally:
+            for each in tasks:
+                each.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _load(self, entry: UrlEntry) -> PageChange:
+        try:
+            page = await fetch_page(self._fetcher, self._rules, entry)
+        except FetchError as error:
+            if error.http_status in _GONE:
+                return PageChange("delete", entry.loc)
+            return PageChange("missed", entry.loc, reason=str(error.code))
+        text = await asyncio.to_thread(self._extract, page)
+        if not text.strip():
+            return PageChange("missed", entry.loc, reason="no-text")
+        return PageChange("upsert", entry.loc, text, _describe(page))
+
+
+def _describe(page: Page) -> dict[str, str]:
+    entry = page.entry
+    known = {
+        "source": page.url,
+        "title": entry.title,
+        "lastmod": entry.lastmod and entry.lastmod.isoformat(),
+        "sitemap": entry.sitemap,
+    }
+    return {name: value for name, value in known.items() if value}
+
+
+# -- other people's loaders
+
+
+def make_langchain_loader(pages: SiteDocuments, on_delete: Callable[[str], object]) -> Any:
+    """Return a LangChain `BaseLoader` of the pages that are new or changed.
+
+    `on_delete` is called with the id of each page that is gone, between the documents. The id and
+    the metadata of a document are those of its change. Needs `langchain-core`.
+    """
+    try:
+        from langchain_core.document_loaders import BaseLoader  # noqa: PLC0415 (not ours to need)
+        from langchain_core.documents import Document  # noqa: PLC0415 (the same)
+    except ImportError as error:
+        raise ImportError("this loader needs LangChain: pip install langchain-core") from error
+
+    def make(change: PageChange) -> Any:
+        return Document(page_content=change.text, metadata=change.metadata, id=change.url)
+
+    class SiteLoader(BaseLoader):  # type: ignore[misc] # (a class without types, if it is there)
+        def lazy_load(self) -> Iterator[Any]:
+            for batch in pages:
+                yield from _sort(batch, make, on_delete)
+
+        async def alazy_load(self) -> AsyncIterator[Any]:
+            async with aclosing(pages.batches()) as batches:
+                async for batch in batches:
+                    for document in _sort(batch, make, on_delete):
+                        yield document
+
+    return SiteLoader()
+
+
+def make_llama_index_reader(pages: SiteDocuments, on_delete: Callable[[str], object]) -> Any:
+    """Return a LlamaIndex `BaseReader` of the pages that are new or changed.
+
+    `on_delete` is called with the id of each page that is gone, between the documents. The id and
+    the metadata of a document are those of its change. Needs `llama-index-core`.
+    """
+    try:
+        from llama_index.core.readers.base import BaseReader  # noqa: PLC0415 (not ours to need)
+        from llama_index.core.schema import Document  # noqa: PLC0415 (the same)
+    except ImportError as error:
+        raise ImportError("this reader needs LlamaIndex: pip install llama-index-core") from error
+
+    def make(change: PageChange) -> Any:
+        return Document(text=change.text, metadata=change.metadata, id_=change.url)
+
+    class SiteReader(BaseReader):  # type: ignore[misc] # (a class without types, if it is there)
+        def lazy_load_data(self, *_args: Any, **_arguments: Any) -> Iterator[Any]:
+            for batch in pages:
+                yield from _sort(batch, make, on_delete)
+
+    return SiteReader()
+
+
+def _sort(
+    batch: list[PageChange], make: Callable[[PageChange], Any], on_delete: Callable[[str], object]
+) -> Iterator[Any]:
+    for change in batch:
+        if change.kind == "delete":
+            on_delete(change.url)
+        elif change.kind == "upsert":
+            yield make(change)
+
+
+# -- without await
+
+
+def iterate_blocking(source: AsyncGenerator[list[PageChange], None]) -> Iterator[list[PageChange]]:
+    """Yield what an asynchronous generator yields; its loop runs on in a thread meanwhile."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="sitemapreader.documents", daemon=True)
+    thread.start()
+
+    async def pull() -> list[PageChange] | None:
+        return await anext(source, None)
+
+    try:
+        while (batch := asyncio.run_coroutine_threadsafe(pull(), loop).result()) is not None:
+            yield batch
+    finally:
+        asyncio.run_coroutine_threadsafe(source.aclose(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
