@@ -129,6 +129,8 @@ class IssueCode(StrEnum):
     REDIRECT_LOOP = ("redirect-loop", ERROR, "the redirects lead in a circle", "check the server")
     TOO_MANY_REDIRECTS = ("too-many-redirects", ERROR, "there are more redirects than are followed", "link the final address")
     DOWNGRADE = ("downgrade", ERROR, "a redirect leads from https to http and was not followed", "serve the target over https")
+    HOST_REFUSES = ("host-refuses", ERROR, "a host refused one request after the other, and was asked no further", "walk again later, which goes on where this walk ended if it has a state; ask the owner if it stays so")
+    HOST_DOWN = ("host-down", ERROR, "a host gave no answer to one request after the other, and was asked no further", "walk again later, which goes on where this walk ended if it has a state")
     # -- robots.txt
     ROBOTS_UNREACHABLE = ("robots-unreachable", WARNING, "robots.txt could not be fetched; well-known paths were not probed", "see to it that the host answers, and robots.txt with 200 or 404")
     ROBOTS_DISALLOWED = ("robots-disallowed", WARNING, "robots.txt disallows the URL, and it was not fetched", "allow it, or pass `respect_robots=False`")

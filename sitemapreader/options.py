@@ -185,6 +185,14 @@ class FetchOptions:
     """Requests for one document, where another try can help."""
     retry_wait_seconds: float = _limit(1)
     """First pause before another try; doubles, with jitter."""
+    failures_in_row: int = _limit(5)
+    """Refusals (401, 403, 429, a bot protection) or failures to answer in a row after which a walk
+    leaves a host alone for a while. Each attempt counts; any other answer begins a new row."""
+    host_pause_seconds: float = _limit(10)
+    """First such pause; each doubles. After it one document is fetched as a trial. Three pauses
+    take 70 s: most servers count requests by the minute."""
+    host_trials: int = _limit(3)
+    """Failed trials after which the rest of a host's sitemaps is skipped."""
     retry_after_seconds: float = _limit(3600)
     """Longest Retry-After that is waited for; past it the document is given up."""
     # where to

@@ -12,6 +12,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 from serving import serve
 from walking import index, urlset
@@ -143,16 +144,17 @@ async def test_a_server_that_goes_away() -> None:
     long = urlset(*LONG)
     pages = {"/i.xml": index(*children)} | {f"/{name}": long for name in children}
     count = 0
+    options = attrs.evolve(OPTIONS, host_pause_seconds=0.05)
     async with AsyncExitStack() as server:
         served = await server.enter_async_context(serve(lambda _: pages))
-        async with walk(sitemaps=[f"{served.base}/i.xml"], options=OPTIONS) as entries:
+        async with walk(sitemaps=[f"{served.base}/i.xml"], options=options) as entries:
             async for batch in entries.batches():
                 count += len(batch)
                 if count > 2_000:
                     await server.aclose()
     outcomes = Counter((str(each.status), each.reason) for each in entries.report.documents)
     assert sum(outcomes.values()) == 22
-    assert outcomes["failed", "connect"] >= 10
+    assert outcomes["failed", "connect"] + outcomes["skipped", "host-down"] >= 10
     assert count == entries.report.entries == sum(each.entries for each in entries.report.documents)
     assert not entries.report.complete
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Self
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import AddressPolicy, literal_address
 from sitemapreader.fetch.body import Body, Clock, read_start
+from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.fetch.headers import is_conditional
-from sitemapreader.fetch.politeness import Politeness, Turn
+from sitemapreader.fetch.politeness import LongWaitError, Politeness, Turn
 from sitemapreader.fetch.redirects import REDIRECTS, Trail
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
 from sitemapreader.fetch.retries import fetch_again
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     import aiohttp
 
+_TOO_MANY_REQUESTS = 429
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -178,7 +180,7 @@ class HttpFetcher:
         start = read_target(url)
         clock = Clock(self.options.total_seconds)
         fetch = partial(self._fetch, start, headers or _NO_HEADERS, clock)
-        response, tries = await fetch_again(fetch, self.options)
+        response, tries = await fetch_again(fetch, self.options, url)
         response.tries = tries
         try:
             yield response
@@ -192,7 +194,7 @@ class HttpFetcher:
             trail.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         while True:
             self._check_reach(trail.target)
-            turn = await self._politeness.enter(trail.target.host)
+            turn = await self._enter(trail)
             answer = None
             try:
                 answer = await self._ask(trail, extra, clock)
@@ -205,6 +207,24 @@ class HttpFetcher:
                 return HttpResponse(answer, turn, trail, self._make_body(answer, trail, clock))
             self._drop(answer, turn)
             trail.follow(location)
+
+    async def _enter(self, trail: Trail) -> Turn:
+        """Wait for a turn; raise FetchError where a walk can do other things meanwhile."""
+        host, breaker, url = trail.target.host, BREAKER.get(), str(trail.start)
+        if breaker is None:
+            return await self._politeness.enter(host)
+        breaker.check(url)
+        try:
+            turn = await self._politeness.enter(host, max_wait=ROBOTS_MAX_CRAWL_DELAY_SECONDS)
+        except LongWaitError as error:
+            breaker.postpone(url, error.seconds)
+            raise FetchError(IssueCode.HOST_REFUSES, url, str(error)) from error
+        try:
+            breaker.check(url)
+        except FetchError:
+            turn.leave()
+            raise
+        return turn
 
     def _check_reach(self, target: Target) -> None:
         if not self._policy.allows_port(target.port):
@@ -233,7 +253,10 @@ class HttpFetcher:
         """Return where an answer redirects to, `None` if it is the document; else raise."""
         status, headers = answer.status, answer.headers
         if status == 200 or (status == 304 and is_conditional(extra)):
+            self._politeness.speed_up(target.host)
             return None
+        if status == _TOO_MANY_REQUESTS:
+            self._politeness.slow_down(target.host)
         if status in REDIRECTS and "location" in headers:
             return headers["location"]
         raw = b""

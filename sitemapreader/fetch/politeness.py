@@ -29,6 +29,12 @@ LENT_AFTER_SECONDS = 0.2
 MAX_IDLE_HOSTS = 1024
 """Hosts without requests that are remembered; a run over the whole web meets millions."""
 
+_SLOW_DOWN_SECONDS = 1.0
+_LEAST_DELAY, _MOST_DELAY = 0.5, 8.0
+"""Seconds between two requests to a host that had too many."""
+_GOOD_ANSWERS = 20
+"""... in a row, after which a host is asked twice as fast again."""
+
 
 @attrs.define(eq=False)
 class Turn:
@@ -70,6 +76,11 @@ class _Host:
     """Monotonic time of the next request."""
     users: int = 0
     """Requests that run or wait."""
+    slowed_at: float = 0.0
+    """Monotonic time of the last 429; 0 where there was none, or all is as it was."""
+    extra_delay: float = 0.0
+    good_answers: int = 0
+    """... since then."""
     _turns: set[Turn] = attrs.field(factory=set, init=False)
     # not a dict, which takes long to find its first key if many before it are gone
     _queue: OrderedDict[Turn, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)
@@ -83,6 +94,13 @@ class _Host:
             await admitted
         finally:
             self._queue.pop(turn, None)
+
+    def get_wait(self, max_wait: float) -> float:
+        """Return the seconds until the next request; raise LongWaitError if they are too many."""
+        wait = self.not_before - time.monotonic()
+        if wait > max_wait:
+            raise LongWaitError(wait)
+        return wait
 
     def dismiss(self, turn: Turn) -> None:
         """Take a turn away for good."""
@@ -133,6 +151,18 @@ class _Host:
         return sum(counting) < self.limit
 
 
+class LongWaitError(Exception):
+    """A host is to be left alone for longer than somebody wants to wait.
+
+    Attributes:
+        seconds: how long.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(f"asked to wait for {seconds:.0f} s")
+
+
 class Politeness:
     """Hand out turns: at most `per_host` at once, `delay_seconds` from one start to the next."""
 
@@ -151,20 +181,52 @@ class Politeness:
         place = self._host(host)
         place.not_before = max(place.not_before, time.monotonic() + seconds)
 
-    async def enter(self, host: str) -> Turn:
-        """Wait for a turn."""
+    def slow_down(self, host: str) -> None:
+        """Halve the pace at a host that says that there are too many requests.
+
+        First by fewer requests at once, then by the time between two. The refusals of one moment
+        count once.
+        """
+        place, now = self._host(host), time.monotonic()
+        place.good_answers = 0
+        if now < place.slowed_at + _SLOW_DOWN_SECONDS:
+            return
+        place.slowed_at = now
+        if place.limit > 1:
+            place.limit //= 2
+        else:
+            place.extra_delay = min(max(2 * place.extra_delay, _LEAST_DELAY), _MOST_DELAY)
+
+    def speed_up(self, host: str) -> None:
+        """Take back one step of `slow_down` after some good answers in a row."""
+        place = self._hosts.get(host)
+        if place is None or not place.slowed_at:
+            return
+        place.good_answers += 1
+        if place.good_answers < _GOOD_ANSWERS:
+            return
+        place.good_answers = 0
+        if place.extra_delay:
+            place.extra_delay = place.extra_delay / 2 if place.extra_delay > _LEAST_DELAY else 0.0
+        elif place.limit < self._per_host:
+            place.limit = min(2 * place.limit, self._per_host)
+        else:
+            place.slowed_at = 0.0
+
+    async def enter(self, host: str, *, max_wait: float = math.inf) -> Turn:
+        """Wait for a turn; raise LongWaitError where the host wants to be left alone for longer."""
         place = self._host(host)
         place.users += 1
         turn = Turn(place, PARTY.get())
         try:
             await place.admit(turn)
             # Asked again after each sleep: another one may have started, or been told to stay away.
-            while (wait := place.not_before - time.monotonic()) > 0:  # noqa: ASYNC110 (the time is known)
+            while (wait := place.get_wait(max_wait)) > 0:  # noqa: ASYNC110 (the time is known)
                 await asyncio.sleep(wait)
         except BaseException:
             turn.leave()
             raise
-        place.not_before = time.monotonic() + place.delay
+        place.not_before = time.monotonic() + max(place.delay, place.extra_delay)
         return turn
 
     def _host(self, host: str) -> _Host:
@@ -181,5 +243,5 @@ class Politeness:
         self._hosts = {
             name: place
             for name, place in self._hosts.items()
-            if place.users or place.not_before > now or place.delay > self._delay
+            if place.users or place.slowed_at or place.not_before > now or place.delay > self._delay
         }

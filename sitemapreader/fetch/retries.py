@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import stamina
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.fetch.headers import parse_date
 from sitemapreader.issues import IssueCode
 
@@ -37,11 +38,14 @@ def _is_not_ours(record: logging.LogRecord) -> bool:
 logging.getLogger("stamina").addFilter(_is_not_ours)
 
 
-async def fetch_again(fetch: Callable[[], Awaitable[T]], options: FetchOptions) -> tuple[T, int]:
+async def fetch_again(
+    fetch: Callable[[], Awaitable[T]], options: FetchOptions, url: str = ""
+) -> tuple[T, int]:
     """Call `fetch`, again where that can help; return what it gives, and how often it was called.
 
     Where the server has not named the seconds between two tries, they double, with some more by
-    chance, so that those who failed together do not come back together.
+    chance, so that those who failed together do not come back together. `url` is what a walk's
+    breaker knows the document by.
 
     Raises:
         FetchError: the last one; its `tries` say how often it was called.
@@ -64,6 +68,9 @@ async def fetch_again(fetch: Callable[[], Awaitable[T]], options: FetchOptions) 
             return await fetch()
         except FetchError as error:
             error.tries = tries
+            breaker = BREAKER.get()
+            if breaker is not None and wait_before_retry(error) is not False:
+                breaker.note_attempt(url, error)
             raise
 
     return await fetch_once(), tries

@@ -171,7 +171,7 @@ class HttpxFetcher:
         """
         clock = Clock(self.options.total_seconds)
         fetch = partial(self._fetch, url, headers or _NO_HEADERS, clock)
-        response, tries = await fetch_again(fetch, self.options)
+        response, tries = await fetch_again(fetch, self.options, url)
         response.tries = tries
         try:
             yield response

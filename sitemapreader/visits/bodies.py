@@ -40,13 +40,22 @@ _NOT_OF_THE_DOCUMENT = frozenset({407, 429})
 
 @asynccontextmanager
 async def open_document(
-    trip: Trip, url: str, headers: Mapping[str, str] | None = None
+    trip: Trip, url: str, headers: Mapping[str, str] | None = None, *, guessed: bool = False
 ) -> AsyncIterator[Response]:
-    """Open a URL, with `headers` in the request; raise FetchError."""
-    async with AsyncExitStack() as stack:
-        opener = trip.fetcher.open(url, headers=headers) if headers else trip.fetcher.open(url)
-        opening = stack.enter_async_context(opener)
-        yield await trip.budget.within(opening, url)
+    """Open a URL, with `headers` in the request; raise FetchError.
+
+    The breaker of the walk learns how it went, also of what the caller meets while it reads.
+    `guessed` says that nobody named the URL.
+    """
+    try:
+        async with AsyncExitStack() as stack:
+            opener = trip.fetcher.open(url, headers=headers) if headers else trip.fetcher.open(url)
+            opening = stack.enter_async_context(opener)
+            yield await trip.budget.within(opening, url)
+    except FetchError as error:
+        trip.breaker.note_error(url, error, guessed=guessed)
+        raise
+    trip.breaker.note_answer(url)
 
 
 async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[bytes, None]:
@@ -134,7 +143,7 @@ async def fetch_whole(trip: Trip, url: str, max_bytes: int) -> Whole:
     data = bytearray()
     raw_bytes = 0
     fault = None
-    async with open_document(trip, url) as response:
+    async with open_document(trip, url, guessed=True) as response:
         inflation = Inflation(trip.limits, [], codings=read_codings(response.headers))
         try:
             async with aclosing(read_chunks(response, trip.budget)) as chunks:

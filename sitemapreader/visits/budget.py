@@ -43,6 +43,10 @@ class Budget:
         self.check(url)
         self._documents -= 1
 
+    def return_document(self) -> None:
+        """Take back a document that was counted and not fetched."""
+        self._documents += 1
+
     def spend(self, url: str, count: int) -> None:
         """Count bytes that have come; raise FetchError if they are too many."""
         self._bytes -= count

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from sitemapreader.fetch import PoliteFetcher
+from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import Issue
 from sitemapreader.models import Format, SitemapEntry, UrlEntry
 from sitemapreader.visits.pace import Pace
@@ -36,6 +37,9 @@ class Trip:
     report: Report
     send: Callable[[Batch], Awaitable[None]]
     pace: Pace = attrs.field(factory=Pace)
+    breaker: HostBreaker = attrs.field(
+        default=attrs.Factory(lambda self: HostBreaker(self.options), takes_self=True)
+    )
     feedparser_lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
     """Held while feedparser reads a feed: one process at a time."""
     extra_formats: frozenset[Format] = frozenset()

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, cast
 
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.breaker import HOST_CODES
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
@@ -87,6 +88,9 @@ class Visit:
     A path that was only tried is no sitemap as long as its content does not say so; then it is
     skipped, and what was wrong with it is nobody's fault.
 
+    `is_postponed` says that nothing was fetched, because its host is left alone for a while; then
+    there is no outcome.
+
     With `past`, it is asked for only if it has changed, and `imprint` has what came of its body.
     """
 
@@ -95,6 +99,7 @@ class Visit:
     ) -> None:
         self.document = document
         self.imprint = Imprint()
+        self.is_postponed = False
         self._past = past
         self._known_entries = 0
         self._trip = trip
@@ -113,6 +118,9 @@ class Visit:
             try:
                 await self._fetch()
             except FetchError as error:
+                if error.code in HOST_CODES and self._response is None:
+                    self.is_postponed = True
+                    return
                 fault = error
             await self._close(fault)
 
@@ -127,7 +135,8 @@ class Visit:
         Redirects may have led to another document than last time, which validators are not of.
         """
         trip, past = self._trip, self._past
-        async with open_document(trip, self.document.url, validators) as response:
+        opening = open_document(trip, self.document.url, validators, guessed=self._tried)
+        async with opening as response:
             if validators and past and response.status == 304 and response.url != past.final_url:
                 return False
             await self._greet(response)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.discovery import Permissions, Trial, judge_failures, search_site
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
 from sitemapreader.report import LEFT_EARLY, Role, Status, document_of
@@ -44,7 +45,7 @@ class Crew:
         self._trip = trip
         self._plan = plan
         self._writer = writer
-        self._frontier = Frontier(int(trip.limits.documents), plan.order)
+        self._frontier = Frontier(int(trip.limits.documents), plan.order, breaker=trip.breaker)
         self._permissions = Permissions(trip, respect=plan.respect_robots)
         self._digests: set[bytes] = set()
         self._sieve = Sieve(
@@ -122,7 +123,9 @@ class Crew:
                 await self._walk(job)
                 self._trip.report.announce()
             finally:
-                job.decide(answers=False)
+                self._trip.breaker.end_trial(job.entry.loc)
+                if job.is_taken:  # else it is to come once more
+                    job.decide(answers=False)
                 self._frontier.release()
             await self._trip.pace.yield_if_due()
 
@@ -150,13 +153,20 @@ class Crew:
             return
         job.document = document = document_of(job.entry)
         intake = self._intake(job, document, tracker)
-        if tracker is None:
-            await Visit(self._trip, document, intake).run()
-            return
-        visit = Visit(self._trip, document, intake, tracker.past())
-        tracker.follow(visit)
-        await visit.run()
-        tracker.finish(document)
+        visit = Visit(self._trip, document, intake, tracker.past() if tracker else None)
+        if tracker is not None:
+            tracker.follow(visit)
+        token = BREAKER.set(self._trip.breaker)
+        try:
+            await visit.run()
+        finally:
+            BREAKER.reset(token)
+        if visit.is_postponed:
+            self._trip.budget.return_document()
+            job.document = None
+            self._frontier.postpone(job)
+        elif tracker is not None:
+            tracker.finish(document)
 
     async def _recall(self, job: Job, tracker: DocumentTracker) -> None:
         """Go on with what is known of a sitemap that need not be fetched."""
@@ -204,7 +214,7 @@ class Crew:
     # -- the end
 
     async def _name_what_is_left(self) -> None:
-        """Say for each budget of the walk that came to its end what was not read for it."""
+        """Say what was not read for want of a budget, or because of what its host did."""
         left: dict[str, list[str]] = {}
         for entry, reason in self._frontier.refused():
             left.setdefault(reason, []).append(entry.loc)
@@ -212,6 +222,8 @@ class Crew:
             IssueCode.BUDGET_DOCUMENTS,
             IssueCode.BUDGET_BYTES,
             IssueCode.BUDGET_SECONDS,
+            IssueCode.HOST_REFUSES,
+            IssueCode.HOST_DOWN,
         ):
             urls = left.get(code, [])
             if number := len(urls) + self._frontier.surplus[code]:

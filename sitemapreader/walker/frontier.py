@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.options import FetchOptions
 from sitemapreader.report import ALREADY_READ
 from sitemapreader.urls import origin_of, url_key
 from sitemapreader.walker.order import Order, SitemapQueue
+from sitemapreader.walker.parking import ParkedJobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,18 +117,22 @@ class Frontier:
     are remembered, the rest counted.
     """
 
-    def __init__(self, capacity: int, order: Order = "document") -> None:
+    def __init__(
+        self, capacity: int, order: Order = "document", *, breaker: HostBreaker | None = None
+    ) -> None:
         self.surplus: Counter[str] = Counter()
         self._capacity = capacity
         self._jobs: dict[str, Job] = {}
         self._waiting = SitemapQueue[Job](order, capacity)
         self._refused: dict[str, tuple[SitemapEntry, str]] = {}
+        self._breaker = breaker or HostBreaker(FetchOptions())
+        self._parked = ParkedJobs(self._breaker)
         self._holders = 0
         self._changed = asyncio.Event()
 
     def __len__(self) -> int:
         """Return how many jobs wait or are being done; one more while somebody may still add."""
-        return len(self._waiting) + self._holders
+        return len(self._waiting) + len(self._parked) + self._holders
 
     def find(self, url: str) -> Job | None:
         """Return the job that is known under a URL, in any of its spellings."""
@@ -188,10 +196,15 @@ class Frontier:
 
     def refuse_waiting(self, reason: str) -> None:
         """Refuse all that is in the queue."""
-        while self._waiting:
-            job = self._waiting.pop()
+        waiting = [self._waiting.pop() for _ in range(len(self._waiting))]
+        for job in (*self._parked.drain(), *waiting):
             if job.same_as is None:
                 self.drop(job, reason)
+
+    def postpone(self, job: Job) -> None:
+        """Put back a job that was taken, and whose host is left alone for a while."""
+        job.is_taken = False
+        self._parked.park_first(job)
 
     def hold(self) -> None:
         """Keep it open: there may come more."""
@@ -205,13 +218,41 @@ class Frontier:
     async def take(self) -> Job | None:
         """Return the next job, and hold the frontier for it; `None` when there can be no more."""
         while True:
-            while self._waiting:
-                job = self._waiting.pop()
-                if job.same_as is None:
-                    job.is_taken = True
-                    self.hold()
-                    return job
-            if not self._holders:
+            job = self._pick()
+            if job is not None:
+                job.is_taken = True
+                self.hold()
+                return job
+            if not self._holders and not self._parked:
                 return None
             self._changed.clear()
-            await self._changed.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._parked.get_wait()):
+                    await self._changed.wait()
+
+    def _pick(self) -> Job | None:
+        """Remove and return the next job whose host may be asked."""
+        while self._waiting or self._parked:
+            job = self._parked.pop_ready()
+            if job is None:
+                if not self._waiting:
+                    return None
+                job = self._waiting.pop()
+            if job.same_as is None and self._may_begin(job):
+                return job
+        return None
+
+    def _may_begin(self, job: Job) -> bool:
+        """Tell whether the host of a job may be asked; else park the job, or drop it."""
+        breaker, url = self._breaker, job.entry.loc
+        if breaker.is_quiet:
+            return True
+        if reason := breaker.find_reason(url):
+            self.drop(job, reason)
+            job.decide(answers=False)
+            return False
+        if breaker.get_wait(url):
+            self._parked.park(job)
+            return False
+        breaker.begin_trial(url)
+        return True
