@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 OPTIONS = {
     "allow_networks": "--allow-network",
     "allow_ports": "--allow-port",
+    'extra_formats={"html"}': "--html-sitemap",
+    'extra_formats={"llms"}': "--llms",
     "feeds=True": "--feeds",
     "headers": "-u",
     "headers_seconds": "--timeout",
