@@ -49,7 +49,9 @@ ASKED_FOR = frozenset({NOT_MODIFIED, NOT_FOLLOWED, str(IssueCode.ROBOTS_DISALLOW
 `follow`), or the site owner's, whose robots.txt the caller has chosen to respect."""
 _NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE}
 _ABSENT_STATUSES = frozenset({404, 410})
-_BROKEN_OFF = frozenset({IssueCode.BODY_CUT, IssueCode.STALLED, IssueCode.TOO_SLOW})
+_NOTHING_CAME = frozenset(
+    {IssueCode.BODY_CUT, IssueCode.STALLED, IssueCode.TOO_SLOW, IssueCode.BLOCKED_BY_SITE}
+)
 
 
 class Status(StrEnum):
@@ -171,7 +173,7 @@ class Document:
         if self.reason == FINISHED_BEFORE or self.http_status in _ABSENT_STATUSES:
             return True
         is_success = self.http_status is not None and self.http_status < 400
-        return is_success and self.reason not in _BROKEN_OFF
+        return is_success and self.reason not in _NOTHING_CAME
 
     def end(self, status: Status, reason: str) -> bool:
         """Set the outcome; tell whether it is the first one that is given."""

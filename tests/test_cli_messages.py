@@ -224,3 +224,70 @@ def test_follow_and_a_state(tmp_path: Path) -> None:
         second = run(url, "-q", "--state", state)
     assert (len(first.stdout.split()), len(second.stdout.split())) == (8, 2)
     assert "/2026/" in second.stdout
+
+
+# -- as new users
+
+
+def test_a_staging_server_that_forbids_everything() -> None:
+    """Fifteen guesses that robots.txt forbids are not fifteen lines."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/robots.txt":
+            return web.Response(text="User-agent: *\nDisallow: /\n")
+        raise web.HTTPNotFound
+
+    with serving(answer) as (url,):
+        done = run(url)
+    said = [line for line in done.stderr.splitlines() if " robots-disallowed: " in line]
+    assert len(said) == 4
+    assert said[-1].endswith(": and 12 more of these")
+    assert "allow it, or pass --no-robots" in said[0]
+    assert done.returncode == 1
+
+
+def test_a_line_of_a_list_that_is_no_site(tmp_path: Path) -> None:
+    """The list is named, commands are not spoken of, and the end counts it."""
+    file = tmp_path / "sites.txt"
+    with serving(serve_years) as (url,):
+        file.write_text(f"tree\n{url}\n", "utf-8")
+        done = run("-i", str(file))
+    assert done.returncode == 3
+    first, *_, last = done.stderr.splitlines()
+    assert first.startswith(f"sitemapreader: {file}: 'tree' is neither an http(s) URL")
+    assert "command" not in first
+    assert last == "sitemapreader: not read: 1 named above, which are no sites or cannot be opened"
+
+
+def test_a_file_that_is_cut_is_named_at_the_end(tmp_path: Path) -> None:
+    """What was read in part from a file or a pipe has its line in the summary, with the reason."""
+    file = tmp_path / "a.xml"
+    file.write_bytes(urlset(5)[:-60])
+    done = run("read", str(file))
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1] == f"sitemapreader: read in part: 1 truncated: {file}"
+    piped = run("read", input=urlset(5)[:-60].decode())
+    assert piped.stderr.splitlines()[-1] == (
+        "sitemapreader: read in part: 1 truncated: standard input"
+    )
+
+
+@pytest.mark.parametrize("wrong", ["x", "example.org", "ftp://a.example/", "https://"])
+def test_a_base_url_that_is_none(wrong: str) -> None:
+    """It is wrong usage, and not a reason to drop relative URLs."""
+    done = run("read", "--base-url", wrong, input="<urlset/>")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "write a full URL, such as https://example.org/" in done.stderr
+
+
+def test_one_is_not_many() -> None:
+    """A single URL is no plural."""
+    assert run("read", input=urlset(1).decode()).stderr == "sitemapreader: 1 URL\n"
+
+
+def test_a_state_that_is_not_there(tmp_path: Path) -> None:
+    """The option that makes it is named, not the argument of the library."""
+    done = run("state", str(tmp_path / "none.db"))
+    assert done.returncode == 1
+    assert "--state" in done.stderr
+    assert "`" not in done.stderr

@@ -172,7 +172,7 @@ def test_a_password_is_asked_for(user: str) -> None:
         terminal.type("s3cr3t\n")
         assert process.stdout is not None
         assert process.stdout.read() == b"https://example.org/0\n"
-        text = terminal.watch(until="1 URLs")
+        text = terminal.watch(until="1 URL")
         assert process.wait(60) == 0
     assert sent == {b"reader:s3cr3t"}
     assert "s3cr3t" not in text

@@ -152,9 +152,9 @@ NAMED = b"Sitemap: HOST/i.xml"
         ({"/": HTML}, (), 1, r"failed: \S+ \(no-sitemap\)"),
         ({"/robots.txt": b"User-agent: *\nDisallow:", "/": HTML}, (), 1, r"\(no-sitemap\)"),
         ({"/sitemap.xml": urlset(0)}, (), 1, r"0 URLs; documents: "),
-        ({"/i.xml": HTML}, ("--sitemap", "/i.xml"), 1, r"not read: 1 html-not-sitemap: "),
-        ({"/i.xml": 403}, ("--sitemap", "/i.xml"), 4, r"not read: 1 http-status: "),
-        ({"/i.xml": 503}, ("--sitemap", "/i.xml", "-m", "1"), 4, r"not read: 1 http-status: "),
+        ({"/i.xml": HTML}, ("--sitemap", "/i.xml"), 1, r"failed: \S+ \(html-not-sitemap\)"),
+        ({"/i.xml": 403}, ("--sitemap", "/i.xml"), 4, r"failed: \S+ \(http-status\)"),
+        ({"/i.xml": 503}, ("--sitemap", "/i.xml", "-m", "1"), 4, r"failed: \S+ \(http-status\)"),
         (dict.fromkeys(("/", "/robots.txt", "/sitemap.xml"), 401), (), 4, r"\(login-required\)"),
         (
             {"/robots.txt": NAMED, "/i.xml": INDEX % NEIGHBOUR, "/a.xml": urlset(2)},
@@ -225,7 +225,7 @@ def test_each_failed_site_is_named() -> None:
         done = run("-m", "2", *urls, dead)
     assert done.returncode == 3
     lines = done.stderr.splitlines()
-    assert any("1 URLs from 6 sources, 5 of which failed" in line for line in lines)
+    assert any("1 URL from 6 sources, 5 of which failed" in line for line in lines)
     failed = dict(re.findall(r"^sitemapreader: failed: (\S+) \((.+)\)$", done.stderr, re.MULTILINE))
     assert failed == {
         urls[1]: "no-sitemap",

@@ -83,6 +83,15 @@ def parse_proxy(text: str) -> str:
     return text if "://" in text else f"http://{text}"
 
 
+def parse_base_url(text: str) -> str:
+    """Read the URL that a folder or a file stands for."""
+    from sitemapreader.urls import has_web_scheme, parse_url  # noqa: PLC0415 (not for --help)
+
+    if not has_web_scheme(text) or parse_url(text) is None:
+        raise ArgumentTypeError(f"{text!r}: write a full URL, such as https://example.org/")
+    return text
+
+
 def parse_fields(text: str) -> tuple[str, ...]:
     """Read names with commas in between."""
     return tuple(name.strip() for name in text.split(","))

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
     from sitemapreader.cli.summary import RunSummary
 
+_NAMED_BRIEFLY = frozenset(
+    {IssueCode.ROBOTS_DISALLOWED, IssueCode.ROBOTS_TOO_COMPLEX, IssueCode.CROSS_HOST_CHILD}
+)
+"""Issues that differ only in the sitemap that was left alone: there may be fifteen guesses."""
+_MAX_NAMED = 3
+
 
 class Console:
     """Says what is to be said, a line at a time, safe for a terminal.
@@ -67,13 +73,21 @@ class Console:
     def report_all(self, issues: list[Issue], counts: Counter[IssueCode], source: str) -> None:
         """Print the Issues of a source, and how many more there were of each code.
 
-        That a robots.txt is out of reach is not said beside the error that says why.
+        That a robots.txt is out of reach is not said beside the error that says why. What a
+        robots.txt forbids, or lies elsewhere, is named a few times for each document.
         """
         failed = {issue.sitemap for issue in issues if issue.severity is Severity.ERROR}
+        passed = Counter[IssueCode]()
+        named = Counter[tuple[IssueCode, str]]()
         for issue in issues:
-            if issue.code is not IssueCode.ROBOTS_UNREACHABLE or issue.sitemap not in failed:
+            code, place = issue.code, issue.sitemap
+            if code is IssueCode.ROBOTS_UNREACHABLE and place in failed:
+                passed[code] += 1
+            elif code not in _NAMED_BRIEFLY or named[code, place] < _MAX_NAMED:
+                named[code, place] += 1
+                passed[code] += 1
                 self.report(issue, source)
-        for code, more in (counts - Counter(issue.code for issue in issues)).items():
+        for code, more in (counts - passed).items():
             if code.severity >= self._least:
                 self.say(f"{code.severity.name.lower()} {code}: {source}: and {more} more of these")
 

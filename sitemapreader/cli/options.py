@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import sitemapreader
 from sitemapreader.cli.argument_types import (
+    parse_base_url,
     parse_count,
     parse_delay,
     parse_depth,
@@ -53,7 +54,12 @@ def _add_list(add: Add) -> None:
 
 
 def _add_base(add: Add) -> None:
-    add("--base-url", metavar="URL", help="URL that a folder or file stands for")
+    add(
+        "--base-url",
+        type=parse_base_url,
+        metavar="URL",
+        help="URL that a folder or file stands for",
+    )
 
 
 def _add_since(add: Add) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.exit_codes import ALL_READ, CLOSED_PIPE, NO_URL, SIGNALLED
 from sitemapreader.cli.outlet import Lines
+from sitemapreader.cli.wording import translate
 from sitemapreader.errors import StateError
 from sitemapreader.output.sink import abandon_standard_output
 
@@ -54,7 +55,7 @@ def run_process(
         abandon_standard_output()
         return CLOSED_PIPE
     except StateError as error:
-        console.say(str(error))
+        console.say(translate(str(error)))
         return NO_URL
     except OSError as error:
         abandon_standard_output()

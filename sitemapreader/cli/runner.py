@@ -14,7 +14,7 @@ from sitemapreader.cli.commands import COMMANDS, PROGRAM
 from sitemapreader.cli.config import find_unused_proxy
 from sitemapreader.cli.files import UnreadableError, open_pieces, read_lines
 from sitemapreader.cli.options import STANDARD_INPUT
-from sitemapreader.cli.parser import UsageError
+from sitemapreader.cli.parser import UsageError, suggest
 from sitemapreader.cli.progress import show_progress
 from sitemapreader.cli.sources import Result, UnknownSourceError
 
@@ -106,14 +106,14 @@ class SourceRunner(Generic[S]):
                     try:
                         source = self.make_listed(line)
                     except UnknownSourceError as error:
-                        self._note_unknown(error)
+                        self._note_unknown(f"{path}: {error}")
                     else:
                         yield source
         except UnreadableError as error:
-            self._note_unknown(error)
+            self._note_unknown(str(error))
 
-    def _note_unknown(self, error: Exception) -> None:
-        self.console.say(str(error))
+    def _note_unknown(self, said: str) -> None:
+        self.console.say(said)
         self.summary.unknown += 1
 
     async def _visit(self, source: S) -> None:
@@ -152,7 +152,14 @@ def make_sources(arguments: argparse.Namespace, make: Callable[[str], S]) -> lis
             )
     if path == STANDARD_INPUT and STANDARD_INPUT in arguments.sources:
         raise UsageError("standard input is either a list (-i -) or a sitemap (-), not both")
+    return [_make_named(word, make) for word in arguments.sources]
+
+
+def _make_named(word: str, make: Callable[[str], S]) -> S:
     try:
-        return [make(word) for word in arguments.sources]
+        return make(word)
     except UnknownSourceError as error:
-        raise UsageError(str(error)) from None
+        hint = ""
+        if word.isalpha():  # perhaps a command is meant
+            hint = suggest(word, COMMANDS) or f" the commands are {', '.join(COMMANDS)}"
+        raise UsageError(f"{error}{';' * bool(hint)}{hint}") from None

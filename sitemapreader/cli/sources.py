@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from sitemapreader.cli.commands import COMMANDS
 from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options import STANDARD_INPUT
-from sitemapreader.cli.parser import suggest
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Change, UrlEntry
@@ -213,12 +211,8 @@ def read_url(text: str, config: RunConfig) -> tuple[str, FetchOptions]:
     parsed = parse_url(url) if has_web_scheme(url) else None
     if parsed is None or ("://" not in text and not _is_meant_for_host(parsed)):
         shown = _without_userinfo(text)
-        hint = suggest(text, COMMANDS) if text.isalpha() else ""
-        if text.isalpha() and not hint:
-            hint = f" the commands are {', '.join(COMMANDS)}"
         raise UnknownSourceError(
             f"{shown!r} is neither an http(s) URL nor a file or folder that exists"
-            f"{';' * bool(hint)}{hint}"
         )
     options = config.with_login(parsed.user, parsed.password)
     return (url if options is config.options else str(parsed.with_user(None))), options

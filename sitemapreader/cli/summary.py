@@ -91,10 +91,12 @@ class RunSummary:
         has_failed = not found and not result.complete
         if has_failed:
             self._add_failed(label, _find_reason(result))
+        elif not result.complete and not any(each.is_lost for each in result.documents):
+            lost = self._lost.setdefault(("read in part", _find_reason(result)), _Lost())
+            lost.add(label)
         for document in result.documents:
             self.bytes_raw += document.bytes_raw
-            # that a robots.txt or a page was not read is why the site has failed
-            if document.is_lost and not (has_failed and document.role is not Role.SITEMAP):
+            if document.is_lost and not (has_failed and _is_source(document, label)):
                 self._add_lost(document)
 
     def _add_failed(self, label: str, reason: str) -> None:
@@ -141,7 +143,7 @@ class RunSummary:
         if self.unknown and not self.done:
             return
         failed = len(self._failed) + self._failed_unnamed
-        line = f"{self.printed} {self.what}"
+        line = f"{self.printed} {self.what if self.printed != 1 else self.what.removesuffix('s')}"
         if self.done > 1:
             line += f" from {self.done} sources"
         if self.done > 1 and failed:
@@ -158,8 +160,15 @@ class RunSummary:
         if self.is_for_many or not self._lost:
             for label, reason in self._failed:
                 yield f"failed: {label} ({reason})"
+        if self.unknown:
+            yield f"not read: {self.unknown} named above, which are no sites or cannot be opened"
         if self._failed_unnamed:
             yield f"failed: {self._failed_unnamed} more sources, each named above with its error"
+
+
+def _is_source(document: Document, label: str) -> bool:
+    """Tell whether it stands for a whole source, which is named as failed."""
+    return document.role is not Role.SITEMAP or document.url == label
 
 
 def _is_known(document: Document) -> bool:
@@ -175,5 +184,5 @@ def _find_reason(result: Result) -> str:
     """Return why a source gave nothing: the last error, which is the one that ended it."""
     errors = [issue.code for issue in result.issues if issue.code.severity is Severity.ERROR]
     lost = [document.reason for document in result.documents if document.is_lost]
-    other = "lists sitemaps only" if result.children else "cannot be read"
+    other = "sitemaps that it lists" if result.children else "cannot be read"
     return str((errors[-1:] or lost[:1] or [other])[0])

@@ -20,6 +20,7 @@ OPTIONS = {
     "Limits.depth": "--depth",
     "respect_robots=False": "--no-robots",
     "sitemaps=": "--sitemap",
+    "state": "--state",
     "url": "--base-url",
 }
 """An argument of the library, as messages name it -> the option that stands for it."""
