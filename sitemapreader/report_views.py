@@ -48,6 +48,8 @@ def summarize(report: Report) -> str:
     ]
     if report.removed is not None:
         parts.append(f"{report.removed} removed")
+    if report.removals_unknown:
+        parts.append(f"removals unknown of {report.removals_unknown} sitemaps")
     codes = sorted(report.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
     if codes:
         named = [f"{count} {code}" for code, count in codes[:_NAMED_CODES]]

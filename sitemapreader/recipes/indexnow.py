@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ from sitemapreader import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from sitemapreader import Report
 
@@ -180,16 +181,21 @@ async def submit_changes(
         await service.check_key_file(URL(site))
         await service.submit(_list_removed(state, site))
         async with entries:
+            entries.deliver_through(service)  # the state has a URL once it is accepted
             async for batch in entries.batches():
-                # To ask for the next batch says that this one was accepted.
-                result.submitted += await service.submit(entry.loc for entry in batch)
+                await service.add([entry.loc for entry in batch])
+            result.submitted = service.accepted
             if result.report.removed:
                 result.removed = await service.submit(entries.removed())
     return result
 
 
 class _Service:
-    """The service, and the hosts whose key file was checked."""
+    """The service, what waits for it, and the hosts whose key file was checked.
+
+    Attributes:
+        accepted: URLs that the service has accepted.
+    """
 
     def __init__(
         self,
@@ -199,30 +205,53 @@ class _Service:
         key: str,
         result: SubmissionResult,
     ) -> None:
+        self.accepted = 0
         self._session = session
         self._fetcher = fetcher
         self._endpoint = endpoint
         self._key = key
         self._result = result
         self._key_files: dict[str, str] = {}
+        self._waiting: dict[str, list[str]] = {}  # by their hosts
+        self._taken = self._arrived = 0  # batches of the walk
 
-    async def submit(self, locs: Iterable[str]) -> int:
-        """Submit URLs, host by host; return how many the service has accepted."""
-        waiting: dict[str, list[str]] = {}
-        accepted = 0
+    async def submit(self, locs: Iterator[str]) -> int:
+        """Submit URLs now; return how many the service has accepted."""
+        before = self.accepted
+        while chunk := list(islice(locs, MAX_URLS)):
+            await self.add(chunk)
+            await self.settle()
+        return self.accepted - before
+
+    async def add(self, locs: list[str]) -> None:
+        """Take a batch of URLs; submit what waits if there is no room for it in one request."""
+        if sum(map(len, self._waiting.values())) + len(locs) > MAX_URLS:
+            await self.settle()
         for loc in locs:
             url = _parse(loc)
             if url is None:
                 self._result.unusable += 1
                 continue
             host = await self.check_key_file(url)
-            urls = waiting.setdefault(host, [])
-            urls.append(str(url))
-            if len(urls) == MAX_URLS:
-                accepted += await self._post(host, waiting.pop(host))
-        for host, urls in waiting.items():
-            accepted += await self._post(host, urls)
-        return accepted
+            self._waiting.setdefault(host, []).append(str(url))
+
+    # -- what a walk asks of whoever delivers its entries
+
+    def acknowledge(self, taken: int) -> int:
+        """Return how many of the batches that were taken have been accepted."""
+        self._taken = taken
+        if not self._waiting:
+            self._arrived = taken
+        return self._arrived
+
+    async def settle(self) -> None:
+        """Submit what waits, host by host."""
+        for host in list(self._waiting):
+            await self._post(host, self._waiting[host])
+            self.accepted += len(self._waiting.pop(host))
+        self._arrived = self._taken
+
+    # -- the network
 
     async def check_key_file(self, url: URL) -> str:
         """Return the host of a URL once its file has the key; raise KeyFileError."""
@@ -246,7 +275,7 @@ class _Service:
         self._key_files[host] = place
         return host
 
-    async def _post(self, host: str, urls: list[str]) -> int:
+    async def _post(self, host: str, urls: list[str]) -> None:
         """Submit URLs of one host; try again where that can help."""
         wait = _FIRST_WAIT_SECONDS
         for tries_left in reversed(range(MAX_TRIES)):
@@ -260,8 +289,7 @@ class _Service:
                 await asyncio.sleep(pause)
                 wait *= 2
             else:
-                break
-        return len(urls)
+                return
 
     async def _post_once(self, host: str, urls: list[str]) -> None:
         body = {
