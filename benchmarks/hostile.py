@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from measuring import describe_machine, peak_mb
-from tables import print_machine, print_table, write_json
+from tables import print_machine, write_json
 
 from sitemapreader import MemoryFetcher, StoredResponse, walk
 from sitemapreader.options import ROBOTS_MAX_BYTES
@@ -346,25 +346,18 @@ def main() -> None:
         return
     print_machine(machine := describe_machine(["protego"]))
     results: dict[str, Any] = {}
+    print(f"\n{'site':18}{'wire':>9}{'children':>9}{'s':>7}{'gap ms':>8}{'held ms':>8}", end="")
+    print(f"{'CPU ms/child':>13}{'MB':>7}  issues")
     for name in arguments.case:
         with tempfile.TemporaryDirectory() as folder:
-            results[name] = run_case(name, Path(folder))
-    rows = [
-        (
-            name,
-            result["wire"],
-            result["children"],
-            result["seconds"],
-            1000 * result["gap"],
-            1000 * result["held"],
-            1000 * result["cpu_a_child"],
-            result["memory"],
-            " ".join(f"{code}:{number}" for code, number in result["codes"].items()),
+            result = results[name] = run_case(name, Path(folder))
+        codes = " ".join(f"{code}:{number}" for code, number in result["codes"].items())
+        print(
+            f"{name:18}{result['wire']:9,}{result['children']:9,}{result['seconds']:7.1f}"
+            f"{1000 * result['gap']:8.1f}{1000 * result['held']:8.1f}"
+            f"{1000 * result['cpu_a_child']:13.3f}{result['memory']:7.1f}  {codes}",
+            flush=True,
         )
-        for name, result in results.items()
-    ]
-    head = ("site", "wire", "children", "s", "gap ms", "held ms", "CPU ms/child", "MB", "issues")
-    print_table("Hostile sites", head, rows)
     write_json(arguments.json, {"machine": machine, "sites": results})
 
 

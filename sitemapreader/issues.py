@@ -110,6 +110,7 @@ class IssueCode(StrEnum):
     EXTENSION = ("extension", WARNING, "a field of an image, video, news or link extension could not be read", "see the extension's specification")
     # -- the fetch of a document
     INVALID_URL = ("invalid-url", ERROR, "the URL cannot be requested", "correct the URL")
+    CHILD_URL_TOO_LONG = ("child-url-too-long", ERROR, "a child sitemap has a URL that is longer than servers take; it was dropped", "shorten it to 8,192 characters")
     USERINFO_REMOVED = ("userinfo-removed", WARNING, "a user name or password was removed from a URL", "never publish credentials")
     BLOCKED_ADDRESS = ("blocked-address", ERROR, "the address is not a public one, and was not connected to", "allow its network with `allow_networks` if it is yours")
     BLOCKED_PORT = ("blocked-port", ERROR, "the port is not one that the web is served on", "allow it with `allow_ports` if it is yours")
@@ -148,6 +149,7 @@ class IssueCode(StrEnum):
     BUDGET_DEPTH = ("budget-depth", ERROR, "indexes are nested deeper than the walk goes", "raise `Limits.depth`")
     BUDGET_CHILDREN = ("budget-children", ERROR, "an index lists more children than are taken", "raise `Limits.children`")
     BUDGET_DOCUMENTS = ("budget-documents", ERROR, "the walk has read as many documents as it may", "raise `Limits.documents`")
+    BUDGET_MEMORY = ("budget-memory", ERROR, "the URLs of the sitemaps that are listed take more memory than the walk may use", "raise `Limits.documents` if the site is trusted")
     BUDGET_BYTES = ("budget-bytes", ERROR, "the walk has read as many bytes as it may", "raise `Limits.walk_bytes`")
     BUDGET_SECONDS = ("budget-seconds", ERROR, "the walk has taken as long as it may", "raise `Limits.walk_seconds`")
     STATE_REPLACED = ("state-replaced", WARNING, "the state file was damaged or none of ours; it was renamed, and all is read anew", "look at the renamed file, and remove it")

@@ -112,6 +112,11 @@ class Limits:
 
 FEEDPARSER_MAX_BYTES = 1 * MIB
 """A feed beyond repair that is larger is not given to feedparser; real feeds are below 1 MiB."""
+FRONTIER_BYTES_PER_DOCUMENT = 2_048
+"""Memory for the URL of a sitemap that a walk has to remember, on average over
+`Limits.documents`: 20 MiB by default. Ordinary ones take 300 bytes."""
+
+
 ROBOTS_MAX_BYTES = 512_000
 """RFC 9309, section 2.5: at least 500 KiB are to be parsed."""
 ROBOTS_MAX_SITEMAPS = 1_000

@@ -7,13 +7,16 @@ aiohttp connects with. It is imported where it is used, for most URLs need no pa
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from ipaddress import ip_address
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit, urlunsplit
 
+from sitemapreader.options import MAX_URL_CHARS, PROTOCOL_MAX_LOC_CHARS
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from urllib.parse import SplitResult
 
     from publicsuffixlist import PublicSuffixList
@@ -36,6 +39,24 @@ _NORMAL = re.compile(
 )
 
 
+_split_uncached: Callable[[str], SplitResult] = getattr(urlsplit, "__wrapped__", urlsplit)
+"""Python keeps the last 128 URLs that it split, however long they were."""
+
+
+def cached_by_url(function: Callable[[str], str]) -> Callable[[str], str]:
+    """Cache what a function returns for the last 1,024 URLs, but not for long ones.
+
+    SECURITY: strangers write these URLs, and 1,024 of 64 KiB are kept for the life of the process.
+    """
+    cached = lru_cache(maxsize=1024)(function)
+
+    @wraps(function)
+    def call(url: str) -> str:
+        return cached(url) if len(url) <= PROTOCOL_MAX_LOC_CHARS else function(url)
+
+    return call
+
+
 def has_web_scheme(url: str) -> bool:
     """Tell whether `url` is an absolute http or https URL, as far as its first letters say."""
     return url[:8].lower().startswith(SCHEMES)
@@ -56,7 +77,8 @@ def resolve(base: str, reference: str) -> str | None:
     if not is_absolute and _SCHEME.match(reference):
         return None
     try:
-        at, to = urlsplit(base), urlsplit(reference)
+        split = urlsplit if len(reference) <= PROTOCOL_MAX_LOC_CHARS else _split_uncached
+        at, to = urlsplit(base), split(reference)
     except ValueError:  # brackets that are no IPv6 address
         return None
     if is_absolute:
@@ -98,7 +120,12 @@ def _remove_dots(path: str) -> str:
 
 
 def parse_url(url: str) -> URL | None:
-    """Parse a URL as the HTTP client will, or return `None` if it cannot be requested."""
+    """Parse a URL as the HTTP client will, or return `None` if it cannot be requested.
+
+    One that is longer than servers take cannot.
+    """
+    if len(url) > MAX_URL_CHARS:
+        return None
     from yarl import URL  # noqa: PLC0415 (14 ms, and most runs over files never need it)
 
     try:
@@ -122,7 +149,7 @@ def url_key(url: str) -> str:
     return url if _is_normal(url) else _normalise(url)
 
 
-@lru_cache(maxsize=1024)
+@cached_by_url
 def _normalise(url: str) -> str:
     parsed = parse_url(url)
     if parsed is None:
@@ -135,14 +162,14 @@ def _is_normal(url: str) -> bool:
     return "/." not in url and _NORMAL.fullmatch(url) is not None
 
 
-@lru_cache(maxsize=1024)
+@cached_by_url
 def host_of(url: str) -> str:
     """Return the host of a URL in lower case, IDNA-encoded, without a final dot; or ""."""
     parsed = parse_url(url)
     return ((parsed.raw_host or "") if parsed else "").lower().rstrip(".")
 
 
-@lru_cache(maxsize=1024)
+@cached_by_url
 def origin_of(url: str) -> str:
     """Return scheme, host and port (RFC 6454), or ""."""
     parsed = parse_url(url)
@@ -163,7 +190,7 @@ def same_hosts(hosts: Hosts, one: str, other: str) -> bool:
     return one == other or (hosts == "site" and site_of(one) == site_of(other))
 
 
-@lru_cache(maxsize=1024)
+@cached_by_url
 def site_of(host: str) -> str:
     """Return the registrable domain of a host, by the Public Suffix List.
 
@@ -214,7 +241,7 @@ def _may_climb(url: str) -> bool:
     return ".." in url or "%" in url or "\t" in url or "\r" in url or "\n" in url
 
 
-@lru_cache(maxsize=1024)
+@cached_by_url
 def folder_of(url: str) -> str:
     """Return the URL of the folder that a document lies in, with its final slash."""
     key = url_key(url).partition("?")[0]

@@ -12,9 +12,9 @@ from sitemapreader.errors import FetchError
 from sitemapreader.fetch.headers import is_conditional, is_current, make_headers, read_headers
 from sitemapreader.fetch.redirects import Trail
 from sitemapreader.fetch.retries import parse_retry_after
-from sitemapreader.fetch.targets import MAX_URL_CHARS, read_target
+from sitemapreader.fetch.targets import read_target
 from sitemapreader.issues import IssueCode
-from sitemapreader.options import FetchOptions
+from sitemapreader.options import MAX_URL_CHARS, FetchOptions
 
 # pieces of URLs, which random text alone would never put together
 PIECES = st.sampled_from(
@@ -156,5 +156,5 @@ def test_a_url_of_any_length_is_read_or_refused_at_once() -> None:
     """The longest that is read, and one character more."""
     url = "http://site.example/".ljust(MAX_URL_CHARS, "a")
     assert len(str(read_target(url))) == MAX_URL_CHARS
-    with pytest.raises(FetchError, match="longer than 65536"):
+    with pytest.raises(FetchError, match="longer than 8192"):
         read_target(url + "a")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import package
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sitemapreader import Change, FolderFetcher, Image, News, UrlEntry, Video, walk_sync
@@ -238,3 +238,26 @@ def test_a_whole_site_agrees_in_all_formats(tmp_path: Path) -> None:
     assert [row["loc"] for row in objects] == locs
     assert [row["loc"] for row in rows(written(tmp_path, entries, "csv"))] == locs
     assert [row["loc"] for row in tab_rows(written(tmp_path, entries, "tsv"))] == locs
+
+
+@pytest.mark.parametrize("loc", ["https://a.b/x;=1+1", "https://a.b/;y", "https://a.b/a,b;c"])
+def test_semicolons_are_quoted(loc: str, tmp_path: Path) -> None:
+    """A cell with a semicolon is in quotes, so it is one cell in every locale, and reads back."""
+    entry = UrlEntry(loc, title="=cmd;@x", sitemap="https://a.b/s;@1.xml")
+    text = written(tmp_path, [entry, UrlEntry("https://a.b/plain")], "csv")
+    _, row, plain = text.splitlines()
+    assert f'"{loc}"' in row
+    assert '"https://a.b/s;@1.xml"' in row
+    assert '"' not in plain
+    assert [each["loc"] for each in rows(text)] == [loc, "https://a.b/plain"]
+    assert rows(text)[0]["title"] == "'=cmd;@x"
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(st.sampled_from(";,'\"\t\r\n a=|:\u2028é"), max_size=12), min_size=1))
+def test_tables_read_back_whatever_separates_cells(tmp_path: Path, titles: list[str]) -> None:
+    """With any of the separators of the locales in them, cells come back as they were written."""
+    entries = [UrlEntry("https://a.b/", title=title) for title in titles]
+    for read, format in ((rows, "csv"), (tab_rows, "tsv")):  # noqa: A001 (as in open_output)
+        back = [row["title"] for row in read(written(tmp_path, entries, format))]
+        assert back == disarm(clean_texts(titles))

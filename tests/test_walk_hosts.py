@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from typing import Any
 
@@ -16,7 +17,6 @@ from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions
-from sitemapreader.urls import site_of
 from sitemapreader.walker import walk
 
 TOP = "https://www.example.co.uk/top.xml"
@@ -88,7 +88,7 @@ async def test_the_list_of_suffixes_holds_nobody_up(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(PublicSuffixList, "__init__", read)
     urls._load.cache_clear()
-    site_of.cache_clear()
+    monkeypatch.setattr(urls, "site_of", inspect.unwrap(urls.site_of))
     async with asyncio.TaskGroup() as group:
         group.create_task(beat())
         group.create_task(walk_top({TOP: index("https://example.co.uk/c.xml")}))

@@ -112,7 +112,7 @@ async def discover(
         )
 
 
-async def _keep_to_ourselves(_: Batch) -> None:
+async def _keep_to_ourselves(_: Batch, __: int = 0, /) -> None:
     """Send nothing: a discovery has no consumer but its result."""
 
 

@@ -14,13 +14,11 @@ import attrs
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import read_address
 from sitemapreader.issues import IssueCode
+from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.urls import has_web_scheme, parse_url, url_key
 
 if TYPE_CHECKING:
     from yarl import URL
-
-MAX_URL_CHARS = 65_536
-"""Servers take 8 KiB or so; a parser takes a second for some megabytes of `../`."""
 
 # Blanks, C0, DEL and C1, the marks that turn text around (UAX 9), and halves of surrogate pairs
 _UNFIT = re.compile(

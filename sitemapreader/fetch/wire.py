@@ -10,6 +10,7 @@ import errno
 import os
 import ssl
 from contextlib import contextmanager
+from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -318,7 +319,10 @@ async def _send_once(
 
 @attrs.frozen
 class _Withhold:
-    """Take headers that a session sends to everybody out of a request to a stranger."""
+    """Take what a session sends to everybody out of a request to a stranger.
+
+    Cookies among it; and the stranger's own never get into the session's jar.
+    """
 
     names: frozenset[str]
 
@@ -327,7 +331,9 @@ class _Withhold:
     ) -> aiohttp.ClientResponse:
         for name in self.names:
             request.headers.popall(name, None)
-        return await handler(request)
+        response = await handler(request)
+        response.cookies = SimpleCookie()
+        return response
 
 
 def _middlewares(
@@ -338,4 +344,4 @@ def _middlewares(
     if at_home:
         return (_send_once, *kept)
     secrets = {name for name in session.headers if name.lower() not in STAY}
-    return (_Withhold(frozenset(secrets | {"Authorization"})), _send_once, *kept)
+    return (_Withhold(frozenset(secrets | {"Authorization", "Cookie"})), _send_once, *kept)

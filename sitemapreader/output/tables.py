@@ -8,6 +8,7 @@ for a formula has an apostrophe before it. CSV has quotes where a cell needs the
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from itertools import chain, repeat
 from operator import attrgetter
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sitemapreader.output.schema import Column
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
+_TO_QUOTE = re.compile('[,;"]')
 
 
 def make_writer(columns: Sequence[Column], separator: str) -> Callable[[list[UrlEntry]], str]:
@@ -41,11 +43,15 @@ def make_writer(columns: Sequence[Column], separator: str) -> Callable[[list[Url
 
 
 def quote(cells: list[str]) -> list[str]:
-    """Put cells in quotes that have a comma or a quote; none has a line break."""
+    """Put cells in quotes that have a comma, a semicolon or a quote; none has a line break.
+
+    Spreadsheets of many locales separate cells at semicolons: an unquoted `a;=1` would be two
+    cells there, of which one is a formula.
+    """
     text = "".join(cells)
-    if "," not in text and '"' not in text:
+    if "," not in text and ";" not in text and '"' not in text:
         return cells
-    return [_quote(cell) if "," in cell or '"' in cell else cell for cell in cells]
+    return [_quote(cell) if _TO_QUOTE.search(cell) else cell for cell in cells]
 
 
 def _quote(cell: str) -> str:

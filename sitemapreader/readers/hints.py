@@ -26,6 +26,8 @@ MAX_HINTS = 100
 """Sitemaps that one page may name."""
 MAX_LINKS = 1_000
 """`<link>` elements, of any kind, that are looked at."""
+MAX_LINK_HEADER_CHARS = 65_536
+"""Characters of all `Link:` headers together that are looked at; servers send 8 KiB at most."""
 FEED_TYPES = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/rss"}
 )
@@ -62,6 +64,8 @@ def read_html(
 
 def read_link_header(value: str, url: str, *, feeds: bool = False) -> list[SitemapEntry]:
     """Return the sitemaps that a `Link:` header (RFC 8288) of `url` names."""
+    if len(value) > MAX_LINK_HEADER_CHARS:  # a link that is cut may say something else
+        value = value[: value.rfind(",", 0, MAX_LINK_HEADER_CHARS) + 1]
     links = []
     position = 0
     while match := _LINK_TARGET.search(value, position):

@@ -72,7 +72,10 @@ def _print_of(entry: UrlEntry) -> bytes:
                 entry.extras,
             )
         )
-    return _plain_print(entry.lastmod_text, entry.changefreq, entry.priority)
+    # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
+    written = entry.lastmod_text
+    make = _plain_print if written is None or len(written) <= 64 else _plain_print.__wrapped__
+    return make(written, entry.changefreq, entry.priority)
 
 
 @lru_cache(maxsize=16_384)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
 _BATCH_EVENTS = 1_000
 """Events that are handed on at once: enough to make the handing on cheap, and 300 KB."""
+_BATCH_BYTES = 262_144
+"""... and markup, for a record may be as long as thousands of others."""
 _ANSWERS = frozenset(
     {IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED, IssueCode.SITEMAP_WITH_ERROR_STATUS}
 )
@@ -85,12 +87,15 @@ async def read_events(
         async for chunk in chunks:
             see(chunk)
             batch: list[Event] = []
+            begin = reader.stats.inflated_bytes
             await turn.begin()
             for events in reader.feed_steps(chunk):
                 batch += events
-                if len(batch) >= enough:
-                    yield batch
-                    batch = []
+                # A chunk of 64 KiB may inflate to 64 MiB, of which few records are made.
+                if len(batch) >= enough or reader.stats.inflated_bytes - begin > _BATCH_BYTES:
+                    if batch:
+                        yield batch
+                    batch, begin = [], reader.stats.inflated_bytes
                     enough = min(8 * enough, _BATCH_EVENTS)
                 if turn.is_over:
                     await turn.pass_on()

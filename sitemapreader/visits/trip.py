@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import attrs
 
@@ -15,7 +15,7 @@ from sitemapreader.models import Format, SitemapEntry, UrlEntry
 from sitemapreader.visits.pace import Pace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+    from collections.abc import AsyncIterator, Iterable
 
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions, Limits
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 Batch: TypeAlias = list[UrlEntry] | tuple[SitemapEntry | Issue, ...]
 """What goes to the consumer at once: a list of entries, or a tuple of anything else."""
+
+
+class Send(Protocol):
+    """Hands a batch to the consumer."""
+
+    async def __call__(self, batch: Batch, size: int = 0, /) -> None:
+        """Wait until there is room for a batch, which was made of `size` bytes of markup."""
+        ...
 
 
 @attrs.frozen(eq=False)
@@ -35,7 +43,7 @@ class Trip:
     limits: Limits
     budget: Budget
     report: Report
-    send: Callable[[Batch], Awaitable[None]]
+    send: Send
     pace: Pace = attrs.field(factory=Pace)
     breaker: HostBreaker = attrs.field(
         default=attrs.Factory(lambda self: HostBreaker(self.options), takes_self=True)

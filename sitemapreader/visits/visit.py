@@ -182,6 +182,7 @@ class Visit:
         async with aclosing(stream):
             async for events in stream:
                 self.document.bytes_raw = reader.stats.raw_bytes
+                self.document.bytes_inflated = reader.stats.inflated_bytes
                 if not await self._take(events):
                     return
 

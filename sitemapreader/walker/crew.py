@@ -17,7 +17,7 @@ from sitemapreader.walker.intake import Intake
 from sitemapreader.walker.sieve import Sieve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sitemapreader.discovery import Search
     from sitemapreader.models import SitemapEntry
@@ -48,6 +48,7 @@ class Crew:
         self._frontier = Frontier(int(trip.limits.documents), plan.order, breaker=trip.breaker)
         self._permissions = Permissions(trip, respect=plan.respect_robots)
         self._digests: set[bytes] = set()
+        self._outcomes = self._settle()
         self._sieve = Sieve(
             since=plan.since,
             keep_undated=plan.undated == "keep",
@@ -78,10 +79,13 @@ class Crew:
                 for _ in range(int(self._trip.options.concurrency)):
                     group.create_task(self._work())
             await self._name_what_is_left()
+            for _ in self._outcomes:
+                await self._trip.pace.yield_if_due()
         except BaseExceptionGroup as errors:
             fault = _first_of(errors)
         finally:
-            self._settle()
+            for _ in self._outcomes:  # those that are missing yet, where the walk was left early
+                pass
         if fault is not None:
             raise fault  # here, where it gets no context that it did not have
 
@@ -220,6 +224,7 @@ class Crew:
             left.setdefault(reason, []).append(entry.loc)
         for code in (
             IssueCode.BUDGET_DOCUMENTS,
+            IssueCode.BUDGET_MEMORY,
             IssueCode.BUDGET_BYTES,
             IssueCode.BUDGET_SECONDS,
             IssueCode.HOST_REFUSES,
@@ -231,12 +236,13 @@ class Crew:
                 first = urls[0] if urls else None
                 await self._trip.note(make_issue(code, url=first, value=said))
 
-    def _settle(self) -> None:
-        """Give an outcome to all that was known and not fetched."""
+    def _settle(self) -> Iterator[None]:
+        """Give an outcome to all that was known and not fetched, in steps."""
         report = self._trip.report
         self._frontier.refuse_waiting(LEFT_EARLY)
         for entry, reason in self._frontier.refused():
             report.end(document_of(entry), Status.SKIPPED, reason)
+            yield
         for reason, number in self._frontier.surplus.items():
             report.leave_out(reason, number)
         report.announce()

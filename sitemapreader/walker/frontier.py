@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import attrs
 from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
-from sitemapreader.options import FetchOptions
+from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions
 from sitemapreader.report import ALREADY_READ
 from sitemapreader.urls import origin_of, url_key
 from sitemapreader.walker.order import Order, SitemapQueue
@@ -114,7 +115,7 @@ class Frontier:
 
     It is open as long as somebody holds it who may still add: `take` holds it for the job that it
     returns until `release`. About `capacity` jobs wait at most; and of what was refused, so many
-    are remembered, the rest counted.
+    are remembered, the rest counted. All their URLs together are bounded in bytes.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class Frontier:
     ) -> None:
         self.surplus: Counter[str] = Counter()
         self._capacity = capacity
+        self._bytes_left = capacity * FRONTIER_BYTES_PER_DOCUMENT
         self._jobs: dict[str, Job] = {}
         self._waiting = SitemapQueue[Job](order, capacity)
         self._refused: dict[str, tuple[SitemapEntry, str]] = {}
@@ -141,6 +143,9 @@ class Frontier:
     def add(self, job: Job) -> bool:
         """Put a new job in the queue; refuse what has no room, it or another that waits."""
         key = url_key(job.entry.loc)
+        if key not in self._refused and not self.reserve(job.entry):
+            self.surplus[IssueCode.BUDGET_MEMORY] += 1
+            return False
         job.keys.add(key)
         self._jobs[key] = job
         surplus = self._waiting.push(job.entry, job)
@@ -173,17 +178,30 @@ class Frontier:
     def refuse(self, entry: SitemapEntry, reason: str) -> None:
         """Remember that a sitemap is not fetched, unless it is known, or gets in by another way."""
         key = url_key(entry.loc)
-        if key in self._jobs:
+        if key in self._jobs or key in self._refused:
             return
-        if key in self._refused or len(self._refused) < self._capacity:
-            self._refused.setdefault(key, (entry, reason))
+        if len(self._refused) < self._capacity and self.reserve(entry):
+            self._refused[key] = entry, reason
         else:
             self.surplus[reason] += 1
 
     def drop(self, job: Job, reason: str) -> None:
         """Refuse a job that was taken after all."""
         del self._jobs[url_key(job.entry.loc)]
+        self.free(job.entry)
         self.refuse(job.entry, reason)
+
+    def reserve(self, entry: SitemapEntry) -> bool:
+        """Reserve the memory that the URL of a sitemap takes; return whether there is enough."""
+        size = _size_of(entry)
+        if size > self._bytes_left:
+            return False
+        self._bytes_left -= size
+        return True
+
+    def free(self, entry: SitemapEntry) -> None:
+        """Give back what was reserved for a sitemap."""
+        self._bytes_left += _size_of(entry)
 
     def refused(self) -> Iterator[tuple[SitemapEntry, str]]:
         """Yield what was refused, and why; what was only counted is in `surplus`."""
@@ -256,3 +274,10 @@ class Frontier:
             return False
         breaker.begin_trial(url)
         return True
+
+
+def _size_of(entry: SitemapEntry) -> int:
+    """Return the bytes of a URL as listed and of its key; four a character, if one is an emoji."""
+    key = url_key(entry.loc)
+    size = sys.getsizeof(entry.loc)
+    return size if key is entry.loc else size + sys.getsizeof(key)

@@ -10,6 +10,7 @@ import attrs
 from sitemapreader.dates import is_since
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, Via
+from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.report import ALREADY_READ, NOT_FOLLOWED, NOT_MODIFIED, Document
 from sitemapreader.urls import folder_of, parse_url, url_key
 from sitemapreader.walker.frontier import Frontier, Job, make_child
@@ -49,6 +50,7 @@ class Intake:
         self._scope = job.scope
         self._outside = 0
         self._children = 0
+        self._sent_bytes = 0
         self._held: SitemapQueue[SitemapEntry] = SitemapQueue(
             plan.order, int(trip.limits.documents)
         )
@@ -105,7 +107,7 @@ class Intake:
         if entries:
             self._document.entries += len(entries)
             self._trip.report.entries += len(entries)
-            await self._trip.send(entries)
+            await self._trip.send(entries, self._new_bytes())
 
     async def take_sitemaps(self, entries: list[SitemapEntry]) -> None:
         """Send the children, and have them fetched.
@@ -114,9 +116,13 @@ class Intake:
         Those of an index inside an index wait until its bytes are known not to be another one's,
         for an index whose relative children list itself again has no end.
         """
+        fitting = [entry for entry in entries if len(entry.loc) <= MAX_URL_CHARS]
+        if len(fitting) < len(entries):
+            self._drop_long(entries)
+            entries = fitting
         if self._tracker is not None:
             self._tracker.take_children(entries)
-        await self._trip.send(tuple(entries))
+        await self._trip.send(tuple(entries), self._new_bytes())
         for entry in entries:
             await self._trip.pace.yield_if_due()
             self._children += 1
@@ -125,8 +131,22 @@ class Intake:
             elif not self._is_held:
                 await self._offer(entry)
             else:
-                for surplus in self._held.push(entry, entry):
-                    self._leave(surplus, IssueCode.BUDGET_DOCUMENTS)
+                self._hold(entry)
+
+    def _drop_long(self, entries: list[SitemapEntry]) -> None:
+        """Count the children that no server would answer for; their URLs are not kept."""
+        for entry in entries:
+            if len(entry.loc) > MAX_URL_CHARS:
+                self._count_left(entry, IssueCode.CHILD_URL_TOO_LONG)
+                self._frontier.surplus[IssueCode.CHILD_URL_TOO_LONG] += 1
+
+    def _hold(self, entry: SitemapEntry) -> None:
+        if not self._frontier.reserve(entry):
+            self._leave(entry, IssueCode.BUDGET_MEMORY)
+            return
+        for surplus in self._held.push(entry, entry):
+            self._frontier.free(surplus)
+            self._leave(surplus, IssueCode.BUDGET_DOCUMENTS)
 
     async def begin(self, offset: int) -> None:
         """Take note of how many entries are not given again."""
@@ -155,6 +175,7 @@ class Intake:
         while self._held:
             await self._trip.pace.yield_if_due()
             entry = self._held.pop()
+            self._frontier.free(entry)
             if is_duplicate:
                 self._frontier.refuse(entry, IssueCode.DUPLICATE_DOCUMENT)
             else:
@@ -200,9 +221,17 @@ class Intake:
         return ""
 
     def _leave(self, entry: SitemapEntry, code: IssueCode) -> None:
-        self._left[code] += 1
-        self._first_left.setdefault(code, entry.loc)
+        self._count_left(entry, code)
         self._frontier.refuse(entry, code)
+
+    def _count_left(self, entry: SitemapEntry, code: IssueCode) -> None:
+        self._left[code] += 1
+        self._first_left.setdefault(code, entry.loc[:MAX_URL_CHARS])
+
+    def _new_bytes(self) -> int:
+        """Return how much of the document was read since this was asked last."""
+        before, self._sent_bytes = self._sent_bytes, self._document.bytes_inflated
+        return max(0, self._sent_bytes - before)
 
     async def _note(
         self, code: IssueCode, url: str | None = None, *, value: str | None = None

@@ -83,7 +83,8 @@ class Sieve:
 
 def _lies_within(loc: str, scope: tuple[str, ...]) -> bool:
     """Tell whether a URL that does not look so lies in the scope, in another spelling."""
-    plain = "%" not in loc and "/." not in loc and _is_origin(loc[: loc.find("/", 8) + 1])
+    begin = loc[: loc.find("/", 8) + 1]
+    plain = "%" not in loc and "/." not in loc and len(begin) < 300 and _is_origin(begin)
     if plain and not any("%" in prefix for prefix in scope):
         return False  # it has no other spelling that could
     return url_key(loc).startswith(scope)

@@ -31,6 +31,8 @@ T = TypeVar("T")
 
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers have to; about 3 MB."""
+_BYTES_PER_EVENT = 256
+"""Markup of an ordinary event; what takes more of it counts as several, for it takes more room."""
 
 
 class Walk:
@@ -278,8 +280,8 @@ class Walk:
 
         return StateWriter(state, self._plan, self._channel)
 
-    async def _send(self, batch: Batch) -> None:
-        await self._channel.put(batch, len(batch))
+    async def _send(self, batch: Batch, size: int = 0) -> None:
+        await self._channel.put(batch, max(len(batch), size // _BYTES_PER_EVENT))
 
 
 def _is_running(stream: AsyncGenerator[Any, None]) -> bool:
