@@ -95,8 +95,10 @@ def run_python(block: Block, folder: Path, server: str) -> str:
 def run_command(command: str, folder: Path, server: str) -> str:
     """Run a command of the console; return what it prints."""
     line = command.replace(SITE, server)
-    line = re.sub(r"(^|[|&;] *)python ", rf"\1{sys.executable} ", line)
-    line = re.sub(r"(^|[|&;] *)sitemapreader ", rf"\1{sys.executable} -m sitemapreader ", line)
+    line = re.sub(r"(^|[|&;] *|\bdo )python ", rf"\1{sys.executable} ", line)
+    line = re.sub(
+        r"(^|[|&;] *|\bdo )sitemapreader ", rf"\1{sys.executable} -m sitemapreader ", line
+    )
     return _run(["bash", "-c", line], folder).replace(server, SITE)
 
 
