@@ -115,6 +115,11 @@ def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
             "--state and -o: the file of a run that is stopped is thrown away, and what was in it "
             "does not come again; write >> FILE, a table after the first time with --no-header"
         )
+    if format_of(arguments) == "parquet":
+        raise UsageError(
+            "--state and --format parquet: what a run that is stopped has written of it cannot be "
+            "read, and does not come again; use --format jsonl or csv"
+        )
     return {"changes": bool(changes), "unique": arguments.unique}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.outlet import open_entries
+from sitemapreader.cli.pipe import follow_output
 from sitemapreader.cli.process import run_process
 from sitemapreader.cli.runner import SourceRunner, make_sources
 from sitemapreader.cli.sources import Result, Source, make_source, make_web_source
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sitemapreader.models import UrlEntry
+    from sitemapreader.walker import Walk
 
     Make = Callable[[str], Source]
 
@@ -71,9 +73,20 @@ class Dump:
 
     async def _visit(self, source: Source, result: Result) -> None:
         async with aclosing(source.open(result)) as batches:
+            walk = None
             async for batch in batches:
+                if result.walk is not walk:  # its first batch, which is not acknowledged yet
+                    walk = result.walk
+                    self._follow_output(walk)
                 self._print(batch)
                 await asyncio.sleep(0)  # a file is read without waiting: signals have their turn
+
+    def _follow_output(self, walk: Walk | None) -> None:
+        """Let a walk with a state know what is still in the pipe that is written to."""
+        if walk is not None and self._arguments.state:
+            delivery = follow_output(self.output)
+            if delivery is not None:
+                walk.deliver_through(delivery)
 
     def _print(self, batch: list[UrlEntry]) -> None:
         if self._seen is not None:

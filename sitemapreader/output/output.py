@@ -74,6 +74,16 @@ class Output:
         """Whether a write is under way, which may wait for a reader as long as that likes."""
         return self._sink.is_writing
 
+    @property
+    def descriptor(self) -> int:
+        """The file that is open for it, for who wants to know what it is."""
+        return self._sink.descriptor
+
+    @property
+    def written(self) -> int:
+        """How many bytes were written."""
+        return self._sink.written
+
     def __enter__(self) -> Self:
         self._sink.open()
         try:

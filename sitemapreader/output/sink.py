@@ -33,11 +33,13 @@ class Sink:
         encoding: which text it takes.
         is_writing: whether a write is under way; it may wait for a reader as long as that likes.
         name: what to call it in a message.
+        written: how many bytes it took.
     """
 
     def __init__(self, path: str | None, end: bytes | None = b"\n") -> None:
         self.encoding = "utf-8" if path else (sys.stdout.encoding or "utf-8")
         self.is_writing = False
+        self.written = 0
         self.name = path or "standard output"
         self._end = end
         self._path = None if path is None else Path(path).resolve()  # a link stays one
@@ -95,8 +97,14 @@ class Sink:
                 write_all(self._descriptor, data)
             else:
                 write_records(self._descriptor, data, self._end)
+            self.written += len(data)
         finally:
             self.is_writing = False
+
+    @property
+    def descriptor(self) -> int:
+        """The file that is open; below 0 if none is."""
+        return self._descriptor
 
     def _close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1

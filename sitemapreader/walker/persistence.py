@@ -43,18 +43,25 @@ T = TypeVar("T")
 RECEIPT_ENTRIES = 500
 """Entries that are handed over at once, and so the most that come twice after a `kill -9`."""
 _SYNC_SECONDS = 1.0
+_ASK_AFTER = 64
+_MOST_DUE = 4_096
+"""Chunks that wait for their entries to arrive, 30 MB at the most: older ones are believed to."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
 
 
 class Delivery(Protocol):
     """What the consumer passes entries on to, when that may lose them, as a pipe does."""
 
-    def acknowledge(self, taken: int) -> int:
-        """Return how many of the batches that were taken have arrived."""
+    def note(self, taken: int) -> None:
+        """Take note that the consumer is through with so many batches."""
+        ...
+
+    def arrived(self) -> int:
+        """Return how many of them have arrived."""
         ...
 
     async def settle(self) -> None:
-        """Wait until all that was taken has arrived; raise OSError if it cannot."""
+        """Wait until all has arrived; raise OSError if it cannot."""
         ...
 
 
@@ -171,8 +178,11 @@ class StateWriter:
 
     def acknowledge(self) -> None:
         """Take note that the consumer asks for more: it is through with all that it was given."""
-        taken = self._channel.taken
-        self._acknowledge(taken if self.delivery is None else self.delivery.acknowledge(taken))
+        if self.delivery is None:
+            self._acknowledge(self._channel.taken)
+        else:
+            self.delivery.note(self._channel.taken)
+            self._acknowledge(self.delivery.arrived())
 
     def _acknowledge(self, batches: int) -> None:
         self._acknowledged = max(batches, self._acknowledged)
@@ -183,8 +193,13 @@ class StateWriter:
 
         That includes what still waits for room in the channel: `unique` drops URLs that are in it.
         """
-        self._due.append((self._channel.offered, write))
-        if self._channel.offered <= self._acknowledged:
+        due = self._due
+        due.append((self._channel.offered, write))
+        # Where filters pass little, the consumer is rarely there to say what has arrived.
+        if self.delivery is not None and not len(due) % _ASK_AFTER:
+            late = len(due) > _MOST_DUE
+            self._acknowledge(due[-_MOST_DUE][0] if late else self.delivery.arrived())
+        elif self._channel.offered <= self._acknowledged:
             self._write_due()
 
     def _write_due(self) -> None:

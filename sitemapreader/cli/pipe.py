@@ -1,0 +1,141 @@
+"""What a pipe holds has not arrived: if its reader dies, it is lost, and has to come again.
+
+A batch of a walk with a state counts as delivered when so much was written behind it that its
+reader must have worked on it; at the end of a walk, when the reader has taken all and is still
+there. docs/state.md has the reasons, and what this cannot see.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import os
+import select
+import socket
+import stat
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sitemapreader.output import Output
+
+PIPE_BYTES = 65_536
+"""What a pipe takes where the system does not tell: Linux's default (pipe(7))."""
+READER_BYTES = 131_072
+"""What a reader may have taken and not worked on: the largest buffer of common ones (cat)."""
+GRACE_SECONDS = 0.2
+"""How long one waits whether a reader that has taken all goes away, as `head` does; one that wants
+more stays until it is told that there is no more."""
+_STALLED_SECONDS = 60.0
+"""A reader that takes nothing for so long, and is there, is believed to take the rest."""
+_WORKED_ON_SECONDS = 10.0
+"""What was taken so long ago, by a reader that is there, has been worked on."""
+_GONE = getattr(select, "POLLERR", 0) | getattr(select, "POLLHUP", 0)
+
+
+class PipeDelivery:
+    """Says which batches of a walk have arrived behind an output that is a pipe or a socket.
+
+    See `walker.persistence.Delivery`.
+    """
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._pipe = output.descriptor
+        self._window = _capacity(self._pipe) + READER_BYTES
+        self._begin = output.written
+        self._waiting: deque[tuple[int, int, float]] = deque()
+        self._arrived = 0
+
+    def note(self, taken: int) -> None:
+        """Take note that so many batches of the walk are written."""
+        self._waiting.append((taken, self._output.written, time.monotonic()))
+
+    def arrived(self) -> int:
+        """Return how many batches have arrived."""
+        waiting, written = self._waiting, self._output.written
+        while waiting and waiting[0][1] <= written - self._window:
+            self._arrived = waiting.popleft()[0]
+        if waiting and self._is_worked_on(waiting[-1][2]):
+            self._arrived = waiting[-1][0]
+            waiting.clear()
+        return self._arrived
+
+    def _is_worked_on(self, since: float) -> bool:
+        return (
+            time.monotonic() - since > _WORKED_ON_SECONDS
+            and not count_unread(self._pipe)
+            and not is_abandoned(self._pipe)
+        )
+
+    async def settle(self) -> None:
+        """Wait until the reader has taken all; raise BrokenPipeError if it goes away before."""
+        if self._output.written == self._begin:
+            return
+        await self._wait_until_taken()
+        end = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < end:
+            self._check_reader()
+            await asyncio.sleep(GRACE_SECONDS / 20)
+        self._check_reader()
+
+    async def _wait_until_taken(self) -> None:
+        before, since, pause = 0, time.monotonic(), 0.001
+        while unread := count_unread(self._pipe):
+            self._check_reader()
+            if unread != before:
+                before, since = unread, time.monotonic()
+            elif time.monotonic() - since > _STALLED_SECONDS:
+                return
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.1)
+
+    def _check_reader(self) -> None:
+        if is_abandoned(self._pipe):
+            raise BrokenPipeError
+
+
+def follow_output(output: Output) -> PipeDelivery | None:
+    """Return the delivery of an output; `None` for a file, where what is written has arrived."""
+    mode = os.fstat(output.descriptor).st_mode
+    return PipeDelivery(output) if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else None
+
+
+def _capacity(descriptor: int) -> int:
+    """Return how many bytes are on their way at most."""
+    if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+        with socket.socket(fileno=os.dup(descriptor)) as connection:
+            # as much again at the other end, which does not tell
+            return 2 * connection.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    try:
+        import fcntl  # noqa: PLC0415 (Windows has none)
+
+        return fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ)
+    except (ImportError, AttributeError, OSError):  # not Linux
+        return PIPE_BYTES
+
+
+def count_unread(descriptor: int) -> int:
+    """Return how many bytes a pipe holds; 0 where the system does not tell."""
+    try:
+        import fcntl  # noqa: PLC0415 (Windows has none)
+        import termios  # noqa: PLC0415 (the same)
+    except ImportError:
+        return 0
+    count = array.array("i", [0])
+    try:
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            fcntl.ioctl(descriptor, termios.FIONREAD, count)
+    except OSError:
+        return 0
+    return count[0]
+
+
+def is_abandoned(descriptor: int) -> bool:
+    """Tell whether nobody can read what is written any more."""
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(event & _GONE for _, event in poll.poll(0))
