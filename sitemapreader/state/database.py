@@ -86,6 +86,7 @@ class StateFile:
         self.path = path
         self.renamed: Path | None = None
         self._is_damaged = False
+        self._is_closed = False
         with wrap_errors(path):
             if path.is_dir():
                 raise StateError(path, "this is a folder: name a file in it")
@@ -101,11 +102,21 @@ class StateFile:
         """Close the file and let the next one write; may be called again."""
         with suppress(sqlite3.Error):  # what was committed is in the file
             self.connection.close()
-        if self._is_damaged:
-            self._is_damaged = False
-            with suppress(OSError):  # then the next walk finds it as it is
-                quarantine(self.path)
+        if not self._is_closed:
+            self._is_closed = True
+            self._leave_in_order()
         self._lock.close()
+
+    def _leave_in_order(self) -> None:
+        """See to it that the next walk does not open what this one cannot have written."""
+        with suppress(OSError):  # then the next walk finds it as it is
+            if self._is_damaged:
+                quarantine(self.path)
+            elif _identify(self.path) != self._identity:
+                # SQLite leaves the log of a file that was moved away, and would bring it into the
+                # one that has taken its place.
+                for suffix in _ATTACHED[1:]:
+                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
     @contextmanager
     def guard(self) -> Iterator[None]:
