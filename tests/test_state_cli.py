@@ -119,3 +119,56 @@ def test_a_state_that_cannot_be_written(site: Path) -> None:
     assert ran.code == 1
     assert "state file missing/site.db" in ran.said
     assert "Traceback" not in ran.said
+
+
+def publish_two(folder: Path, *names: str) -> None:
+    """Publish two sitemaps; the second one is missing if nothing is given for it."""
+    (folder / "sitemap.xml").write_bytes(
+        index("https://example.org/a.xml", "https://example.org/b.xml")
+    )
+    publish(folder, *names)
+
+
+def test_removals_of_what_was_read_and_of_what_was_not(site: Path) -> None:
+    """A child that is 404 keeps its URLs, and is named; what is gone of the others is printed."""
+    publish_two(site, "1", "2")
+    (site / "b.xml").write_bytes(urlset("https://example.org/3"))
+    words = ["site", "--state", "site.db", "--changes", "--removed", "--format", "jsonl"]
+    assert len(run(site, *words).lines) == 3
+    (site / "b.xml").unlink()
+    publish_two(site, "2")
+    ran = run(site, *words)
+    rows = [json.loads(line) for line in ran.lines]
+    assert [(row["loc"], row["change"]) for row in rows] == [("https://example.org/1", "removed")]
+    assert ran.code == 3
+    assert "removed URLs are not known of 1 sitemaps" in ran.said
+    assert "https://example.org/b.xml" in ran.said
+    told = run(site, "state", "site.db", "--removed")
+    assert (told.code, told.lines) == (3, ["https://example.org/1"])
+    assert "https://example.org/b.xml" in told.said
+    assert "1 URLs removed (not known of 1 documents)" in run(site, "state", "site.db").lines[1]
+    (site / "sitemap.xml").write_bytes(index("https://example.org/a.xml"))
+    rows = [json.loads(line) for line in run(site, *words).lines]
+    assert [(row["loc"], row["change"]) for row in rows] == [("https://example.org/3", "removed")]
+    assert run(site, "state", "site.db", "--removed").code == 0
+
+
+def test_removals_of_a_run_that_did_not_compare(site: Path) -> None:
+    """Without --changes nothing is known of what is gone, and that is said."""
+    run(site, "site", "--state", "site.db")
+    ran = run(site, "state", "site.db", "--removed")
+    assert (ran.code, ran.lines) == (3, [])
+    assert "its last run did not compare: use --changes" in ran.said
+
+
+@pytest.mark.parametrize("narrow", [["--include", "1$"], ["--exclude", "2$"], ["--limit", "1"]])
+@pytest.mark.parametrize("changes", [[], ["--changes"]])
+def test_what_an_option_hid_comes_without_it(
+    site: Path, narrow: list[str], changes: list[str]
+) -> None:
+    """A second run without the filter prints what the first one kept back, and a third nothing."""
+    words = ["site", "--state", "site.db", *changes]
+    first = run(site, *words, *narrow)
+    assert first.lines == ["https://example.org/1"]
+    assert "https://example.org/2" in run(site, *words).lines
+    assert run(site, *words).lines == []

@@ -91,7 +91,7 @@ def _locs_of_csv(data: bytes) -> list[str]:
 
 FORMATS: dict[str, tuple[list[str], bytes, Callable[[bytes], list[str]]]] = {
     "urls": ([], b"\n", lambda data: data.decode().split()),
-    "nul": (["-0"], b"\0", lambda data: data.decode().strip("\0").split("\0")),
+    "nul": (["-0"], b"\0", lambda data: [loc for loc in data.decode().split("\0") if loc]),
     "jsonl": (["--format", "jsonl"], b"\n", _locs_of_jsonl),
     "csv": (["--format", "csv", "--fields", "loc,lastmod"], b"\n", _locs_of_csv),
 }

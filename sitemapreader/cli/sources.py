@@ -58,6 +58,7 @@ class Result:
         children: sitemaps that a file lists, which were not read.
         complete: whether everything that is listed was read, and nothing in it was lost.
         answered: whether anything could be fetched at all.
+        removals_unknown: documents of which one asked what is gone, and does not know.
         walk: the one that is under way.
     """
 
@@ -70,6 +71,7 @@ class Result:
     children: int = 0
     complete: bool = True
     answered: bool = False
+    removals_unknown: list[str] = attrs.field(factory=list)
     walk: Walk | None = None
 
     def add(self, report: Report) -> None:
@@ -146,7 +148,8 @@ class WalkSource:
             if number == len(self._walks) or not needs_search(entries.report):
                 result.walk = None
                 result.add(entries.report)
-                if self._gives_removed and entries.report.removed:
+                if self._gives_removed and entries.report.removed is not None:
+                    result.removals_unknown += entries.removals_unknown()
                     removed = entries.removed()
                     while locs := list(islice(removed, _REMOVED_AT_ONCE)):
                         yield [UrlEntry(loc, change=Change.REMOVED) for loc in locs]

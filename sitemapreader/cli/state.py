@@ -6,9 +6,10 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.exit_codes import ALL_READ
+from sitemapreader.cli.exit_codes import ALL_READ, PARTIAL
 from sitemapreader.cli.outlet import Lines
 from sitemapreader.cli.process import run_process
+from sitemapreader.cli.summary import DocumentCount, describe_unknown_removals
 from sitemapreader.issues import excerpt
 from sitemapreader.output.clean import clean_urls
 from sitemapreader.state import State
@@ -25,22 +26,36 @@ _MAX_NAME = 500
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is there; return the exit code."""
-    state, lines = State(arguments.file), Lines(None)
+    state, lines, console = State(arguments.file), Lines(None), Console()
 
     async def work() -> int:
         text = write_removed(state) if arguments.removed else describe(state)
         with lines:
             while part := "".join(islice(text, _LINES_AT_ONCE)):
                 lines.write(part)
-        return ALL_READ
+        return report_unknown(state, console) if arguments.removed else ALL_READ
 
-    return run_process(work, lines, Console())
+    return run_process(work, lines, console)
 
 
 def write_removed(state: State) -> Iterator[str]:
     """Write the URLs that are gone."""
     for loc in state.removed():
         yield f"{clean_urls([loc])[0]}\n"
+
+
+def report_unknown(state: State, console: Console) -> int:
+    """Say of what it is not known which URLs are gone; return the exit code."""
+    documents = DocumentCount()
+    for url in state.removals_unknown():
+        documents.add(clean_urls([url])[0])
+    if documents.number:
+        console.say(describe_unknown_removals(documents))
+    unknown = [site for site in state.sites() if site.removed is None]
+    for site in unknown:
+        why = "did not compare: use --changes" if site.finished else "was stopped: run it again"
+        console.say(f"{excerpt(site.name, _MAX_NAME)}: nothing is known, its last run {why}")
+    return PARTIAL if documents.number or unknown else ALL_READ
 
 
 def describe(state: State) -> Iterator[str]:
@@ -59,8 +74,10 @@ def _site_lines(site: SiteState) -> Iterator[str]:
     if site.walked is not None:
         how = "complete" if site.complete else "not complete"
         if site.finished is None:
-            how = "stopped, and will be gone on with"
+            how = "stopped, to be resumed"
         removed = "" if site.removed is None else f", {site.removed} URLs removed"
+        if site.unknown:
+            removed += f" (not known of {site.unknown} documents)"
         yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{removed}\n"
     urls = f", {site.urls} URLs to compare with" if site.urls else ""
     yield f"  {site.documents} documents{urls}\n"

@@ -24,7 +24,7 @@ _MAX_SOURCES = 1_000
 
 
 @attrs.define
-class _Lost:
+class DocumentCount:
     """Documents that were lost for one reason.
 
     Attributes:
@@ -77,7 +77,8 @@ class RunSummary:
     _found: bool = False
     _complete: bool = True
     _left_out: Counter[str] = attrs.field(factory=Counter)
-    _lost: dict[tuple[str, str], _Lost] = attrs.field(factory=dict)
+    _lost: dict[tuple[str, str], DocumentCount] = attrs.field(factory=dict)
+    _removals_unknown: DocumentCount = attrs.field(factory=DocumentCount)
 
     def add(self, label: str, result: Result) -> None:
         """Add what came of a source."""
@@ -88,6 +89,8 @@ class RunSummary:
         self._complete &= result.complete
         self.statuses += result.statuses
         self._left_out += Counter({r: n for r, n in result.left_out.items() if r in ASKED_FOR})
+        for url in result.removals_unknown:
+            self._removals_unknown.add(url)
         has_failed = not found and not result.complete
         if has_failed:
             self._add_failed(label, _find_reason(result))
@@ -109,7 +112,7 @@ class RunSummary:
     def _add_lost(self, document: Document) -> None:
         self._reasons.add(document.reason)
         how = "read in part" if document.status is Status.PARTIAL else "not read"
-        self._lost.setdefault((how, document.reason), _Lost()).add(document.url)
+        self._lost.setdefault((how, document.reason), DocumentCount()).add(document.url)
 
     def count_documents(self) -> tuple[int, int]:
         """Return how many documents are done, and how many are known by now."""
@@ -157,6 +160,8 @@ class RunSummary:
             yield f"left out as asked: {said}"
         for (how, reason), lost in sorted(self._lost.items()):
             yield f"{how}: {lost.number} {reason}: {lost}"
+        if self._removals_unknown.number:
+            yield describe_unknown_removals(self._removals_unknown)
         if self.is_for_many or not self._lost:
             for label, reason in self._failed:
                 yield f"failed: {label} ({reason})"
@@ -169,6 +174,14 @@ class RunSummary:
 def _is_source(document: Document, label: str) -> bool:
     """Tell whether it stands for a whole source, which is named as failed."""
     return document.role is not Role.SITEMAP or document.url == label
+
+
+def describe_unknown_removals(documents: DocumentCount) -> str:
+    """Say that removed URLs are those of documents that were read, and which were not."""
+    return (
+        f"removed URLs are not known of {documents.number} sitemaps that were not read to their "
+        f"end; theirs count as not removed: {documents}"
+    )
 
 
 def _is_known(document: Document) -> bool:
