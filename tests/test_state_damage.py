@@ -260,7 +260,8 @@ async def test_a_file_that_is_replaced_meanwhile(tmp_path: Path) -> None:
     """A walk whose file is not its own any more says so at its end, and the next one is sound."""
     db = tmp_path / "site.db"
     await come(1, db)
-    other = shutil.copy(db, tmp_path / "other.db")
+    other = tmp_path / "other.db"
+    shutil.copy(db, other)
     fetcher = MemoryFetcher(serve(2))
     with pytest.raises(StateError, match="replaced or removed"):
         await walk_while_replaced(db, other, fetcher)

@@ -57,17 +57,12 @@ class PipeDelivery:
         waiting, written = self._waiting, self._output.written
         while waiting and waiting[0][1] <= written - self._window:
             self._arrived = waiting.popleft()[0]
-        if waiting and self._is_worked_on(waiting[-1][2]):
-            self._arrived = waiting[-1][0]
-            waiting.clear()
+        long_ago = time.monotonic() - _WORKED_ON_SECONDS
+        if waiting and waiting[0][2] < long_ago and not is_abandoned(self._pipe):
+            taken = written - count_unread(self._pipe)
+            while waiting and waiting[0][2] < long_ago and waiting[0][1] <= taken:
+                self._arrived = waiting.popleft()[0]
         return self._arrived
-
-    def _is_worked_on(self, since: float) -> bool:
-        return (
-            time.monotonic() - since > _WORKED_ON_SECONDS
-            and not count_unread(self._pipe)
-            and not is_abandoned(self._pipe)
-        )
 
     async def settle(self) -> None:
         """Wait until the reader has taken all; raise BrokenPipeError if it goes away before."""

@@ -95,7 +95,7 @@ class RunSummary:
         if has_failed:
             self._add_failed(label, _find_reason(result))
         elif not result.complete and not any(each.is_lost for each in result.documents):
-            lost = self._lost.setdefault(("read in part", _find_reason(result)), _Lost())
+            lost = self._lost.setdefault(("read in part", _find_reason(result)), DocumentCount())
             lost.add(label)
         for document in result.documents:
             self.bytes_raw += document.bytes_raw
@@ -162,6 +162,9 @@ class RunSummary:
             yield f"{how}: {lost.number} {reason}: {lost}"
         if self._removals_unknown.number:
             yield describe_unknown_removals(self._removals_unknown)
+        yield from self._summarize_failed()
+
+    def _summarize_failed(self) -> Iterator[str]:
         if self.is_for_many or not self._lost:
             for label, reason in self._failed:
                 yield f"failed: {label} ({reason})"

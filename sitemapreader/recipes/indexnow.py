@@ -237,11 +237,14 @@ class _Service:
 
     # -- what a walk asks of whoever delivers its entries
 
-    def acknowledge(self, taken: int) -> int:
-        """Return how many of the batches that were taken have been accepted."""
+    def note(self, taken: int) -> None:
+        """Take note of how many batches were taken."""
         self._taken = taken
         if not self._waiting:
             self._arrived = taken
+
+    def arrived(self) -> int:
+        """Return how many of them have been accepted."""
         return self._arrived
 
     async def settle(self) -> None:

@@ -44,8 +44,7 @@ RECEIPT_ENTRIES = 500
 """Entries that are handed over at once, and so the most that come twice after a `kill -9`."""
 _SYNC_SECONDS = 1.0
 _ASK_AFTER = 64
-_MOST_DUE = 4_096
-"""Chunks that wait for their entries to arrive, 30 MB at the most: older ones are believed to."""
+"""Chunks that wait to be written down before the delivery is asked what has arrived."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
 
 
@@ -197,8 +196,7 @@ class StateWriter:
         due.append((self._channel.offered, write))
         # Where filters pass little, the consumer is rarely there to say what has arrived.
         if self.delivery is not None and not len(due) % _ASK_AFTER:
-            late = len(due) > _MOST_DUE
-            self._acknowledge(due[-_MOST_DUE][0] if late else self.delivery.arrived())
+            self._acknowledge(self.delivery.arrived())
         elif self._channel.offered <= self._acknowledged:
             self._write_due()
 
