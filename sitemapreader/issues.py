@@ -139,6 +139,7 @@ class IssueCode(StrEnum):
     ROBOTS_TOO_LARGE = ("robots-too-large", WARNING, "robots.txt is longer than is read; the rest was ignored", "shorten it to 500 KiB")
     ROBOTS_TOO_COMPLEX = ("robots-too-complex", WARNING, "robots.txt has too many wildcards to be judged for the URL, which was taken as disallowed", "use fewer wildcards, or pass `respect_robots=False`")
     # -- the walk
+    SITE_MOVED = ("site-moved", WARNING, "the site's start page has moved to another host, and nothing else was found; its sitemaps were searched for there", "give the new address")
     NO_SITEMAP = ("no-sitemap", ERROR, "no sitemap was found", "name it in robots.txt, or pass its URL with `sitemaps=`")
     FEED_NOT_READ = ("feed-not-read", WARNING, "no sitemap was found, but the start page links to a feed, which was not read", "use `feeds=True` to read it")
     CYCLE = ("cycle", INFO, "a sitemap leads back to one that was read already", "list each sitemap once")

@@ -7,6 +7,7 @@ something answers, or where all that answers is a demand for a login or a bot pr
 
 from __future__ import annotations
 
+import asyncio
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -19,7 +20,14 @@ from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.readers.detect import check_formats
 from sitemapreader.readers.hints import read_html, read_link_header
 from sitemapreader.report import Document, Role, Status, issue_of
-from sitemapreader.urls import parse_url, url_key
+from sitemapreader.urls import (
+    has_suffixes,
+    load_suffixes,
+    origin_of,
+    parse_url,
+    same_hosts,
+    url_key,
+)
 from sitemapreader.visits.bodies import charset_of, fetch_whole
 
 if TYPE_CHECKING:
@@ -112,10 +120,30 @@ class Search:
 async def search_site(
     search: Search, trip: Trip, permissions: Permissions, try_entries: TryEntries
 ) -> None:
-    """Search a site, and have what is found tried; if none of it is a sitemap, say why."""
-    trial = await _search(search, trip, permissions, try_entries)
-    if trial is not Trial.FOUND and not await permissions.note_silence(search.site):
-        await _note_failure(trial, search, trip)
+    """Search a site, and have what is found tried; if none of it is a sitemap, say why.
+
+    Where there is none, and the start page has moved to another origin, that is searched as well;
+    but no further one, so that moves in a circle end. It is a stranger's address: the user has
+    named the old one only.
+    """
+    outcome = await _search(search, trip, permissions, try_entries)
+    place = search
+    if outcome.trial is not Trial.FOUND and outcome.moved_to:
+        if not await _is_same_site(search.site, outcome.moved_to):
+            issue = make_issue(IssueCode.SITE_MOVED, search.site, url=outcome.moved_to)
+            await trip.note(issue)
+        place = attrs.evolve(search, site=outcome.moved_to)
+        outcome = await _search(place, trip, permissions, try_entries, reads_page=False)
+    if outcome.trial is not Trial.FOUND and not await permissions.note_silence(place.site):
+        await _note_failure(outcome.trial, search, trip)
+
+
+@attrs.frozen
+class _Outcome:
+    """What came of a search, and where the start page of a site without sitemaps has moved to."""
+
+    trial: Trial
+    moved_to: str = ""
 
 
 async def _note_failure(trial: Trial, search: Search, trip: Trip) -> None:
@@ -133,13 +161,18 @@ async def _note_failure(trial: Trial, search: Search, trip: Trip) -> None:
 
 
 async def _search(
-    search: Search, trip: Trip, permissions: Permissions, try_entries: TryEntries
-) -> Trial:
+    search: Search,
+    trip: Trip,
+    permissions: Permissions,
+    try_entries: TryEntries,
+    *,
+    reads_page: bool = True,
+) -> _Outcome:
     try:
         robots = await permissions.robots_of(search.site, Via.GIVEN)
     except FetchError as error:  # the budget
         await trip.note(make_issue(error.code, search.site))
-        return Trial.NOTHING
+        return _Outcome(Trial.NOTHING)
     named = await try_entries(robots.sitemaps)
     found, probed = named is Trial.FOUND, Trial.NOTHING
     may_probe = robots.complete or not search.respect_robots
@@ -150,17 +183,17 @@ async def _search(
         found |= probed is Trial.FOUND
     is_out_of_reach = probed in _REFUSED or permissions.is_silent(search.site)
     wants_page = search.feeds or search.probe == "always" or not found
-    linked = Trial.NOTHING
-    if wants_page and not is_out_of_reach:
-        linked = await _try_page(search, trip, try_entries, found=found)
+    linked, moved_to = Trial.NOTHING, ""
+    if reads_page and wants_page and not is_out_of_reach:
+        linked, moved_to = await _try_page(search, trip, try_entries, found=found)
     found |= linked is Trial.FOUND
     if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
         found |= await _probe_llms(search, try_entries)
     if found:
-        return Trial.FOUND
+        return _Outcome(Trial.FOUND)
     if Trial.BLOCKED in (named, linked) or permissions.is_blocked(search.site):
-        return Trial.BLOCKED
-    return probed
+        return _Outcome(Trial.BLOCKED)
+    return _Outcome(probed, moved_to)
 
 
 async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> Trial:
@@ -224,9 +257,12 @@ def _list_folders(site: str) -> list[str]:
     return [str(parsed.with_path(path, encoded=True)) for path in paths]
 
 
-async def _try_page(search: Search, trip: Trip, try_entries: TryEntries, *, found: bool) -> Trial:
+async def _try_page(
+    search: Search, trip: Trip, try_entries: TryEntries, *, found: bool
+) -> tuple[Trial, str]:
     """Try the sitemaps that the start page names, in its header first.
 
+    Returns what came of it, and the URL that the page has moved to, or "".
     If there is none, and none was `found` before, feeds that were not asked for are pointed out.
     """
     document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
@@ -237,7 +273,7 @@ async def _try_page(search: Search, trip: Trip, try_entries: TryEntries, *, foun
             document.http_status, document.tries = error.http_status, error.tries
             await trip.note(issue_of(error, document), document)
             trip.report.end(document, Status.FAILED, str(error.code))
-            return judge_failures([document])
+            return judge_failures([document]), ""
         document.final_url, document.http_status = page.url, page.status
         document.tries = page.tries
         document.bytes_raw, document.bytes_inflated = page.raw_bytes, len(page.data)
@@ -254,7 +290,25 @@ async def _try_page(search: Search, trip: Trip, try_entries: TryEntries, *, foun
             said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
             url = feeds[0].loc
             await trip.note(make_issue(IssueCode.FEED_NOT_READ, search.site, url=url, value=said))
-    return tried
+    return tried, await _find_move(search.site, page)
+
+
+async def _find_move(site: str, page: Whole) -> str:
+    """Return the URL that a start page has moved to, if it is of another origin; or "".
+
+    A login page, or one that sells the domain, is no new place of the site: temporary redirects to
+    another site do not count, nor those that take a query along.
+    """
+    is_elsewhere = origin_of(page.url) != origin_of(site)
+    if not is_elsewhere or "?" in page.url:
+        return ""
+    return page.url if page.is_permanent or await _is_same_site(site, page.url) else ""
+
+
+async def _is_same_site(one: str, other: str) -> bool:
+    if not has_suffixes():
+        await asyncio.to_thread(load_suffixes)
+    return same_hosts("site", one, other)
 
 
 def _find_links(page: Whole, *, feeds: bool) -> dict[str, SitemapEntry]:

@@ -48,6 +48,7 @@ class HttpResponse:
         status: 200, or 304 if the request had a validator.
         headers: by lower-case name; several of one name are joined by a comma.
         issues: what was mended on the way here (`userinfo-removed`).
+        is_permanent: whether all redirects on the way were permanent (301, 308).
         tries: how often it was asked for before it came, redirects not counted.
     """
 
@@ -56,6 +57,7 @@ class HttpResponse:
         self.status = answer.status
         self.headers = answer.headers
         self.issues = trail.issues
+        self.is_permanent = trail.is_permanent
         self.tries = 1
         self._answer = answer
         self._turn = turn
@@ -206,7 +208,7 @@ class HttpFetcher:
                 turn.rest()
                 return HttpResponse(answer, turn, trail, self._make_body(answer, trail, clock))
             self._drop(answer, turn)
-            trail.follow(location)
+            trail.follow(location, status=answer.status)
 
     async def _enter(self, trail: Trail) -> Turn:
         """Wait for a turn; raise FetchError where a walk can do other things meanwhile."""

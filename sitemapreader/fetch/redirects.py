@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """RFC 9110, section 15.4: those that name one other place for the same thing."""
+PERMANENT = frozenset({301, 308})
+"""... and those of them that say that it stays there."""
 
 
 class Trail:
@@ -22,6 +24,7 @@ class Trail:
     Attributes:
         target: where it has led to.
         at_home: whether it has never left the origin that it began at.
+        is_permanent: whether each redirect so far says that it is there to stay.
         issues: what was mended on the way.
     """
 
@@ -29,12 +32,13 @@ class Trail:
         self.start = start
         self.target = start
         self.at_home = True
+        self.is_permanent = True
         self.issues: list[Issue] = []
         self._options = options
         self._seen = {start.key}
 
-    def follow(self, location: str) -> None:
-        """Go where a `Location` header points.
+    def follow(self, location: str, *, status: int = 301) -> None:
+        """Go where the `Location` header of a redirect points.
 
         Raises:
             FetchError: INVALID_URL, REDIRECT_LOOP, TOO_MANY_REDIRECTS or DOWNGRADE.
@@ -51,6 +55,7 @@ class Trail:
         if goes_to.userinfo:
             self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(goes_to)))
         self._seen.add(goes_to.key)
+        self.is_permanent = self.is_permanent and status in PERMANENT
         # Once left is left for good: a stranger in the middle has chosen where we come back to.
         self.at_home = self.at_home and goes_to.origin == self.start.origin
         self.target = goes_to

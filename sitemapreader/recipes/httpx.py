@@ -120,6 +120,7 @@ class HttpxResponse:
         status: 200, or 304 if the request had a validator.
         headers: by lower-case name; several of one name are joined by a comma.
         issues: what was mended on the way here (`userinfo-removed`).
+        is_permanent: whether all redirects on the way were permanent (301, 308).
         tries: how many requests it took.
     """
 
@@ -128,6 +129,7 @@ class HttpxResponse:
         self.status = answer.status_code
         self.headers: Mapping[str, str] = read_headers(answer.headers.raw)
         self.issues: list[Issue] = trail.issues
+        self.is_permanent = trail.is_permanent
         self.tries = 1
         self._answer = answer
         self._body = body
@@ -198,7 +200,7 @@ class HttpxFetcher:
             if answer.status_code not in REDIRECTS or "location" not in answer.headers:
                 raise await self._read_refusal(answer, place, clock)
             await answer.aclose()
-            trail.follow(answer.headers["location"])
+            trail.follow(answer.headers["location"], status=answer.status_code)
 
     async def _ask(self, trail: Trail, extra: Mapping[str, str]) -> httpx.Response:
         client = self._client

@@ -126,7 +126,8 @@ async def next_step(reader: SitemapReader, steps: Iterator[list[Event]]) -> list
 class Whole:
     """A small document: as much of it as was asked for and came.
 
-    `fault` is what broke it off.
+    `is_permanent` says that the redirects to it, if any, are there to stay; `fault` is what broke
+    it off.
     """
 
     url: str
@@ -135,6 +136,7 @@ class Whole:
     data: bytes
     raw_bytes: int
     tries: int = 1
+    is_permanent: bool = True
     fault: FetchError | None = None
 
 
@@ -173,6 +175,7 @@ async def fetch_whole(trip: Trip, url: str, max_bytes: int) -> Whole:
             data=bytes(data[: max_bytes + 1]),
             raw_bytes=raw_bytes,
             tries=tries_of(response),
+            is_permanent=getattr(response, "is_permanent", True),
             fault=fault,
         )
 
