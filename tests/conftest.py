@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--regenerate",
         action="store_true",
-        help="rewrite the expectations (testdata/**/*.jsonl, the README's table of issue codes) "
+        help="rewrite the expectations (testdata/**/*.jsonl, outputs and tables in docs/) "
         "from what the code does now; review the difference before you commit it",
     )
 

@@ -1,4 +1,4 @@
-"""The table of issue codes: complete, used, and the same in the README."""
+"""The table of Issue codes: complete, used, and the same in docs/issues.md."""
 
 from __future__ import annotations
 
@@ -10,18 +10,7 @@ import pytest
 
 from sitemapreader.issues import MAX_EXCERPT, IssueCode, Severity, excerpt, make_issue
 
-README = package.ROOT / "README.md"
 DETAILS = package.ROOT / "docs" / "issues.md"
-START, END = "<!-- issues -->", "<!-- /issues -->"
-
-
-def readme_table() -> str:
-    """Write the table of the README from the table of the code: the codes of each severity."""
-    rows = ["| severity | codes |", "|---|---|"]
-    for severity in sorted(Severity, reverse=True):
-        codes = ", ".join(f"`{code}`" for code in IssueCode if code.severity is severity)
-        rows.append(f"| {severity.name.lower()} | {codes} |")
-    return "\n".join(rows)
 
 
 def details() -> str:
@@ -32,18 +21,6 @@ def details() -> str:
         cells = (f"`{code}`", code.severity.name.lower(), code.meaning, code.advice)
         rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(rows) + "\n"
-
-
-def test_the_readme_has_the_table(regenerate: bool) -> None:
-    """The README's table of codes is the one that the code has."""
-    text = README.read_text(encoding="utf-8")
-    assert text.count(START) == text.count(END) == 1, f"put {START} and {END} on lines of their own"
-    before, _, rest = text.partition(START)
-    _, _, after = rest.partition(END)
-    wanted = f"{before}{START}\n{readme_table()}\n{END}{after}"
-    if regenerate:
-        README.write_text(wanted, encoding="utf-8", newline="\n")
-    assert README.read_text(encoding="utf-8") == wanted
 
 
 def test_every_code_is_explained(regenerate: bool) -> None:
