@@ -34,6 +34,8 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.BODY_CUT,
         IssueCode.BAD_HTTP,
         IssueCode.HTTP_STATUS,
+        IssueCode.SITEMAP_WITH_ERROR_STATUS,
+        IssueCode.BLOCKED_BY_SITE,
         IssueCode.LOGIN_REQUIRED,
         IssueCode.RETRY_LATER,
         IssueCode.REDIRECT_LOOP,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format
+from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
 from sitemapreader.readers.html_tags import TagScanner
 from sitemapreader.readers.page_links import PageLinks
 from sitemapreader.urls import resolve
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sitemapreader.readers.html_tags import Tag
     from sitemapreader.readers.stats import ReadStats
 
+_NO_BASE = "about:invalid"
+"""Nothing is resolved against it: a base that is no URL, or so long that each link grows to it."""
 _STEP = 200
 """Tags that one step reads, in about 5 ms."""
 
@@ -64,7 +67,9 @@ class HtmlReader:
         href = tag.attributes.get("href", "")
         if tag.name == "base":
             if not self._base and href.strip() and tag.is_whole:  # the first one counts
-                self._base = resolve(self._stats.sitemap, href.strip()) or ""
+                base = resolve(self._stats.sitemap, href.strip())
+                is_usable = base is not None and len(base) < PROTOCOL_MAX_LOC_CHARS
+                self._base = base if base is not None and is_usable else _NO_BASE
         elif not tag.is_whole:
             self._links.drop(events, IssueCode.MALFORMED, href, tag.line)
         elif "nofollow" in tag.attributes.get("rel", "").lower().split():

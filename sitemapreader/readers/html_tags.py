@@ -114,7 +114,9 @@ class TagScanner:
     ) -> tuple[Tag | None, int]:
         """Return a tag and where to go on; `None` if more of the page is needed."""
         attributes, end, is_whole = _read_attributes(text, opening.end())
-        if not is_whole and not final and len(text) < opening.end() + MAX_TAG_CHARS:
+        has_lost_quote = "<" in attributes.get("href", "")
+        is_near_end = not final and len(text) < opening.end() + MAX_TAG_CHARS
+        if is_near_end and not is_whole and not has_lost_quote:
             return None, end
         name, link_text = opening[1].lower(), ""
         if name == "a" and is_whole:
@@ -123,19 +125,23 @@ class TagScanner:
                 link_text = _read_text(text[end : link_end.start()])
             elif not final and len(text) < end + MAX_LINK_TEXT_CHARS:
                 return None, end
-        if "<" in attributes.get("href", ""):
-            # A quote that was never closed: the tags that it swallowed are looked for again.
-            end, is_whole = opening.end(), False
         return Tag(name, attributes, self._line, is_whole, link_text), end
 
 
 def _read_attributes(text: str, position: int) -> tuple[dict[str, str], int, bool]:
-    """Read a tag from behind its name; return its attributes, its end, whether it has one."""
+    """Read a tag from behind its name; return its attributes, its end, whether it has one.
+
+    A target that holds a `<` has swallowed the tags behind it, for its quote was never closed: the
+    tag ends where that target begins, so that they are found.
+    """
     attributes: dict[str, str] = {}
     limit = position + MAX_TAG_CHARS
     while match := _ATTRIBUTE.match(text, position, limit):
         value = match[2] or match[3] or match[4] or ""
-        attributes.setdefault(match[1].lower(), unescape_attribute(value))
+        name = match[1].lower()
+        if name == "href" and name not in attributes and "<" in value:
+            return {**attributes, name: value}, match.end(1), False
+        attributes.setdefault(name, unescape_attribute(value))
         position = match.end()
     if gap := _GAP.match(text, position, limit):
         position = gap.end()
