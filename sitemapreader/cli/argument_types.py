@@ -1,4 +1,4 @@
-"""Values of options: text in, values out; what cannot be meant says what to write instead."""
+"""Types of arguments: text in, values out; a wrong text is answered with a right one."""
 
 from __future__ import annotations
 

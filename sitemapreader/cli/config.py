@@ -1,4 +1,4 @@
-"""What the options ask of the library: one table from their names to its arguments."""
+"""Options as arguments of the library: one table from names to names."""
 
 from __future__ import annotations
 

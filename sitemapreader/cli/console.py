@@ -1,4 +1,4 @@
-"""What is said on standard error: Issues, a summary, a word about a signal."""
+"""Messages on standard error: Issues, the summary, the end by a signal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_NAMED = 3
 
 
 class Console:
-    """Says what is to be said, a line at a time, safe for a terminal.
+    """Prints messages, a line at a time, safe for a terminal.
 
     Attributes:
         wants_progress: whether somebody watches.

@@ -1,4 +1,4 @@
-"""How far it is, in one line at the bottom of a terminal."""
+"""The progress of a run, in one line at the bottom of a terminal."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def _refresh(bar: tqdm[None], summary: RunSummary) -> None:
         size = bar.format_sizeof(summary.count_bytes(), "B", 1024)
         said = f"{summary.printed:,} {summary.what}, {rate:,.0f}/s, {size}"
         if summary.is_for_many:
-            said = f"{summary.done:,} sources done, {said}"
+            said = f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done, {said}"
         bar.n, bar.total = done, known
         bar.desc = said
         bar.refresh()

@@ -1,4 +1,4 @@
-"""What a source on the command line is: a site, a sitemap, a folder, a file or standard input."""
+"""Sources: a site, a sitemap, a folder, a file or standard input, each read to its end."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class UnknownSourceError(ValueError):
 
 @attrs.define(eq=False)
 class Result:
-    """What came of one source.
+    """The outcome of one source.
 
     Attributes:
         entries: URLs that it gave.

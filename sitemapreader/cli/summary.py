@@ -1,4 +1,7 @@
-"""What came of all sources together, in figures that take no more room for more sources."""
+"""The sums over all sources: what was printed, lost and failed, and the exit code.
+
+They take no more room for more sources, but for the names of those that failed.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class DocumentCount:
 
 @attrs.define(eq=False)
 class RunSummary:
-    """Sums over sources, the exit code that follows from them, and the last lines that are said.
+    """Sums over sources, the exit code that follows from them, and the last lines.
 
     Attributes:
         what: what is counted in `printed`, in the plural.
