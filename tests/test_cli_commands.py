@@ -139,7 +139,7 @@ def test_tree_names_what_was_not_read(tmp_path: Path) -> None:
     done = run("tree", str(tmp_path), "--base-url", "http://a.example/", "--sitemap")
     assert done.returncode == 3
     assert "├── http://a.example/a.xml  urlset, complete, 2 URLs" in done.stdout
-    assert re.search(r"└── http://a\.example/gone\S*  failed \([a-z-]+\)\n", done.stdout)
+    assert re.search(r"└── http://a\.example/gone\S*  failed \([a-z-]+ 404\)\n", done.stdout)
     assert "\u202e" not in done.stdout + done.stderr
 
 

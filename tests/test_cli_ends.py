@@ -126,10 +126,10 @@ def test_a_signal_while_nothing_is_written_to_us(arguments: list[str]) -> None:
 
 
 @needs_full
-@pytest.mark.parametrize("command", ["urls", "tree", "discover", "completion", "man"])
+@pytest.mark.parametrize("command", ["urls", "tree", "discover", "completion", "help"])
 def test_a_full_disk(command: str) -> None:
     """No space left is said in one line, with exit code 1, whatever was to be written."""
-    arguments = {"completion": ["zsh"], "man": []}.get(command, [str(SITE)])
+    arguments = {"completion": ["zsh"], "help": []}.get(command, [str(SITE)])
     with FULL.open("wb") as full:
         done = run(command, *arguments, stdout=full, stderr=subprocess.PIPE, capture_output=False)
     assert done.returncode == 1
@@ -164,7 +164,7 @@ def test_a_fault_leaves_what_was_read(tmp_path: Path) -> None:
     broken.write_bytes(urlset(5)[:-60])
     output = tmp_path / "urls.txt"
     assert run(str(broken), "-q", "-o", str(output)).returncode == 3
-    assert len(output.read_text("utf-8").split()) == 3
+    assert len(output.read_text("utf-8").split()) == 4
 
 
 def test_the_disk_that_cannot_be_read(tmp_path: Path) -> None:
