@@ -99,7 +99,7 @@ async def test_a_line() -> None:
     )
     gone = next(document for document in report.documents if document.url == GONE)
     assert repr(gone) == (
-        f"<Document {GONE}  failed (http-status), lastmod 2026-01-02T00:00:00+00:00>"
+        f"<Document {GONE}  failed (http-status 410), lastmod 2026-01-02T00:00:00+00:00>"
     )
 
 
