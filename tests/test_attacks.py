@@ -7,7 +7,7 @@ import tracemalloc
 from unittest import mock
 
 import pytest
-from reading import FEED, check_ways, issues, locs, read, url, urlset
+from reading import FEED, check_ways, issues, locs, read, read_by_tree, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Image, UrlEntry
@@ -89,7 +89,7 @@ def test_lenient_is_exact(name: str) -> None:
     """What is well-formed says the same in a batch that is broken elsewhere."""
     events = read(ALIKE[name], **LIMITS.get(name, {}))
     with mock.patch.object(BatchReader, "_is_heavy", return_value=True):
-        assert read(ALIKE[name], **LIMITS.get(name, {})) == events
+        assert read_by_tree(ALIKE[name], **LIMITS.get(name, {})) == events
 
 
 def test_stray_text_in_pieces() -> None:
@@ -207,7 +207,7 @@ def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
     records = b"".join(record % (number, number) for number in range(5)) + url(b"")
     for data in (urlset(records), b"<urlset>" + records + b"</urlset>"):
         with mock.patch.object(BatchReader, "_is_heavy", return_value=is_heavy):
-            events = read(data)
+            events = read_by_tree(data)
         assert locs(events) == [f"http://a.b/{number}" for number in (0, 1, 2, 3, 4, 1)]
         codes = [event.code for event in events if isinstance(event, Issue)]
         assert codes == [IssueCode.NAMESPACE]

@@ -24,7 +24,7 @@ from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.robots import parse_robots
 from sitemapreader.readers.roots import RECORDS, ROOTS
 from sitemapreader.readers.stats import MAX_ISSUES_PER_CODE
-from sitemapreader.readers.xml.batches import BatchReader
+from sitemapreader.readers.xml import batches
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -146,20 +146,29 @@ def knows_no_borders(case: Case, reading: Reading, random: Random) -> Iterator[s
         yield f"other events in pieces of {[len(piece) for piece in pieces][:50]}"
 
 
-def reads_alike(case: Case, _reading: Reading) -> Iterator[str]:
-    """The tree and the lenient parser agree wherever the tree refuses nothing.
+def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
+    """Pattern, tree and lenient parser agree wherever more than one of them can read.
 
-    But for fields inside of fields and records inside of records, where the lenient parser believes
-    that an end tag is missing, and what else `is_ambiguous` names.
+    Without the pattern all events are the same. Without the tree they are too, where it refuses
+    nothing; but for fields inside of fields and records inside of records, where the lenient parser
+    believes that an end tag is missing, and what else `is_ambiguous` names.
     """
-    read_broken = BatchReader._read_broken
-    with mock.patch.object(
-        BatchReader, "_read_broken", autospec=True, side_effect=read_broken
-    ) as spy:
+    read_broken = batches.BatchReader._read_broken
+    with (
+        mock.patch.object(batches, "PATTERNS", new=False),
+        mock.patch.object(
+            batches.BatchReader, "_read_broken", autospec=True, side_effect=read_broken
+        ) as spy,
+    ):
         by_tree = read(case)
+    if by_tree != reading:
+        yield "the pattern is not the tree: " + first_difference(reading, by_tree)
     if spy.called:  # what the tree refuses is read leniently, with nothing around it
         return
-    with mock.patch.object(BatchReader, "_is_heavy", return_value=True):
+    with (
+        mock.patch.object(batches, "PATTERNS", new=False),
+        mock.patch.object(batches.BatchReader, "_is_heavy", return_value=True),
+    ):
         lenient = read(case)
     if _without(lenient) != _without(by_tree) and not is_ambiguous(inflate(case.data)):
         yield "the tree is not lenient: " + first_difference(by_tree, lenient)

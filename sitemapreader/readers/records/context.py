@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from sitemapreader.models import Event, SitemapEntry, UrlEntry
-    from sitemapreader.readers.records.namespaces import Names
+    from sitemapreader.readers.records.names import Names
     from sitemapreader.readers.stats import ReadStats
 
 _RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}

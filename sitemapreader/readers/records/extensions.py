@@ -10,14 +10,15 @@ from sitemapreader.readers.locs import parse_reference
 from sitemapreader.readers.records.elements import has_name, join_own_texts, read_attributes
 from sitemapreader.readers.records.feeds import is_alternate
 from sitemapreader.readers.records.fields import EXTENSIONS, Extension, Field
-from sitemapreader.readers.records.namespaces import ATOM, NO_NAME, OWN, XHTML
+from sitemapreader.readers.records.names import NO_NAME
+from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from xml.etree.ElementTree import Element
 
     from sitemapreader.readers.records.context import RecordContext
-    from sitemapreader.readers.records.namespaces import Name, Names
+    from sitemapreader.readers.records.names import Name, Names
 
 _EXTENSIONS = {(extension.key, extension.tag): extension for extension in EXTENSIONS}
 _LINK_KEYS = (XHTML, OWN, ATOM)

@@ -7,9 +7,6 @@ all; a reader that compares URIs exactly loses whole sites.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
-
-import attrs
 
 from sitemapreader.models import Format
 
@@ -95,78 +92,3 @@ def _known_key(uri: str, format_: Format) -> str:
     bare = bare.removeprefix("www.")
     key = next((key for start, key in NAMESPACES.items() if bare.startswith(start)), uri)
     return OWN if key == OWN_KEYS.get(format_) else key
-
-
-@attrs.frozen
-class Name:
-    """The name of an element, resolved.
-
-    Attributes:
-        uri: its namespace, or "".
-        local: its local name, as written.
-        key: key of its namespace; the URI of one that we do not know.
-        tag: its local name in lower case.
-        own: `tag` in the document's own vocabulary, "" in any other.
-    """
-
-    uri: str
-    local: str
-    key: str
-    tag: str
-    own: str
-
-
-class Names(dict[Any, Name]):
-    """Resolves the names of a document's elements, `{uri}local`, each of them once.
-
-    Args:
-        root_uri: the namespace of the root element.
-        format_: the format of the document.
-        most: how many names are kept; a document with more is not read on.
-    """
-
-    def __init__(self, root_uri: str, format_: Format, most: int) -> None:
-        super().__init__()
-        self._own_uris = {root_uri, ""}
-        self._root_uri = root_uri
-        self._format = format_
-        self._most = most
-
-    @property
-    def are_too_many(self) -> bool:
-        """Whether the document has more names than are kept."""
-        return len(self) > self._most
-
-    @property
-    def has_foreign(self) -> bool:
-        """Whether a namespace other than the root's was added to the document's own."""
-        return len(self._own_uris - {""}) > bool(self._root_uri)
-
-    def add_own(self, uri: str) -> None:
-        """Take a namespace as the document's own: a nested root's, or that of its records."""
-        uri = uri[: MAX_NAMESPACE_CHARS + 1]
-        if uri not in self._own_uris and len(self._own_uris) < MAX_NAMESPACES:
-            self._own_uris.add(uri)
-            self.clear()
-
-    def find_key(self, uri: str) -> str:
-        """Return the key of a namespace."""
-        if uri in self._own_uris:
-            return OWN
-        return namespace_key(uri, self._root_uri, self._format)
-
-    def __missing__(self, tag: object) -> Name:
-        if not isinstance(tag, str):  # a processing instruction, or a mark of the lenient parser
-            return NO_NAME
-        uri, _, local = tag.rpartition("}")
-        uri = uri[1:]
-        key = self.find_key(uri)
-        lower = local.lower()
-        name = Name(uri, local, key, lower, lower if key == OWN else "")
-        if not self.are_too_many:
-            self[tag] = name
-        return name
-
-
-NO_NAME = Name("", "", "", "", "")
-"""What is no element has it."""

@@ -14,7 +14,7 @@ from sitemapreader.readers.records.elements import get_text, join_texts, list_te
 from sitemapreader.readers.records.extensions import add_extension
 from sitemapreader.readers.records.feeds import read_entry, read_item
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
-from sitemapreader.readers.records.namespaces import NO_NAME, Name
+from sitemapreader.readers.records.names import NO_NAME, Name
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:

@@ -11,9 +11,11 @@ import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.options import PATTERNS
 from sitemapreader.readers.records.context import RecordContext
 from sitemapreader.readers.records.elements import list_texts, read_attributes
-from sitemapreader.readers.records.namespaces import OWN, Names
+from sitemapreader.readers.records.names import Names
+from sitemapreader.readers.records.namespaces import OWN
 from sitemapreader.readers.records.url import read_record
 from sitemapreader.readers.roots import RECORD_OF, ROOTS
 from sitemapreader.readers.xml.boundaries import (
@@ -22,8 +24,10 @@ from sitemapreader.readers.xml.boundaries import (
     count_lines,
     swallows_record,
 )
+from sitemapreader.readers.xml.grammar import NOTHING
 from sitemapreader.readers.xml.lenient.builder import RecordBuilder
 from sitemapreader.readers.xml.lenient.parser import MAX_TAG_CHARS, LenientParser
+from sitemapreader.readers.xml.pattern import PatternReader
 from sitemapreader.readers.xml.tree import NotWellFormedError, TreeReader
 
 if TYPE_CHECKING:
@@ -47,8 +51,6 @@ _STEP = 100
 """Records that are read between two pauses, in about 1 ms."""
 _LONGEST_MARK = 256
 """Characters that are kept of what is passed over: what is looked for may begin in them."""
-_NOTHING = re.compile(r"(?:[ \t\r\n]++|<!--[^-]*+(?:-(?!-)[^-]*+)*+-->)*+")
-"""What may stand between two records without a word."""
 _PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
 """A tag that the end of the document cuts, but for a root's end tag."""
 _URL_FIELDS = ("loc", "link", "guid")
@@ -91,7 +93,10 @@ class BatchReader:
         self._names = Names(prolog.uri, prolog.format, limits.names)
         self._context = RecordContext(stats, self._names, prolog.base)
         self._tree = TreeReader(prolog, limits)
+        self._pattern = PatternReader(prolog, self._names, stats.sitemap, limits)
         self._scanner = Scanner()
+        self._is_long = False
+        """A record, or what stands before one, is longer than what came last."""
         self._expected: object = None
         self._skips: list[re.Pattern[str]] = []
         """What ends the oversized record or section that is being passed over, one by one."""
@@ -101,7 +106,11 @@ class BatchReader:
         self._pending += text
         if self.finished or not self._has_skipped():
             return
+        if PATTERNS and not self._is_long:
+            self._scanner.reset()
+            yield from self._read_common()
         yield from self._read_complete()
+        self._is_long = self._scanner.is_within and not self._position
         self._drop_read()
         if len(self._pending) > self._limits.record_bytes and not self.finished:
             yield from self._shorten()
@@ -131,7 +140,7 @@ class BatchReader:
         self._expect()
         while record := (yield from self._find_record()):
             end = run[-1][1] if run else self._position
-            if not _NOTHING.fullmatch(self._pending, end, record[0]):
+            if not NOTHING.fullmatch(self._pending, end, record[0]):
                 yield from self._read_run(run)
                 run = []
                 yield from self._read_gap(record[0])
@@ -183,6 +192,20 @@ class BatchReader:
         return self._line
 
     # -- the ways of reading
+
+    def _read_common(self) -> Iterator[list[Event]]:
+        """Read as far as the pattern goes, and the odd records on the way by the tree."""
+        parts, end = self._pattern.read(self._pending, self._position)
+        for part in parts:
+            if isinstance(part[0], tuple):
+                yield from self._read_run(part)
+            else:
+                self._stats.deliver(len(part))
+                yield part
+            if self.finished:
+                return
+        self._position = end
+        self._scanner.reset(end)
 
     def _read_run(self, run: Sequence[Span]) -> Iterator[list[Event]]:
         """Read records by the tree; those that it refuses are read leniently, one by one.
@@ -288,13 +311,14 @@ class BatchReader:
         for record in records:
             if self._accept(record):
                 read_record(self._context, record)
+            if self._names.are_too_many:
+                self._stats.note(self._context.events, IssueCode.TOO_MANY_NAMES)
+                self.finished = True
+                break
             work += 1 + len(record.element)
             if work > _STEP:
                 work = 0
                 yield self._context.take_events()
-        if self._names.are_too_many and not self.finished:
-            self._stats.note(self._context.events, IssueCode.TOO_MANY_NAMES)
-            self.finished = True
         yield self._context.take_events()
 
     def _accept(self, record: Record) -> bool:

@@ -98,6 +98,11 @@ class Scanner:
         return None
 
     @property
+    def is_within(self) -> bool:
+        """Whether a record, comment, section or PI is open."""
+        return bool(self.name or self.closing)
+
+    @property
     def nested_start(self) -> int:
         """Where the last tag begins in the open record that has its name; 0: there is none."""
         return self._last_start if self.name and self._last_start > self._start else 0

@@ -30,7 +30,7 @@ from sitemapreader.readers.xml.lenient.entities import replace_bad_bytes
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
-    from sitemapreader.readers.records.namespaces import Name
+    from sitemapreader.readers.records.names import Name
     from sitemapreader.readers.stats import ReadStats
 
 MAX_PROLOG_CHARS = 262_144

@@ -16,7 +16,7 @@ from sitemapreader.readers.roots import RECORD_OF, ROOTS
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.namespaces import Name, Names
+    from sitemapreader.readers.records.names import Name, Names
     from sitemapreader.readers.xml.prolog import Prolog
 
 

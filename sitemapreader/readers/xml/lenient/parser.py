@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.namespaces import Names
+    from sitemapreader.readers.records.names import Names
     from sitemapreader.readers.xml.lenient.builder import RecordBuilder
     from sitemapreader.readers.xml.prolog import Prolog
 

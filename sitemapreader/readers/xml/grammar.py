@@ -1,0 +1,227 @@
+"""The patterns of common records, written from the table of fields.
+
+Rules that keep them right and fast:
+
+- Every character is accounted for: a pattern ends with an alternative that takes all that is left,
+  so `findall` never skips anything, and finds no record inside a comment.
+- A field may come anywhere, but once: a conditional on its own group refuses it the second time.
+- A text is `[^<]*+`, which is searched as fast as one character is. What else may be wrong with a
+  text is looked for in all of a batch at once, by `are_sound`.
+- What was passed is never looked at again, so time is linear: quantifiers are possessive. A loop
+  with a group in it is an atomic group instead, for there they have a bug (cpython#101955).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sitemapreader.readers.records.fields import EXTENSIONS, PROTOCOL_FIELDS
+from sitemapreader.readers.records.namespaces import XHTML
+from sitemapreader.readers.roots import RECORD_OF
+
+if TYPE_CHECKING:
+    from sitemapreader.models import Format
+
+_BLANK = "[ \t\r\n]"
+_GAP = f"{_BLANK}*+"
+_SECTION = r"<!\[CDATA\[[^\]]*+(?:\](?!\]>)[^\]]*+)*+\]\]>"
+_TEXT = f"[^<]*+(?:{_SECTION}[^<]*+)?+"
+_COMMENT = "<!--[^-]*+(?:-(?!-)[^-]*+)*+-->"
+_INSTRUCTION = r"<\?[^?]*+(?:\?(?!>)[^?]*+)*+\?>"
+_PREFIX = r"(?:[^\W\d][\w.-]*+:)?+"
+_REST_OF_TAG = """(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>"""
+NOTHING = re.compile(f"(?:{_BLANK}++|{_COMMENT})*+")
+"""What may stand between two records without a word."""
+_REST = r"([\s\S]++)"
+BORDER = "<>"
+"""Stands between the runs of two records where they are searched together."""
+NESTED_FIELDS = {"publication": ("name", "language")}
+"""A container -> the fields that stand in it."""
+LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")
+_FIRST_LINK = re.compile(f'<[^<]*?:link((?:{_BLANK}++[a-z]++="[^"<]*+")++)')
+_ATTRIBUTE_NAME = re.compile(f"{_BLANK}([a-z]++)=")
+
+BY_KEY = {extension.key: extension for extension in EXTENSIONS}
+RUNS = (*BY_KEY, XHTML)
+"""Keys of the namespaces whose elements are read in runs."""
+
+
+class Grammar:
+    """Writes a pattern, and counts its groups: a field that was met cannot be met again."""
+
+    def __init__(self) -> None:
+        self._groups = 0
+
+    def once(self, start: str, pattern: str, end: str = "") -> str:
+        """Write what may come once; the group has what `pattern` matches."""
+        self._groups += 1
+        return f"{start}(?({self._groups})(?!)|({pattern}){end})"
+
+    def field(self, name: str) -> str:
+        """Write a field, behind its `<`."""
+        return self.once(f"{name}>", _TEXT, f"</{name}>{_GAP}")
+
+    def run(self, start: str) -> str:
+        """Write a run of tags whose names begin alike, with what stands between them."""
+        return self.once(f"(?=<{start})", f"(?:</?+{start}[^<]*+|{_SECTION}[^<]*+)++")
+
+
+def _any_of(alternatives: list[str]) -> str:
+    return f"(?:{'|'.join(alternatives)})"
+
+
+def _repeat(alternatives: list[str]) -> str:
+    return f"(?>{_any_of(alternatives)}*)"
+
+
+@lru_cache(maxsize=64)
+def write_record_pattern(
+    format_: Format, prefix: str, runs: tuple[tuple[str, str], ...]
+) -> re.Pattern[str]:
+    """Write the pattern of a format's records.
+
+    Args:
+        format_: urlset or index.
+        prefix: what the names of the protocol begin with, such as `s:`, or "".
+        runs: the prefixes whose elements come in runs, by the key of their namespace.
+
+    Groups: a text for each field of the protocol, one for each run, an odd record as a whole, and
+    all that is left.
+    """
+    grammar = Grammar()
+    record = prefix + RECORD_OF[format_]
+    fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
+    parts = [f"<{_any_of(fields)}", *(grammar.run(f"{each}:") for _, each in runs)]
+    common = f"<{record}{_GAP}>{_GAP}{_repeat([*parts, _COMMENT + _GAP])}</{record}{_GAP}>"
+    names = "|".join(RECORD_OF.values())
+    inside = [
+        "[^<]++",
+        _COMMENT,
+        _SECTION,
+        _INSTRUCTION,
+        f"<(?![!?]|/?+{_PREFIX}(?ai:{names})[ \t\r\n/>])",
+    ]
+    odd = f"(<{record}(?=[ \t\r\n>]){_REST_OF_TAG}{_any_of(inside)}*+</{record}{_GAP}>)"
+    return re.compile(f"(?:{common}|{odd}){_GAP}(?:{_COMMENT}{_GAP})*+|{_REST}")
+
+
+@lru_cache(maxsize=64)
+def write_value_pattern(key: str, prefix: str) -> re.Pattern[str]:
+    """Write the pattern of an extension's elements in runs.
+
+    Groups: for each field with text alone, in the table's order, its attributes that are fields and
+    its text; all texts of the field that may come again and again; all that is left.
+    """
+    extension, grammar, start = BY_KEY[key], Grammar(), f"<{prefix}:"
+    nested = {tag: name for name in extension.containers for tag in NESTED_FIELDS[name]}
+    inner: dict[str, list[str]] = {name: [] for name in extension.containers}
+    fields: list[str] = []
+    for field in extension.fields:
+        if field.is_text:
+            names = [grammar.once(f"{name}=", '"[^"<]*+"') for name, _, _ in field.attributes]
+            attributes = _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP if names else ""
+            text = grammar.once(
+                f"{field.tag}{attributes}>", _TEXT, f"</{prefix}:{field.tag}>{_GAP}"
+            )
+            empty = f"{field.tag}{_GAP}/>{_GAP}"
+            where = inner[nested[field.tag]] if field.tag in nested else fields
+            where += [text, empty]
+    fields[:0] = [  # groups are numbered in the order of the text, and these stand first
+        f"{name}>{_GAP}{_repeat([start + _any_of(held)])}</{prefix}:{name}>{_GAP}"
+        for name, held in inner.items()
+    ]
+    for field in extension.fields:
+        if field.many and not field.build:
+            one = f"{field.tag}>{_TEXT}</{prefix}:{field.tag}>{_GAP}"
+            fields.append(grammar.once(f"(?={field.tag}>)", f"{one}(?:{start}{one})*+"))
+    body = f"{_repeat([start + _any_of(fields)])}"
+    element = f"{start}{extension.tag}>{_GAP}{body}</{prefix}:{extension.tag}>{_GAP}"
+    return re.compile(f"(?:{BORDER})?+{element}|{_REST}")
+
+
+@lru_cache(maxsize=16)
+def write_many_pattern(prefix: str, tag: str) -> re.Pattern[str]:
+    """Write the pattern of a field that may come again and again; its group is the text."""
+    return re.compile(f">({_TEXT})</{prefix}:{tag}>{_GAP}")
+
+
+def learn_link_attributes(run: str) -> tuple[str, ...]:
+    """Return the names of the attributes of a run's first link, in its order; () if it is odd."""
+    found = _FIRST_LINK.match(run)
+    names = tuple(_ATTRIBUTE_NAME.findall(found[1])) if found else ()
+    is_odd = len(set(names)) < len(names) or not set(names) <= set(LINK_ATTRIBUTES)
+    return () if is_odd else names
+
+
+@lru_cache(maxsize=64)
+def write_link_pattern(prefix: str, names: tuple[str, ...]) -> re.Pattern[str]:
+    """Write the pattern of links with these attributes, in this order.
+
+    Groups: the value of each attribute, and all that is left.
+    """
+    values = "".join(f'{_BLANK}++{name}="([^"<]*+)"' for name in names)
+    element = f"<{prefix}:link{values}{_GAP}(?:/>|></{prefix}:link>){_GAP}"
+    return re.compile(f"(?:{BORDER})?+{element}|{_REST}")
+
+
+# -- characters and references
+
+_LEGAL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r")
+_CHARACTERS = ((0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF))
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_NAMED_STARTS = tuple(f"{name};" for name in _NAMED)
+_NUMBER = re.compile(r"#(?:([0-9]{1,7})|x([0-9A-Fa-f]{1,6}));")
+_REFERENCE = re.compile(r"&(?:([a-z]+)|#([0-9]+)|#x([0-9A-Fa-f]+));")
+_SECTION_PATTERN = re.compile(_SECTION)
+_SECTION_START = "<![CDATA["
+
+
+def are_sound(text: str) -> bool:
+    """Tell whether all characters and references are XML's, and every section is closed.
+
+    XML 1.0, sections 2.2, 2.4 and 4.1.
+    """
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # a byte that was no UTF-8
+        return False
+    if data.translate(None, _LEGAL) or not _are_characters(text):
+        return False
+    if "]]>" in text:
+        sections = text.count(_SECTION_START)
+        text, found = _SECTION_PATTERN.subn("", text)
+        if found != sections or "]]>" in text:
+            return False
+    return "&" not in text or all(
+        piece.startswith(_NAMED_STARTS) or _is_number(piece) for piece in text.split("&")[1:]
+    )
+
+
+def _are_characters(text: str) -> bool:
+    return text.isascii() or not ("\ufffe" in text or "\uffff" in text)
+
+
+def _is_number(piece: str) -> bool:
+    found = _NUMBER.match(piece)
+    if not found:
+        return False
+    code = int(found[1]) if found[1] else int(found[2], 16)
+    return code in (9, 10, 13) or any(first <= code <= last for first, last in _CHARACTERS)
+
+
+def decode(text: str) -> str:
+    """Resolve references, sections and ends of lines in a text that is sound."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "<" in text:
+        before, _, section = text.partition(_SECTION_START)
+        section, _, behind = section.rpartition("]]>")
+        return decode(before) + section + decode(behind)
+    return _REFERENCE.sub(_resolve, text) if "&" in text else text
+
+
+def _resolve(found: re.Match[str]) -> str:
+    name, decimal, number = found.groups()
+    return _NAMED[name] if name else chr(int(decimal) if decimal else int(number, 16))

@@ -1,0 +1,307 @@
+"""Pattern, tree, lenient parser: a record says the same whichever of them reads it."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import golden
+import pytest
+from reading import FEED, check_ways, locs, read, url, urlset
+
+from sitemapreader.issues import Issue
+from sitemapreader.models import Alternate, Image, UrlEntry, Video
+from sitemapreader.readers.xml import batches
+from sitemapreader.readers.xml.batches import BatchReader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IMAGES = (
+    "<image:image><image:loc>https://i.example/%d.jpg</image:loc></image:image>",
+    (
+        "<image:image><image:title> a\n title </image:title><image:loc>https://i.example/%d</image:loc>"
+        "<image:license>https://l.example/</image:license></image:image>"
+    ),
+    (
+        "<image:image><image:loc>https://i.example/%d.png</image:loc><image:title> </image:title>"
+        "</image:image>"
+    ),
+)
+VIDEOS = (
+    (
+        "<video:video><video:tag>a</video:tag><video:id>t%d</video:id><video:tag> </video:tag>"
+        "<video:tag>b</video:tag><video:duration>12</video:duration></video:video>"
+    ),
+    (
+        "<video:video><video:publication_date>2026-01-0%d</video:publication_date><video:live/>"
+        "<video:family_friendly>no</video:family_friendly><video:rating>4.5</video:rating></video:video>"
+    ),
+    "<video:video/>",
+)
+NEWS = (
+    (
+        "<news:news><news:publication><news:name>n</news:name><news:language>en</news:language>"
+        "</news:publication><news:publication_date>2026-01-0%dT10:00Z</news:publication_date>"
+        "<news:title>t</news:title></news:news>"
+    ),
+)
+LINKS = (
+    '<xhtml:link rel="alternate" hreflang="de" href="https://a.example/de/%d"/>',
+    '<xhtml:link rel="alternate" media="print" href="https://a.example/print/%d"/>',
+    '<xhtml:link href="https://a.example/%d" hreflang="fr" rel="ALTERNATE"></xhtml:link>',
+)
+OWN = (
+    "<lastmod>2026-02-0%d</lastmod>",
+    "<lastmod> 2026-02-0%dT10:00:00+02:00 </lastmod>",
+    "<changefreq>Daily</changefreq>",
+    "<changefreq/>",
+    "<priority> </priority>",
+    "<priority>0.%d</priority>",
+)
+
+
+def record(random: Random, number: int) -> str:
+    """Make a plain record with any of the fields, in any order."""
+    digit = number % 9 + 1
+    fields = [f"<loc>https://a.example/{number}</loc>"]
+    fields += random.sample(OWN[:2], random.randrange(2))
+    fields += random.sample(OWN[2:4], random.randrange(2))
+    fields += random.sample(OWN[4:], random.randrange(2))
+    fields += random.sample(NEWS, random.randrange(2))
+    for many in (IMAGES, VIDEOS, LINKS):
+        fields += random.choices(many, k=random.choice((0, 0, 1, 3)))
+    random.shuffle(fields)
+    blank = random.choice(("", "\n  "))
+    text = blank.join(field % digit if "%d" in field else field for field in fields)
+    return f"<url>{blank}{text}{blank}</url>"
+
+
+@pytest.mark.parametrize("document", golden.documents(), ids=golden.name_of)
+def test_the_pattern_changes_no_event(document: Path) -> None:
+    """Each golden document gives the same events with the pattern switched off."""
+    with mock.patch.object(batches, "PATTERNS", new=False):
+        reading = golden.read_document(document)
+    assert golden.read_document(document) == reading
+
+
+def count_left_to_tree(data: bytes) -> int:
+    """Read a document, and count the characters of records that the pattern leaves to the tree."""
+    read_tree = BatchReader._read_tree
+    with mock.patch.object(BatchReader, "_read_tree", autospec=True, side_effect=read_tree) as spy:
+        read(data)
+    return sum(span[1] - span[0] for call in spy.call_args_list for span in call.args[1])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_mixture_of_common_records(seed: int) -> None:
+    """Records of all kinds, their fields in any order, are read as the tree reads them."""
+    random = Random(seed)
+    records = [record(random, number) for number in range(random.choice((2, 5, 60)))]
+    document = urlset("\n".join(random.choices(records, k=120)).encode())
+    events = check_ways(document)
+    assert len(events) == 120
+    assert all(isinstance(event, UrlEntry) for event in events)
+
+
+ITEMS = (
+    "<item><title>t</title><link>https://a.example/%d</link><dc:date>2026-01-01</dc:date></item>",
+    "<item><link> https://a.example/%d\n</link><a><link>https://b.example/</link><i/></a></item>",
+    (
+        "<item><pubDate> </pubDate><dc:date>2026-01-02</dc:date><link>https://a.example/%d</link>"
+        "<guid isPermaLink='false'>x</guid></item>"
+    ),
+    (
+        "<item><atom:updated>2026-01</atom:updated><pubDate>Tue, 10 Mar 2026 09:00:00 GMT</pubDate>"
+        "<link>https://a.example/%d</link></item>"
+    ),
+)
+ENTRIES = (
+    "<entry><link href='https://a.example/%d'/><updated>2026-01-01</updated></entry>",
+    (
+        "<entry><link rel='self' href='https://b.example/'/><link href='https://a.example/%d'/>"
+        "<published>2026-01-01</published><updated>2026-01-02</updated></entry>"
+    ),
+    (
+        "<entry><link type='text/plain' href='https://b.example/'/><title>t</title>"
+        "<link type='text/html' rel='alternate' href='https://a.example/%d'/>"
+        "<content><div><link rel='x'/></div></content></entry>"
+    ),
+)
+FEEDS = {
+    "rss": (
+        (
+            "<rss xmlns:dc='http://purl.org/dc/elements/1.1/' xmlns:atom='http://www.w3.org/2005/Atom'>"
+            "<channel>%s</channel></rss>"
+        ),
+        ITEMS,
+    ),
+    "atom": ("<feed xmlns='http://www.w3.org/2005/Atom'>%s</feed>", ENTRIES),
+}
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("name", FEEDS)
+def test_any_mixture_of_items(name: str, seed: int) -> None:
+    """Items of feeds, mixed, give their URLs in order, whatever stands deeper in them."""
+    random = Random(seed)
+    frame, kinds = FEEDS[name]
+    some = random.sample(kinds, random.randrange(1, len(kinds) + 1))
+    items = [random.choice(some) % number for number in range(100)]
+    events = check_ways((frame % "\n".join(items)).encode())
+    assert locs(events) == [f"https://a.example/{number}" for number in range(100)]
+
+
+LOC = "<loc>https://a.example/</loc>"
+DOUBTFUL = {
+    "an-attribute-of-a-detail": "<image:image><image:loc x='1'>https://i/</image:loc></image:image>",
+    "news-twice": NEWS[0] % 1 * 2,
+    "a-field-twice": OWN[0] % 1 * 2,
+    "an-image-without-its-loc": "<image:image><image:title>t</image:title></image:image>",
+    "an-empty-image": "<image:image/>",
+    "a-field-in-a-field": "<lastmod><x:y/>2026-01-01</lastmod>",
+    "unknown": "<x:y/>",
+    "no-date": "<lastmod>soon</lastmod>",
+    "no-number": "<video:video><video:duration>x</video:duration></video:video>",
+    "a-link-with-more": "<xhtml:link rel='alternate' href='https://a/' x='1'/>",
+    "a-link-without-relation": "<xhtml:link rel='' href='https://a/'/>",
+    "a-link-without-anything": "<xhtml:link/>",
+    "a-link-without-href": "<xhtml:link rel='alternate'/>",
+    "a-detail-outside": "<image:loc>https://i/</image:loc>",
+    "a-detail-of-another": "<video:video><image:loc>https://i/</image:loc></video:video>",
+    "another-namespace-s": "</url><url xmlns='urn:y'>",
+}
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_what_is_left_to_the_tree(name: str) -> None:
+    """A record that is not common is left to the tree, and those beside it are not."""
+    odd, common = f"<url>{LOC}{DOUBTFUL[name]}</url>", f"<url>{LOC}<priority>1</priority></url>"
+    document = urlset((common + odd + common).encode())
+    check_ways(document)
+    assert 0 < count_left_to_tree(document) <= len(odd)
+
+
+def test_limits_hold_for_patterns() -> None:
+    """Attributes are counted, however a record is read."""
+    document = urlset(f"<url a='1' b='2'>{LOC}</url>".encode() * 2)
+    assert locs(check_ways(document)) == ["https://a.example/"] * 2
+    assert any(isinstance(event, Issue) for event in check_ways(document, attributes=1))
+    links = urlset(f"<url>{LOC}{LINKS[0] % 1}</url>".encode())
+    assert any(isinstance(event, Issue) for event in check_ways(links, attributes=2))
+
+
+def test_the_values_of_columns() -> None:
+    """What the columns of one record with all kinds of extensions come to, written out."""
+    fields = [*IMAGES, VIDEOS[0], *LINKS]
+    text = "".join(field % 1 for field in fields)
+    [entry] = read(urlset(f"<url><loc>https://a.example/</loc>{text}</url>".encode()))
+    assert isinstance(entry, UrlEntry)
+    assert entry.images == (
+        Image("https://i.example/1.jpg"),
+        Image("https://i.example/1", "a\n title", license="https://l.example/"),
+        Image("https://i.example/1.png"),
+    )
+    assert entry.videos == (Video(id="t1", duration=12, tags=("a", "b")),)
+    assert entry.alternates == (
+        Alternate("https://a.example/de/1", "de"),
+        Alternate("https://a.example/print/1", media="print"),
+        Alternate("https://a.example/1", "fr"),
+    )
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+@pytest.mark.parametrize("link", ["rel='' href='https://a/'", "", "href=''", "rel='self'"])
+def test_odd_links_many_times(link: str, quote: str) -> None:
+    """A link that is odd in every record of many has its Issue in every one."""
+    link = link.replace("'", quote)
+    check_ways(urlset(f"<url>{LOC}<xhtml:link {link}/></url>".encode() * 30))
+    entry = f"<entry><link {link}/><link href={quote}https://a.example/{quote}/></entry>"
+    check_ways(f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry * 30}</feed>".encode())
+
+
+ALTERNATE = '<xhtml:link rel="alternate" hreflang="de" href="https://a.example/de/%d"/>'
+PICTURE = "<image:image><image:loc>https://i.example/%d</image:loc></image:image>"
+ALIKE = {
+    "plain": "<url>\n <loc>https://a.example/%d</loc>\n <lastmod>2026-01-01</lastmod>\n</url>\n",
+    "images": f"<url><loc>https://a.example/%d</loc>{PICTURE}<priority>0.5</priority></url>",
+    "links": f"<url><loc>https://a.example/%d</loc>{ALTERNATE}{ALTERNATE}</url>\r\n",
+    "sections": "<url><loc><![CDATA[https://a.example/?a=%d&b]]></loc></url>",
+    "references": "<url><loc>https://a.example/&#x3f;a=%d&amp;b&#38;c&apos;</loc></url>",
+}
+ATTRIBUTED = {
+    "xmlns": f"<url xmlns:x='urn:x'><loc>https://a.example/%d</loc>{ALTERNATE}</url>",
+    "quotes": "<url><loc a='b'>https://a.example/%d</loc><xhtml:link href='https://a.example/'/></url>",
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_common_records_are_left_to_nobody(name: str) -> None:
+    """Of thousands of common records, in many blocks, the pattern reads every single one."""
+    records = "".join(ALIKE[name].replace("%d", str(number)) for number in range(3_000))
+    assert len(locs(read(urlset(records.encode())))) == 3_000
+    assert count_left_to_tree(urlset(records.encode())) == 0
+
+
+ODD = (
+    b"<", b">", b"&", b'"', b"'", b"]]>", b"<![CDATA[", b"<!--", b"-->", b"<!-- a -->", b"<?p?>",
+    b"\x00", b"\x01", b"\x02", b"\x03", b"\x05", b"\x0b", b"\r", b"\n", b"\t", b"\x7f", b"\xff",
+    b"\xc3\xa9", b"\xef\xbf\xbe", b"\xef\xbf\xbd", b"\xed\xa0\x80", b"&#1;", b"&#xFFFE;",
+    b"&#xD800;", b"&#10;", b"&#9;", b"&#13;", b"&#65;", b"&#x41;", b"&#99999999;", b"&eacute;",
+    b"&lt;", b"&gt;", b"&quot;", b"&amp;amp;", b"&amp", b"gap1", b"<loc>", b"</loc>", b"<x/>",
+    b"</url><url>", b"<url/>", b"<url>", b"</url>", b"<![CDATA[<loc>]]>", b'<![CDATA[&amp;"]]>',
+    b' a="b"', b" xmlns='urn:y'", b'="', b'">', b"<loc/>", b"<lastmod>2020</lastmod>", b"/", b"{{",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*ALIKE, *ATTRIBUTED])
+@pytest.mark.parametrize("odd", ODD)
+def test_one_odd_thing_anywhere(name: str, odd: bytes) -> None:
+    """Whatever stands at whatever place of a record, what comes out is as the tree has it.
+
+    It is put in, or in the place of as many bytes, in the middle of records that are all alike.
+    """
+    random = Random(f"{name} {odd!r}")
+    template = (ALIKE | ATTRIBUTED)[name]
+    data = urlset("".join(template.replace("%d", str(n)) for n in range(12)).encode())
+    begin, end = len(data) // 3, 2 * len(data) // 3
+    for _ in range(4):
+        place = random.randrange(begin, end)
+        gone = random.choice((0, len(odd)))
+        check_ways(data[:place] + odd + data[place + gone :])
+
+
+def test_a_name_with_another_meaning() -> None:
+    """Once a root inside the root binds a prefix anew, the same markup is another."""
+    records = url(b"<x:image><x:loc>https://i.example/</x:loc></x:image>") * 1_000
+    image = b"http://www.google.com/schemas/sitemap-image/1.1"
+    again = b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:x="%b">' % image
+    check_ways(urlset(records + again + records + b"</urlset>"))
+
+
+@pytest.mark.parametrize("title", [b"&#8217;", b"<![CDATA[<b>]]>", b'say "no"', b"a > b", b"&x;"])
+def test_titles_of_entries(title: bytes) -> None:
+    """What a title says is nothing to the link beside it."""
+    entry = b"<entry><title>%b</title><link href='https://a.example/'/></entry>" % title
+    check_ways(FEED + entry * 50 + entry.replace(b"'", b'"') * 50 + b"</feed>")
+
+
+@pytest.mark.parametrize("blank", [b"\t", b"\n", b"&#10;"])
+def test_blanks_in_attributes(blank: bytes) -> None:
+    """A line end in an attribute is a blank, but not if it is written as a reference."""
+    check_ways(urlset(url(b'<xhtml:link rel="alternate" href="https://a/%b"/>' % blank) * 50))
+
+
+def test_no_references_to_what_is_no_character() -> None:
+    """Among many good references the one that XML forbids is found."""
+    bad = url(b"").replace(b"/1<", b"/&#2;<")
+    check_ways(urlset(url(b"") * 20 + bad + url(b"") * 20))
+    assert any(isinstance(event, Issue) for event in read(urlset(bad)))
+
+
+def test_an_empty_record_is_none_of_the_next() -> None:
+    """A record without anything in it stands for itself, and has its Issue."""
+    item = b"<item><link>https://a.example/</link></item>"
+    check_ways(b"<rss><channel>" + item * 5 + b"<item/>" + item * 5 + b"</channel></rss>")
+    check_ways(urlset(url(b"") * 5 + b"<url/>" + url(b"") * 5))
