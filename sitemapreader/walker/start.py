@@ -89,8 +89,9 @@ def walk(
             "html", pages that you or the site name as sitemaps; "llms", an `llms.txt`, which is
             looked for as well. Their links to the same site are the entries; an Issue says so.
         state: a file, or a `State`, that remembers the walk. The next one asks for each document
-            only if it has changed, and delivers nothing of one that has not; a walk that was killed
-            is gone on with, and delivers at most the last 500 entries once more.
+            only if it has changed, and delivers nothing of one that has not, except what filters
+            kept back; a walk that was killed is resumed, and delivers at most the last 500 entries
+            once more.
         changes: deliver only entries that are new or differ from those of the walk before, with
             `change` set; `Walk.removed` lists those that are gone.
         on_document: is called with the outcome of each document as it comes, robots.txt and those
