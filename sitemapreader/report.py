@@ -47,7 +47,8 @@ FINISHED_BEFORE = "finished-before"
 ASKED_FOR = frozenset({NOT_MODIFIED, NOT_FOLLOWED, str(IssueCode.ROBOTS_DISALLOWED)})
 """Reasons for which a listed sitemap is left out on somebody's wish: the caller's (`since` and
 `follow`), or the site owner's, whose robots.txt the caller has chosen to respect."""
-_NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE}
+NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE}
+"""Reasons for which a listed sitemap is skipped, and the walk is complete all the same."""
 _ABSENT_STATUSES = frozenset({404, 410})
 _NOTHING_CAME = frozenset(
     {IssueCode.BODY_CUT, IssueCode.STALLED, IssueCode.TOO_SLOW, IssueCode.BLOCKED_BY_SITE}
@@ -157,7 +158,7 @@ class Document:
         if self.status in (Status.FAILED, Status.PARTIAL):
             # a robots.txt that was only asked for leave has nothing to be lost
             return self.via is not None or self.reason == LEFT_EARLY
-        return self.is_left_out and self.reason not in _NOTHING_LOST
+        return self.is_left_out and self.reason not in NOTHING_LOST
 
     @property
     def is_left_out(self) -> bool:
@@ -354,7 +355,7 @@ class Report:
         """Record sitemaps that are skipped and have no outcome of their own, for want of room."""
         self.statuses[Status.SKIPPED] += number
         self.left_out[reason] += number
-        self._lost |= reason not in _NOTHING_LOST
+        self._lost |= reason not in NOTHING_LOST
 
     @contextmanager
     def following(self, document: Document) -> Iterator[Document]:

@@ -14,6 +14,8 @@ from walking import ROBOTS, fault, index, status, walk_all
 from walking import urlset as small_urlset
 
 from sitemapreader.cli.exit_codes import MEANINGS
+from sitemapreader.cli.sources import Result
+from sitemapreader.cli.summary import RunSummary
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
 
@@ -245,3 +247,26 @@ def test_an_index_on_disk_is_not_complete(tmp_path: Any) -> None:
     assert "is an index of 1 sitemaps, which were not fetched" in done.stderr
     alone = run("read", str(tmp_path / "index.xml"))
     assert (alone.returncode, alone.stdout) == (1, "")
+
+
+async def test_what_has_no_room_is_counted() -> None:
+    """Of more children than a report has room for, all are counted, with their reason."""
+    strangers = [f"https://else.net/{number}.xml" for number in range(30)]
+    pages = {
+        ROBOTS: f"Sitemap: {TOP}".encode(),
+        TOP: index(A, *strangers),
+        A: small_urlset("https://example.org/1"),
+    }
+    walked = await walk_all(pages, limits=Limits(documents=12))
+    report = walked.report
+    assert len(report.documents) < 30
+    assert not report.complete
+    assert report.left_out.total() == 30
+    result = Result(entries=report.entries)
+    result.add(report)
+    summary = RunSummary(printed=1)
+    summary.add("https://example.org/", result)
+    said = " ".join(summary.summarize())
+    numbers = [int(number) for number in re.findall(r"not read: (\d+) ", said)]
+    assert sum(numbers) == 30
+    assert summary.exit_code() == 3

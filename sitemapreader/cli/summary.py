@@ -12,7 +12,7 @@ import attrs
 
 from sitemapreader.cli.exit_codes import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
 from sitemapreader.issues import IssueCode, Severity
-from sitemapreader.report import ASKED_FOR, FINISHED_BEFORE, Document, Role, Status
+from sitemapreader.report import ASKED_FOR, FINISHED_BEFORE, NOTHING_LOST, Document, Role, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +45,8 @@ class DocumentCount:
             self.first.append(url)
 
     def __str__(self) -> str:
+        if not self.first:
+            return "too many to be named"
         more = self.number - len(self.first)
         return ", ".join(self.first) + (f" and {more} more" if more else "")
 
@@ -104,6 +106,11 @@ class RunSummary:
             self.bytes_raw += document.bytes_raw
             if document.is_lost and not (has_failed and _is_source(document, label)):
                 self._add_lost(document)
+        # a report has no room for the documents of an index without end, and only counts them
+        counted = Counter(each.reason for each in result.documents if each.is_left_out)
+        for reason, number in (result.left_out - counted).items():
+            if reason not in NOTHING_LOST:
+                self._lost.setdefault(("not read", reason), DocumentCount()).number += number
 
     def _add_failed(self, label: str, reason: str) -> None:
         self._reasons.add(reason)
@@ -132,11 +139,9 @@ class RunSummary:
         """Return the exit code: see docs/exit-codes.md."""
         if self.unknown and not self.done:
             return USAGE
-        if self.has_enough:
-            return ALL_READ if self._complete and not self.unknown else PARTIAL
-        if not self._answered:
+        if not self.has_enough and not self._answered:
             return NOTHING_FETCHED
-        if not self._found:
+        if not self.has_enough and not self._found:
             return NO_URL
         return ALL_READ if self._complete and not self.unknown else PARTIAL
 
