@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from sitemapreader.readers.stats import ReadStats
 
 _WORKER = Path(__file__).with_name("worker.py")
-_WALL_SECONDS_PER_CPU_SECOND = 5
-"""On a busy machine a process gets a part of a processor."""
+_WALL_SECONDS_PER_CPU_SECOND = 10
+"""On a busy machine a process gets a part of a processor; without a bound on CPU time, its end."""
 _OUT_OF_TIME: int = getattr(signal, "SIGXCPU", 0)
 _LOOKS_LIKE_A_FEED = re.compile(
     rb"<(?:[\w.-]+:)?(?:item|entry|channel|feed|rss)[\s>/]", re.IGNORECASE
