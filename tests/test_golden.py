@@ -60,6 +60,12 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.BUDGET_BYTES,
         IssueCode.BUDGET_SECONDS,
         IssueCode.STATE_REPLACED,
+        IssueCode.HOST_DOWN,
+        IssueCode.FEED_NOT_READ,
+        IssueCode.BUDGET_MEMORY,
+        IssueCode.HOST_REFUSES,
+        IssueCode.CHILD_URL_TOO_LONG,
+        IssueCode.SITE_MOVED,
     }
 )
 
