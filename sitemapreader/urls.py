@@ -77,8 +77,7 @@ def resolve(base: str, reference: str) -> str | None:
     if not is_absolute and _SCHEME.match(reference):
         return None
     try:
-        split = urlsplit if len(reference) <= PROTOCOL_MAX_LOC_CHARS else _split_uncached
-        at, to = urlsplit(base), split(reference)
+        at, to = _split(base), _split(reference)
     except ValueError:  # brackets that are no IPv6 address
         return None
     if is_absolute:
@@ -95,6 +94,10 @@ def resolve(base: str, reference: str) -> str | None:
     start = urlunsplit((to.scheme or at.scheme, to.netloc or at.netloc, path, "", ""))
     url = start + query + fragment  # urlunsplit would drop the mark of one that is empty
     return url if has_web_scheme(url) else None
+
+
+def _split(url: str) -> SplitResult:
+    return urlsplit(url) if len(url) <= PROTOCOL_MAX_LOC_CHARS else _split_uncached(url)
 
 
 def _query_of(url: str, parts: SplitResult) -> str:
