@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
-from typing import TYPE_CHECKING
+import socket
+import ssl
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import attrs
 import pytest
+from certificates import make_server_context, write_certificate
 from faults import DOCUMENT, FaultServer
 from serving import serve
 from test_http_faults import CASES, DEMANDING, SHORT, SMALL
@@ -26,6 +29,7 @@ from sitemapreader.recipes.httpx import HttpxFetcher  # noqa: E402 (it needs the
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
 
     from serving import Page as ServedPage
     from test_http_faults import Case
@@ -54,7 +58,9 @@ async def read(
     delivered = bytearray()
     async with httpx.AsyncClient(timeout=seconds) as client:
         try:
-            async with HttpxFetcher(client, options, limits=limits).open(url) as response:
+            fetcher = HttpxFetcher(client, options, limits=limits)
+            fetcher.trust(url)
+            async with fetcher.open(url) as response:
                 async for piece in response.chunks():
                     delivered += piece
         except FetchError as error:
@@ -142,7 +148,9 @@ async def test_secrets_stay_at_home(server: FaultServer) -> None:
         httpx.AsyncClient(headers=SECRETS, auth=("me", "word"), cookies={"c": "d"}) as client,
     ):
         target = quote(stranger.url("ok"), safe="")
-        fetcher = HttpxFetcher(client, attrs.evolve(OPTIONS, user_agent="me/1"))
+        options = attrs.evolve(OPTIONS, user_agent="me/1", allow_ports=(stranger.port,))
+        fetcher = HttpxFetcher(client, options)
+        fetcher.trust(server.base)
         async with fetcher.open(server.url(f"to?url={target}")) as response:
             assert response.url == stranger.url("ok")
         at_home, elsewhere = server.requests[-1].headers, stranger.requests[-1].headers
@@ -158,6 +166,7 @@ async def test_the_clients_own_redirects_have_no_say(server: FaultServer) -> Non
     """A client that follows redirects by itself does not here: the options decide."""
     async with httpx.AsyncClient(follow_redirects=True) as client:
         fetcher = HttpxFetcher(client, attrs.evolve(OPTIONS, max_redirects=1))
+        fetcher.trust(server.base)
         with pytest.raises(FetchError) as caught:
             async with fetcher.open(server.url("hops/3")):
                 pass
@@ -168,6 +177,7 @@ async def test_what_passes_is_tried_again(server: FaultServer) -> None:
     """A server that fails once is asked again, as often as `options.max_attempts` says."""
     async with httpx.AsyncClient() as client:
         fetcher = HttpxFetcher(client, FetchOptions(max_attempts=2, retry_wait_seconds=0.01))
+        fetcher.trust(server.base)
         async with fetcher.open(server.url("flaky?times=1&with=502")) as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
             assert response.tries == 2
@@ -177,6 +187,7 @@ async def test_a_version_that_is_known_is_304(server: FaultServer) -> None:
     """A validator makes 304 an answer."""
     async with httpx.AsyncClient() as client:
         fetcher = HttpxFetcher(client, OPTIONS)
+        fetcher.trust(server.base)
         async with fetcher.open(server.url("versioned")) as response:
             etag = response.headers["etag"]
         async with fetcher.open(
@@ -213,6 +224,7 @@ async def test_leaving_early_gives_the_connection_back(server: FaultServer) -> N
     """A body that is left, or cancelled, in the middle leaves the client's pool empty."""
     async with httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as client:
         fetcher = HttpxFetcher(client, OPTIONS)
+        fetcher.trust(server.base)
         async with fetcher.open(server.url("endless")) as response:
             async for _ in response.chunks():
                 break
@@ -221,3 +233,69 @@ async def test_leaving_early_gives_the_connection_back(server: FaultServer) -> N
                 pass
         async with fetcher.open(server.url("ok")) as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+
+
+async def test_addresses_of_strangers_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listed name that resolves to a private address is not connected to, by no way."""
+
+    def resolve(host: str, port: int, *_: object, **__: object) -> list[object]:
+        answers = {"inside.test": "10.0.0.7", "metadata.test": "169.254.169.254"}
+        place = (answers.get(host, "127.0.0.1"), port)
+        return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", place)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    names = ("inside.test", "metadata.test", "loop.test", "127.0.0.1:22", "localhost", "[::1]")
+    async with (
+        serve(
+            lambda _: {
+                "/i.xml": index(*(f"http://{name}/s.xml" for name in names), "moved.xml"),
+                "/moved.xml": "http://inside.test/x.xml",
+            }
+        ) as served,
+        httpx.AsyncClient() as client,
+    ):
+        fetcher = HttpxFetcher(client, OPTIONS)
+        start = f"{served.base}/i.xml"
+        arguments: dict[str, Any] = {"hosts": "any", "respect_robots": False}
+        async with walk(sitemaps=[start], fetcher=fetcher, **arguments) as entries:
+            assert [entry async for entry in entries] == []
+    reasons = [d.reason for d in entries.report.documents if d.url != start and d.reason]
+    assert sorted(reasons) == ["blocked-address"] * 6 + ["blocked-port"]
+    assert served.requested == ["/i.xml", "/moved.xml"]
+
+
+async def test_a_stranger_is_asked_by_its_name() -> None:
+    """The request goes to the address that was checked, with the name in Host, and no secrets."""
+    async with FaultServer() as server, httpx.AsyncClient(headers=SECRETS) as client:
+        options = attrs.evolve(OPTIONS, allow_networks=("127.0.0.0/8",), allow_ports=(server.port,))
+        fetcher = HttpxFetcher(client, options)
+        with pytest.MonkeyPatch.context() as patch:
+            place = ("127.0.0.1", server.port)
+            info = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", place)
+            patch.setattr(socket, "getaddrinfo", lambda *_, **__: [info])
+            url = f"http://stranger.test:{server.port}/ok"
+            async with fetcher.open(url) as response:
+                assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+                assert response.url == url
+        (request,) = server.requests
+    assert request.headers["host"] == f"stranger.test:{server.port}"
+    assert SECRETS.keys().isdisjoint({name.title() for name in request.headers})
+
+
+async def test_tls_goes_by_the_name_and_not_by_the_address(tmp_path: Path) -> None:
+    """The certificate has to be the stranger's, though the request goes to an address."""
+    certificate = write_certificate(tmp_path / "both.pem")
+    context = ssl.create_default_context(cafile=certificate)
+    async with (
+        FaultServer("localhost", tls=make_server_context(certificate)) as server,
+        httpx.AsyncClient(verify=context) as client,
+    ):
+        options = attrs.evolve(OPTIONS, allow_networks=("127.0.0.0/8",), allow_ports=(server.port,))
+        fetcher = HttpxFetcher(client, options)
+        async with fetcher.open(server.url("ok")) as response:
+            assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+        other = server.url("ok").replace("localhost", "a.localhost")
+        with pytest.raises(FetchError) as caught:
+            async with fetcher.open(other):
+                pass
+    assert caught.value.code == IssueCode.TLS

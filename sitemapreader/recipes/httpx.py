@@ -9,24 +9,28 @@ What it has of `HttpFetcher`: bodies as they come, undecoded; typed FetchErrors;
 one, by the same rules; another try where that can help; the watch over a body's pace and size.
 
 What it has not:
-- The guard of addresses: httpx has no place for it. A sitemap that leads to an address in your own
-  network is fetched. Keep `hosts="host"`, or take `HttpFetcher`, where strangers choose the sites.
 - Manners: turns, delays, a Crawl-delay, a Retry-After that holds for the whole host. With
   `httpx.Limits(max_connections=2)` no more than two requests run at once, over all hosts.
-- Trust: the client's headers, cookies and auth go to every origin that is opened, and are withheld
-  only from those that a redirect leads to.
+
+What is different: httpx has no place for a guard of addresses. So the name of an origin that you
+did not name (see `HttpxFetcher.trust`; a walk names its start) is resolved here, and the request
+goes to the address that was checked, with the name in `Host` and in TLS. The client's headers,
+cookies and auth are withheld from such origins. A client's proxy is asked for that address.
 """
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import ssl
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from socket import gaierror
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sitemapreader import FetchError, FetchOptions, IssueCode, Limits
+from sitemapreader.fetch.addresses import AddressPolicy, literal_address
 from sitemapreader.fetch.body import Body, Clock, read_start
 from sitemapreader.fetch.headers import STAY, is_conditional, make_headers, read_headers
 from sitemapreader.fetch.redirects import REDIRECTS, Trail
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
 
     from sitemapreader import Issue
+    from sitemapreader.fetch.targets import Target
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _CONNECTION = frozenset({"host", "connection", "accept-encoding"})
@@ -88,6 +93,22 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+async def _check_name(answer: httpx.Response, target: Target) -> None:
+    """Refuse an answer over a connection whose certificate was checked for another name.
+
+    With HTTP/2, requests to one address share a connection while it is in use.
+    """
+    stream = answer.extensions.get("network_stream")
+    secured = stream.get_extra_info("ssl_object") if stream is not None else None
+    if secured is not None and secured.server_hostname != target.host:
+        await answer.aclose()
+        raise FetchError(
+            IssueCode.TLS,
+            str(target),
+            f"the connection is that of {secured.server_hostname}: use a client without HTTP/2",
+        )
 
 
 class _Source:
@@ -147,6 +168,8 @@ class HttpxResponse:
 class HttpxFetcher:
     """Open URLs with a client of yours, which is never closed here.
 
+    Only public addresses are connected to, but for origins that were named with `trust`.
+
     The client's proxy, TLS context, cookies, auth, headers, HTTP/2 and time-outs are used.
     Its `follow_redirects` has no say: `options.max_redirects` and `allow_downgrade` decide.
     """
@@ -161,6 +184,22 @@ class HttpxFetcher:
         self.options = options
         self.limits = limits
         self._client = client
+        self._policy = AddressPolicy(options.allow_networks, options.allow_ports)
+        self._named: set[str] = set()
+
+    def trust(self, url: str) -> None:
+        """Take the origin of `url` as one that the user named, and not some document.
+
+        It may be private, and has the client's headers, cookies and auth. What is no URL is passed
+        over; `open` says why.
+        """
+        with suppress(FetchError):
+            target = read_target(url)
+            self._policy.trust(target.host, target.port)
+            self._named.add(target.origin)
+
+    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
+        """Do nothing: the client's limits are all that paces it."""
 
     @asynccontextmanager
     async def open(
@@ -203,15 +242,47 @@ class HttpxFetcher:
             trail.follow(answer.headers["location"], status=answer.status_code)
 
     async def _ask(self, trail: Trail, extra: Mapping[str, str]) -> httpx.Response:
-        client = self._client
+        client, target = self._client, trail.target
+        at_home = trail.at_home and target.origin in self._named
+        url, extensions = str(target), {}
+        if not at_home:
+            address = await self._find_address(target)
+            url = str(target.url.with_host(address))
+            extensions = {"sni_hostname": target.host}
         present = {n for n, value in client.headers.items() if value != _DEFAULTS.get(n)}
-        headers = make_headers(self.options, extra, present=present, at_home=trail.at_home)
-        request = client.build_request("GET", str(trail.target), headers=list(headers.items()))
-        if trail.at_home:
+        headers = make_headers(self.options, extra, present=present, at_home=at_home)
+        if not at_home:
+            headers["Host"] = target.url.raw_authority
+            # The pool knows connections by address: a kept one would be that of another name.
+            headers["Connection"] = "close"
+        request = client.build_request(
+            "GET", url, headers=list(headers.items()), extensions=extensions
+        )
+        if at_home:
             return await client.send(request, stream=True, follow_redirects=False)
         for name in set(request.headers) - STAY - _CONNECTION:
             del request.headers[name]
-        return await client.send(request, stream=True, follow_redirects=False, auth=None)
+        answer = await client.send(request, stream=True, follow_redirects=False, auth=None)
+        await _check_name(answer, target)
+        return answer
+
+    async def _find_address(self, target: Target) -> str:
+        """Return an address of a host that may be connected to; raise FetchError if none may be."""
+        if not self._policy.allows_port(target.port):
+            raise FetchError(IssueCode.BLOCKED_PORT, str(target), f"port {target.port}")
+        addresses = [literal_address(target.host) or ""]
+        if not addresses[0]:
+            loop = asyncio.get_running_loop()
+            try:
+                found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+            except socket.gaierror as error:
+                raise FetchError(IssueCode.DNS, str(target), str(error)) from error
+            addresses = [str(info[4][0]) for info in found]
+        for address in addresses:
+            if self._policy.allows(target.host, address):
+                return address
+        said = f"{target.host} is {addresses[0]}"
+        raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), said)
 
     async def _read_refusal(self, answer: httpx.Response, url: str, clock: Clock) -> FetchError:
         status, raw = answer.status_code, b""
