@@ -22,7 +22,7 @@ _MAX_ORIGIN_CHARS = 300
 """A host name has at most 253 (RFC 1035, section 2.3.4)."""
 _ORIGIN = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_USERINFO = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#]*+@")
+_USERINFO = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)[^/?#]*@")
 _MARKUP = re.compile(r'[<"]')
 
 
