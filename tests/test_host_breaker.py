@@ -217,6 +217,16 @@ async def walk_timed(site: str, options: FetchOptions) -> AsyncIterator[dict[str
     yield times
 
 
+async def test_no_pause_outlasts_the_walk() -> None:
+    """What waits when the time of the walk is over is named at once."""
+    async with serve_site() as site:
+        fill(site, 30, Answer(status=403))
+        began = time.monotonic()
+        read = await read_site(site.base, limits=Limits(walk_seconds=1.0))
+        assert time.monotonic() - began < 4
+    assert read.report.left_out["budget-seconds"] >= 30 - FAILURES - 2
+
+
 @pytest.mark.parametrize("status", [403, 404])
 async def test_guessed_paths_do_not_trip_it(status: int) -> None:
     """Object stores answer 403 for what is not there; the last guess is as good as the first."""

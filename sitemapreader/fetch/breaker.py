@@ -23,6 +23,8 @@ from sitemapreader.logs import log_pause
 from sitemapreader.urls import host_of, origin_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sitemapreader.options import FetchOptions
 
 HOST_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
@@ -63,11 +65,15 @@ class _Circuit:
 class HostBreaker:
     """The breakers of all origins (scheme, host, port) that one walk meets.
 
-    Only origins whose last document failed are remembered.
+    Only origins whose last document failed are remembered. `seconds_left` tells how long the walk
+    may still take: no pause is longer.
     """
 
-    def __init__(self, options: FetchOptions) -> None:
+    def __init__(
+        self, options: FetchOptions, seconds_left: Callable[[], float] = lambda: float("inf")
+    ) -> None:
         self._options = options
+        self._seconds_left = seconds_left
         self._circuits: dict[str, _Circuit] = {}
         self._noted: WeakSet[FetchError] = WeakSet()
 
@@ -137,7 +143,7 @@ class HostBreaker:
             return 0.0
         if circuit.trial is not None:
             return float("inf")
-        return max(0.0, circuit.paused_until - time.monotonic())
+        return max(0.0, min(circuit.paused_until - time.monotonic(), self._seconds_left()))
 
     def begin_trial(self, url: str) -> None:
         """Let the task that calls this fetch from a host whose pause is over, and no other task."""

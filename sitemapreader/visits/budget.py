@@ -43,6 +43,10 @@ class Budget:
         self.check(url)
         self._documents -= 1
 
+    def seconds_left(self) -> float:
+        """Return how long the walk may still take."""
+        return max(0.0, self._deadline - asyncio.get_running_loop().time())
+
     def return_document(self) -> None:
         """Take back a document that was counted and not fetched."""
         self._documents += 1

@@ -46,7 +46,9 @@ class Trip:
     send: Send
     pace: Pace = attrs.field(factory=Pace)
     breaker: HostBreaker = attrs.field(
-        default=attrs.Factory(lambda self: HostBreaker(self.options), takes_self=True)
+        default=attrs.Factory(
+            lambda self: HostBreaker(self.options, self.budget.seconds_left), takes_self=True
+        )
     )
     feedparser_lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
     """Held while feedparser reads a feed: one process at a time."""
