@@ -173,7 +173,17 @@ class DateSource(StrEnum):
     """The date of a news article, where the record has no lastmod."""
 
 
-@attrs.define(weakref_slot=False)
+def _show_present(entry: UrlEntry | SitemapEntry) -> str:
+    """Write an entry as the call that makes it, without the fields that it does not have."""
+    present = (
+        f"{field.name}={value!r}"
+        for field in attrs.fields(type(entry))
+        if (value := getattr(entry, field.name)) != field.default
+    )
+    return f"{type(entry).__name__}({', '.join(present)})"
+
+
+@attrs.define(weakref_slot=False, repr=False)
 class UrlEntry:
     """One URL of a site.
 
@@ -216,8 +226,10 @@ class UrlEntry:
             return DateSource.LASTMOD
         return None if self.date is None else DateSource.NEWS
 
+    __repr__ = _show_present
 
-@attrs.define(weakref_slot=False)
+
+@attrs.define(weakref_slot=False, repr=False)
 class SitemapEntry:
     """One sitemap: found by discovery, named by the caller, or listed in an index.
 
@@ -234,6 +246,8 @@ class SitemapEntry:
     via: Via = Via.INDEX
     sitemap: str = ""
     lastmod_text: str | None = None
+
+    __repr__ = _show_present
 
 
 Event: TypeAlias = UrlEntry | SitemapEntry | Issue

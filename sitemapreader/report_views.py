@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 import attrs
 
 from sitemapreader.document_tree import draw_tree
+from sitemapreader.installation import advise_extra
 from sitemapreader.issues import Issue, excerpt, show_url
 from sitemapreader.report import Document, Report, Status
 from sitemapreader.urls import origin_of
@@ -164,7 +165,7 @@ def _make_frame(types: dict[str, Any], rows: Iterable[list[Any]]) -> pd.DataFram
         import pandas as pd  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "DataFrames need pandas: pip install 'sitemapreader[pandas]'", name=error.name
+            f"DataFrames need pandas; {advise_extra('pandas')}", name=error.name
         ) from error
 
     columns = list(zip(*rows, strict=True)) or [()] * len(types)

@@ -165,7 +165,7 @@ def test_a_server_that_fails_is_not_taken_for_a_page() -> None:
     """What answers 500 may be a sitemap tomorrow: it is said, and not searched below."""
     top = f"{SITE}x.xml"
     pages: Pages = {top: status(500, top), f"{SITE}sitemap.xml": urlset(f"{SITE}1")}
-    with pytest.warns(IncompleteWarning, match="1 document failed; 1 http-status"):
+    with pytest.warns(IncompleteWarning, match=r"1 document failed \(https.*\); 1 http-status"):
         assert len(to_dataframe(top, fetcher=MemoryFetcher(pages))) == 0
 
 

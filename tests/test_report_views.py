@@ -253,4 +253,4 @@ def test_pandas_is_named_where_it_is_missing() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert "<Report: complete" in done.stdout
-    assert "sitemapreader[pandas]" in done.stdout
+    assert "the extra `pandas`" in done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
-from sitemapreader.issues import Severity, excerpt
+from sitemapreader.issues import Severity, excerpt, show_url
 from sitemapreader.report import Report, Status
 
 if TYPE_CHECKING:
@@ -100,14 +100,24 @@ class Outcome(dict[str, Any]):
             shown = [excerpt(site) for site in lost[:_NAMED]] + more
             yield [f"{len(lost)} of {len(self['sites'])} sites: {', '.join(shown)}"]
         statuses = self["statuses"]
-        counts = [(statuses[status], status) for status in _NOT_WHOLE if status in statuses]
-        yield [f"{count} {_plural('document', count)} {status}" for count, status in counts]
+        yield [
+            f"{statuses[status]} {_plural('document', statuses[status])} {status}"
+            f" ({self._name_documents(status)})"
+            for status in _NOT_WHOLE
+            if status in statuses
+        ]
         if children := self["children"]:
             yield [f"{children} {_plural('sitemap', children)} listed and not fetched"]
         # only Issues that cost something; of a walk that has none such, all
         codes = self.report.counts
         worst = max((code.severity for code in codes), default=Severity.ERROR)
         yield [f"{count} {code}" for code, count in codes.items() if code.severity is worst]
+
+    def _name_documents(self, status: str) -> str:
+        """Name the first document that ended so, and count the others."""
+        urls = [each["url"] for each in self["documents"] if each["status"] == status]
+        more = self["statuses"][status] - 1
+        return " ".join(map(show_url, urls[:1])) + (f" and {more} more" if more else "")
 
     def warn_of_nothing(self, said: str) -> None:
         """Warn that there was nothing to read."""

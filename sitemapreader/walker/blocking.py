@@ -47,6 +47,9 @@ class BlockingWalk:
         self._batches: list[Batch] = []  # those to come, the next one last
         self._rest = rest_of(None)
 
+    def __repr__(self) -> str:
+        return f"<BlockingWalk {self._walk.describe('with')}>"
+
     def __enter__(self) -> Self:
         if self._thread is not None:
             raise ValueError("a walk is walked once: call walk_sync(...) again for another one")

@@ -7,7 +7,7 @@ from types import AsyncGeneratorType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sitemapreader.fetch.politeness import PARTY
-from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Via
 from sitemapreader.report import Report
 from sitemapreader.visits.budget import Budget
@@ -65,6 +65,18 @@ class Walk:
         self._writer: StateWriter | None = None
         self._rest = rest_of(None)
         self._streams: dict[str, AsyncGenerator[Any, None]] = {}
+
+    def __repr__(self) -> str:
+        return f"<Walk {self.describe('async with')}>"
+
+    def describe(self, keyword: str) -> str:
+        """Say in one line what is walked, and how far it is; `keyword` is how to enter it."""
+        search, sitemaps = self._plan.search, self._plan.sitemaps
+        what = show_url(search.site if search else sitemaps[0].loc)
+        if self._task is None:
+            return f"{what}: not entered, use it with `{keyword}`"
+        how = "over" if self._is_left else "under way"
+        return f"{what}: {how}, {self.report.entries} URLs, {self.pending} sitemaps to read"
 
     async def __aenter__(self) -> Self:
         if self._task is not None:

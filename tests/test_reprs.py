@@ -1,0 +1,65 @@
+"""What a notebook or a traceback shows of entries and walks: short, and what is there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from walking import SITE, Pages, index, status, urlset
+
+from sitemapreader import (
+    Image,
+    IncompleteWarning,
+    MemoryFetcher,
+    SitemapEntry,
+    UrlEntry,
+    Via,
+    walk,
+    walk_sync,
+)
+
+TOP = f"{SITE}sitemap.xml"
+
+
+def test_an_entry_shows_what_it_has() -> None:
+    """Absent fields are left out, and the text makes the same entry again."""
+    assert repr(UrlEntry(SITE)) == f"UrlEntry(loc='{SITE}')"
+    entry = UrlEntry(SITE, priority=0.0, images=(Image("a"),), sitemap=TOP)
+    names = {"UrlEntry": UrlEntry, "Image": Image, "datetime": datetime, "UTC": UTC}
+    assert eval(repr(entry), names) == entry  # noqa: S307 (our own text)
+    assert "news" not in repr(entry)
+    assert "priority=0.0" in repr(entry)
+    assert repr(SitemapEntry(TOP)) == f"SitemapEntry(loc='{TOP}')"
+    assert "via=" in repr(SitemapEntry(TOP, via=Via.ROBOTS))
+
+
+async def test_a_walk_says_how_far_it_is() -> None:
+    """A walk that was not entered says how to enter it; then how much has come."""
+    fetcher = MemoryFetcher({TOP: urlset(f"{SITE}1", f"{SITE}2")})
+    entries = walk(SITE, fetcher=fetcher)
+    assert repr(entries) == "<Walk https://example.org/: not entered, use it with `async with`>"
+    assert "secret" not in repr(walk("https://me:secret@example.org/"))
+    async with entries:
+        assert "under way" in repr(entries)
+        assert len([entry async for entry in entries]) == 2
+    assert repr(entries) == "<Walk https://example.org/: over, 2 URLs, 0 sitemaps to read>"
+
+
+def test_a_blocking_walk_says_so_too() -> None:
+    """The same for `walk_sync`, of sitemaps that were named."""
+    blocking = walk_sync(sitemaps=[TOP], fetcher=MemoryFetcher({TOP: urlset(SITE)}))
+    assert repr(blocking) == f"<BlockingWalk {TOP}: not entered, use it with `with`>"
+    with blocking:
+        assert len(list(blocking)) == 1
+    assert repr(blocking) == f"<BlockingWalk {TOP}: over, 1 URLs, 0 sitemaps to read>"
+
+
+def test_a_warning_names_the_first_document() -> None:
+    """It says which document was lost, and how many more."""
+    pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    from sitemapreader import to_dataframe  # noqa: PLC0415 (it needs pandas)
+
+    children = [f"{SITE}{number}.xml" for number in range(3)]
+    pages: Pages = {TOP: index(*children), **{url: status(500, url) for url in children}}
+    with pytest.warns(IncompleteWarning, match=rf"3 documents failed \({children[0]} and 2 more\)"):
+        to_dataframe(sitemaps=[TOP], fetcher=MemoryFetcher(pages))
