@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import stat
 import sys
 import threading
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 PIECE_BYTES = 65_536
 MAX_LINE_BYTES = 65_536
 """Of a list of sites: as long as a URL may be that is requested."""
+
+
+_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
 class UnreadableError(Exception):
@@ -118,4 +122,4 @@ async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str,
 
 def _text(line: bytes, *, is_first: bool) -> str:
     text = line[:MAX_LINE_BYTES].decode("utf-8-sig" if is_first else "utf-8", "replace").strip()
-    return "" if text.startswith("#") else text
+    return _COMMENT.sub("", text).rstrip()  # a URL has no blank before the # of its fragment

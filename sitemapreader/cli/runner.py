@@ -17,6 +17,8 @@ from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.cli.parser import UsageError, suggest
 from sitemapreader.cli.progress import show_progress
 from sitemapreader.cli.sources import Result, UnknownSourceError
+from sitemapreader.urls import url_key
+from sitemapreader.walker.seen import SeenKeys
 
 if TYPE_CHECKING:
     import argparse
@@ -96,6 +98,16 @@ class SourceRunner(Generic[S]):
             )
 
     async def _sources(self, path: str | None) -> AsyncGenerator[S, None]:
+        """Yield each source once, however often it is named."""
+        seen = SeenKeys()
+        async with aclosing(self._list_sources(path)) as sources:
+            async for source in sources:
+                if seen.add(url_key(source.label) if source.host else source.label):
+                    yield source
+                else:
+                    self.summary.repeated += 1
+
+    async def _list_sources(self, path: str | None) -> AsyncGenerator[S, None]:
         for source in self.named:
             yield source
         if path is None:

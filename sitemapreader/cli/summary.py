@@ -59,6 +59,7 @@ class RunSummary:
         what: what is counted in `printed`, in the plural.
         printed: how much was printed.
         unknown: lines of a list that are no source.
+        repeated: how often a source was named once more.
         has_enough: whether `--limit` ended the run.
         running: results of the sources that are being read.
         bytes_raw: bytes that came for those that are done.
@@ -69,6 +70,7 @@ class RunSummary:
     what: str = "URLs"
     printed: int = 0
     unknown: int = 0
+    repeated: int = 0
     has_enough: bool = False
     running: set[Result] = attrs.field(factory=set)
     statuses: Counter[Status] = attrs.field(factory=Counter)
@@ -170,6 +172,8 @@ class RunSummary:
             yield f"{how}: {lost.number} {reason}: {lost}"
         if self._removals_unknown.number:
             yield describe_unknown_removals(self._removals_unknown)
+        if self.repeated:
+            yield f"named before, and read once: {self.repeated}"
         yield from self._summarize_failed()
 
     def _summarize_failed(self) -> Iterator[str]:
