@@ -21,6 +21,7 @@ from sitemapreader.readers.gunzip import InflateError
 from sitemapreader.readers.hints import find_meta_charset
 from sitemapreader.readers.inflate import Inflation
 from sitemapreader.readers.stats import ReadStats
+from sitemapreader.readers.xml.small import SMALL_BYTES, read_small
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 32_768
 """Fast, as what is made of it stays in the processor's cache; holds an event loop up for 1-2 ms."""
-FIRST_BLOCK_BYTES = 4_096
+FIRST_BLOCK_BYTES = SMALL_BYTES
 """The first block, where `is_conclusive` of it: so the first URL need not wait for 200 others."""
+
+_DEFAULT_LIMITS = Limits()
 
 
 class SitemapReader:
@@ -66,11 +69,15 @@ class SitemapReader:
         self.may_block = False
         """The next step of `close_steps` may wait for a child process, seconds long: there a feed
         beyond repair is given to feedparser."""
-        self._limits = limits or Limits()
+        self._limits = limits or _DEFAULT_LIMITS
         self._charset = charset
         self._extra_formats = check_formats(extra_formats)
         self._notes: list[IssueCode] = []
-        self._inflation = Inflation(self._limits, self._notes, codings=codings)
+        self._codings = codings
+        self._held = b""
+        """The document so far, while it may be a small one: nothing was read of it yet."""
+        self._small_format: Format | None = None
+        self._inflation: Inflation | None = None
         self._block = bytearray()
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
@@ -86,7 +93,7 @@ class SitemapReader:
         """
         if self.stats.counts[IssueCode.FEED_SALVAGED]:
             return Format.RSS
-        return self._reader.format if self._reader else None
+        return self._reader.format if self._reader else self._small_format
 
     def feed(self, data: bytes) -> list[Event]:
         """Take the next bytes and return the events that are complete with them."""
@@ -111,17 +118,24 @@ class SitemapReader:
         self.stats.raw_bytes += len(data)
         if self.finished:
             return
-        for start in range(0, len(data), BLOCK_BYTES):
-            if not self.finished:
-                piece = bytes(data[start : start + BLOCK_BYTES])
-                yield from self._guard(self._inflation.feed(piece))
+        if self._inflation is None:
+            data = self._held + data
+            if len(data) < self._block_bytes and data[:1] in (b"", b"<") and not self._codings:
+                self._held = data
+                return
+        yield from self._feed(data)
 
     def close_steps(self, *, cut: bool = False) -> Iterator[list[Event]]:
         """Do what `close` does, in steps."""
         if self._closed:
             return
         self._closed = True
-        if not self.finished:
+        if self._inflation is None:
+            if not cut and (events := self._read_small()) is not None:
+                yield events
+                return
+            yield from self._feed(self._held)
+        if self._inflation and not self.finished:
             yield from self._guard(self._inflation.close())
         if not self.finished:
             yield from self._end(IssueCode.TRUNCATED if cut else None)
@@ -133,7 +147,26 @@ class SitemapReader:
         """
         self._fallback.cancel(limit)
 
+    def _read_small(self) -> list[Event] | None:
+        """Read a small document at once, if it is as simple as most are."""
+        if self._extra_formats or self._charset not in (None, "utf-8"):
+            return None
+        found = read_small(self._held, self.stats, self._limits)
+        if found is None:
+            return None
+        self._small_format, events = found
+        self.finished = True
+        return events
+
     # -- the pipeline
+
+    def _feed(self, data: bytes) -> Iterator[list[Event]]:
+        if self._inflation is None:
+            self._inflation = Inflation(self._limits, self._notes, codings=self._codings)
+        for start in range(0, len(data), BLOCK_BYTES):
+            if not self.finished:
+                piece = bytes(data[start : start + BLOCK_BYTES])
+                yield from self._guard(self._inflation.feed(piece))
 
     def _guard(self, pieces: Iterator[bytes]) -> Iterator[list[Event]]:
         """Run inflated pieces through the reader; data that is damaged ends the reading."""

@@ -39,7 +39,8 @@ def parse_priority(text: str) -> float | None:
     return float(text) if len(text) <= 9 and _PRIORITY.fullmatch(text) else None
 
 
-def _text(text: str) -> str:
+def take_text(text: str) -> str:
+    """Take a text as the value, unparsed."""
     return text
 
 
@@ -78,7 +79,7 @@ class Field:
 
     tag: str
     slot: str = ""
-    parse: Callable[[str], object | None] = _text
+    parse: Callable[[str], object | None] = take_text
     many: bool = False
     build: Callable[[str, dict[str, str]], object] | None = None
     attributes: tuple[tuple[str, str, Callable[[str], object | None]], ...] = ()
@@ -87,16 +88,6 @@ class Field:
     def name(self) -> str:
         """The value's name in the model."""
         return self.slot or self.tag
-
-    @property
-    def is_text(self) -> bool:
-        """Whether its text alone is one value, attributes aside."""
-        return not (self.many or self.build)
-
-    @property
-    def is_verbatim(self) -> bool:
-        """Whether its text is the value, unparsed."""
-        return self.parse is _text
 
 
 @attrs.frozen
@@ -112,6 +103,7 @@ class Extension:
         required: the first of the fields, if there is no value without it.
         containers: elements that only group fields.
         by_tag: the fields, by their tags.
+        texts: the fields whose text alone is one value, attributes aside.
     """
 
     key: str
@@ -122,10 +114,15 @@ class Extension:
     required: str = ""
     containers: frozenset[str] = frozenset()
     by_tag: dict[str, Field] = attrs.field(init=False)
+    texts: tuple[Field, ...] = attrs.field(init=False)
 
     @by_tag.default
     def _index_fields(self) -> dict[str, Field]:
         return {field.tag: field for field in self.fields}
+
+    @texts.default
+    def _find_texts(self) -> tuple[Field, ...]:
+        return tuple(field for field in self.fields if not (field.many or field.build))
 
 
 EXTENSIONS: tuple[Extension, ...] = (
@@ -158,7 +155,7 @@ EXTENSIONS: tuple[Extension, ...] = (
                 parse=parse_reference,
                 attributes=(
                     ("allow_embed", "player_allow_embed", _yes_no),
-                    ("autoplay", "player_autoplay", _text),
+                    ("autoplay", "player_autoplay", take_text),
                 ),
             ),
             Field("duration", parse=_count),
@@ -169,12 +166,12 @@ EXTENSIONS: tuple[Extension, ...] = (
             Field("family_friendly", parse=_yes_no),
             Field("requires_subscription", parse=_yes_no),
             Field("live", parse=_yes_no),
-            Field("uploader", attributes=(("info", "uploader_info", _text),)),
+            Field("uploader", attributes=(("info", "uploader_info", take_text),)),
             Field("category"),
             Field(
                 "gallery_loc",
                 parse=parse_reference,
-                attributes=(("title", "gallery_title", _text),),
+                attributes=(("title", "gallery_title", take_text),),
             ),
             Field("id"),
             Field("tag", slot="tags", many=True),

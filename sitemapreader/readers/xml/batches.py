@@ -93,7 +93,7 @@ class BatchReader:
         self._names = Names(prolog.uri, prolog.format, limits.names)
         self._context = RecordContext(stats, self._names, prolog.base)
         self._tree = TreeReader(prolog, limits)
-        self._pattern = PatternReader(prolog, self._names, stats.sitemap, limits)
+        self._pattern = PatternReader(prolog, self._names, limits)
         self._scanner = Scanner()
         self._is_long = False
         """A record, or what stands before one, is longer than what came last."""
@@ -195,7 +195,7 @@ class BatchReader:
 
     def _read_common(self) -> Iterator[list[Event]]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
-        parts, end = self._pattern.read(self._pending, self._position)
+        parts, end = self._pattern.read(self._pending, self._position, self._stats.sitemap)
         for part in parts:
             if isinstance(part[0], tuple):
                 yield from self._read_run(part)

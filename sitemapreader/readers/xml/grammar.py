@@ -119,7 +119,7 @@ def write_value_pattern(key: str, prefix: str) -> re.Pattern[str]:
     inner: dict[str, list[str]] = {name: [] for name in extension.containers}
     fields: list[str] = []
     for field in extension.fields:
-        if field.is_text:
+        if field in extension.texts:
             names = [grammar.once(f"{name}=", '"[^"<]*+"') for name, _, _ in field.attributes]
             attributes = _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP if names else ""
             text = grammar.once(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from itertools import chain, compress, groupby, islice, repeat
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_column, parse_lastmod
@@ -17,7 +16,11 @@ from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.locs import are_plain, parse_reference
 from sitemapreader.readers.records.context import PLAIN_URL
 from sitemapreader.readers.records.feeds import is_alternate_relation
-from sitemapreader.readers.records.fields import parse_changefreq, parse_priority
+from sitemapreader.readers.records.fields import (
+    parse_changefreq,
+    parse_priority,
+    take_text,
+)
 from sitemapreader.readers.records.namespaces import OWN, XHTML
 from sitemapreader.readers.xml.grammar import (
     BORDER,
@@ -62,14 +65,12 @@ class PatternReader:
     Args:
         prolog: what stands around the records.
         names: tells namespaces.
-        sitemap: the document's URL.
         limits: where they are lower than what a pattern takes, none is used.
     """
 
-    def __init__(self, prolog: Prolog, names: Names, sitemap: str, limits: Limits) -> None:
+    def __init__(self, prolog: Prolog, names: Names, limits: Limits) -> None:
         self._prolog = prolog
         self._names = names
-        self._sitemap = sitemap
         self._limits = limits
         self._can_read = (
             prolog.format.is_protocol
@@ -81,8 +82,10 @@ class PatternReader:
         self._runs: tuple[tuple[str, str], ...] = ()
         self._pattern: re.Pattern[str] | None = None
 
-    def read(self, text: str, start: int) -> tuple[list[list[Event] | list[Span]], int]:
-        """Read the records that begin at a place, as far as they go.
+    def read(
+        self, text: str, start: int, sitemap: str
+    ) -> tuple[list[list[Event] | list[Span]], int]:
+        """Read the records that begin at a place, as far as they go, of the document of that URL.
 
         Returns entries, and in their place the spans of odd records; and where the last one ends.
         """
@@ -106,7 +109,7 @@ class PatternReader:
             odd |= {place for place, span in enumerate(spans) if not are_sound(text[slice(*span)])}
         common = [row for place, row in enumerate(rows) if place not in odd] if odd else rows
         columns = Columns(read, len(common))
-        entries = self._make_entries(columns, common) if common else []
+        entries = self._make_entries(columns, common, sitemap) if common else []
         if not odd and not columns.odd:
             return [entries], end
         places = [place for place in range(len(rows)) if place not in odd]
@@ -143,13 +146,15 @@ class PatternReader:
 
     # -- entries
 
-    def _make_entries(self, columns: Columns, rows: list[tuple[str, ...]]) -> list[Event]:
+    def _make_entries(
+        self, columns: Columns, rows: list[tuple[str, ...]], sitemap: str
+    ) -> list[Event]:
         found = list(zip(*rows, strict=True))
         locs, lastmods = columns.texts(found[0]), columns.texts(found[1])
         columns.check_locs(locs)
         moments = columns.values(lastmods, parse_lastmod)
         written = columns.or_none(lastmods)
-        sitemaps = repeat(self._sitemap)
+        sitemaps = repeat(sitemap)
         runs = {
             key: (prefix, run)
             for (key, prefix), run in zip(self._runs, found[_FIELDS:], strict=False)
@@ -205,9 +210,8 @@ class PatternReader:
         absent = [None] * cut.size
         values = {name: cut.attributes(cut.next()) for name in names}
         hrefs = values["href"]
-        cut.blame(not href for href in hrefs)
         if not are_plain(hrefs):
-            cut.blame(parse_reference(href) is None for href in hrefs)
+            cut.blame(not href or parse_reference(href) is None for href in hrefs)
         if "rel" in values:
             known = {text: is_alternate_relation(text) for text in set(values["rel"])}
             if not all(known.values()):
@@ -222,13 +226,13 @@ def _make_all(cut: Cut, extension: Extension, prefix: str) -> list[Any]:
     """Make the values of all elements of an extension that were cut."""
     values: list[Column] = []
     attributes: list[tuple[str, Column]] = []
-    for field in filter(attrgetter("is_text"), extension.fields):
+    for field in extension.texts:
         for _, slot, parse in field.attributes:
             if any(quoted := cut.next()):
                 attributes.append((slot, _parse_attributes(cut, quoted, parse)))
         texts = cut.texts(cut.next())
-        values.append(cut.or_none(texts) if field.is_verbatim else cut.values(texts, field.parse))
-    if extension.required:
+        values.append(cut.values(texts, field.parse))
+    if extension.required and None in values[0]:
         cut.blame(value is None for value in values[0])
     made = list(map(extension.make, *values))
     for slot, column in attributes:
@@ -272,8 +276,10 @@ class Columns:
         self.size = size
         self._marks = [mark for mark in ("&", "<![", "\r") if mark in text]
 
-    def texts(self, column: Iterable[str]) -> list[str]:
+    def texts(self, column: Sequence[str]) -> list[str]:
         """Decode texts, and trim them."""
+        if not any(column):
+            return list(column)
         if self._marks and not isinstance(column, list):
             column = list(column)
         joined = "".join(column) if self._marks else ""
@@ -286,6 +292,8 @@ class Columns:
 
     def or_none(self, texts: list[str]) -> Column:
         """Put `None` in place of blank texts."""
+        if not any(texts):
+            return [None] * len(texts)
         return texts if all(texts) else [text or None for text in texts]
 
     def check_locs(self, locs: list[str]) -> None:
@@ -295,8 +303,8 @@ class Columns:
 
     def values(self, texts: list[str], parse: Callable[[str], Any]) -> Column:
         """Parse texts, each different one once; those that cannot be read are to blame."""
-        if not any(texts):
-            return [None] * len(texts)
+        if parse is take_text or not any(texts):
+            return self.or_none(texts)
         if parse is parse_lastmod and (moments := _parse_dates(texts)) is not None:
             return moments
         if parse is parse_reference and are_plain(texts):
@@ -344,8 +352,10 @@ class Cut(Columns):
     def attributes(self, values: Sequence[str]) -> list[str]:
         """Decode values of attributes (XML 1.0, section 3.3.3)."""
         joined = "".join(values)
-        if any(mark in joined for mark in "&\t\n\r"):
-            return [decode(_BLANKS.sub(" ", value)) for value in values]
+        if any(mark in joined for mark in "\t\n\r"):
+            values = [_BLANKS.sub(" ", value) for value in values]
+        if "&" in joined:
+            values = [decode(value) if "&" in value else value for value in values]
         return list(values)
 
     def blame(self, marks: Iterable[bool]) -> None:

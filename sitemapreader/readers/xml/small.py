@@ -1,0 +1,78 @@
+"""The short way for a small document that is here as a whole, as most indexes are.
+
+Its root is read by one expression, its records by the pattern, and then it must end. Whatever else
+there is about it, it is read as any other document.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sitemapreader.options import PATTERNS, Limits
+from sitemapreader.readers.records.names import Names
+from sitemapreader.readers.stats import ReadStats
+from sitemapreader.readers.xml.pattern import PatternReader
+from sitemapreader.readers.xml.prolog import PrologReader
+
+if TYPE_CHECKING:
+    from sitemapreader.models import Event, Format
+
+SMALL_BYTES = 4_096
+_MAX_ROOT_CHARS = 1_000
+_ROOT = re.compile(
+    r"""(?:<\?xml version=["']1\.0["'](?: encoding=["'](?ai:utf-8)["'])? ?\?>)?[ \t\r\n]*+"""
+    r"""(<(?:urlset|sitemapindex)(?:[ \t\r\n]++[\w:.-]++=(?:"[^"<&]*+"|'[^'<&]*+'))*+>)"""
+)
+_BLANKS = " \t\r\n"
+
+
+def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, list[Event]] | None:
+    """Return the format and the entries of a whole document; `None` if it is not as simple."""
+    if not (PATTERNS and _allow_all(limits)):
+        return None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    root = _ROOT.match(text)
+    end = text.rfind("</")
+    if root is None or len(root[1]) > _MAX_ROOT_CHARS:
+        return None
+    known = _learn_root(root[1])
+    if known is None or text[end:].rstrip(_BLANKS) != known[1]:
+        return None
+    pattern, _, format_ = known
+    parts, read = pattern.read(text[:end], root.end(), stats.sitemap)
+    if read != end or len(parts) != 1 or isinstance(parts[0][0], tuple):
+        return None
+    stats.inflated_bytes = len(data)
+    stats.deliver(len(parts[0]))
+    return format_, parts[0]
+
+
+@lru_cache(maxsize=64)
+def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
+    """Return what reads the records behind a root's start tag, the end tag, and the format.
+
+    `None` if something must be said of the tag, or it has a base.
+    """
+    events: list[Event] = []
+    found = PrologReader(ReadStats()).feed(events, tag, final=True)
+    if found is None or events or found[0].base:
+        return None
+    prolog = found[0]
+    limits = Limits()
+    names = Names(prolog.uri, prolog.format, limits.names)
+    return PatternReader(prolog, names, limits), f"</{prolog.root}>", prolog.format
+
+
+@lru_cache(maxsize=16)
+def _allow_all(limits: Limits) -> bool:
+    """Tell whether no small document can reach a limit."""
+    return min(limits.inflated_bytes, limits.record_bytes, limits.field_chars) > SMALL_BYTES and (
+        min(limits.entries, limits.record_elements) >= SMALL_BYTES // len("<url/>")
+        and limits.attributes >= Limits().attributes
+        and limits.record_depth >= Limits().record_depth
+    )
