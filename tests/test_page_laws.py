@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from html import escape, unescape
 from html.parser import HTMLParser
@@ -123,10 +124,10 @@ def tokens(body: bytes) -> set[str]:
     }
     plain = text.replace("\\", "")
     for variant in (text, unescape(text), unescape_attribute(text), plain, unescape(plain)):
-        for start in "\"'=(<":
-            for part in variant.split(start)[1:]:
-                found |= {part.partition(end)[0].strip() for end in "\"')> \t\n\r/"}
-                found.add(")".join(part.split(")")[:2]))  # a pair of parentheses inside
+        for start in re.finditer("[\"'=(<]", variant):
+            part = variant[start.end() : start.end() + 1_000]
+            found |= {part.partition(end)[0].strip() for end in "\"')> \t\n\r/"}
+            found.add(")".join(part.split(")")[:2]))  # a pair of parentheses inside
     return found
 
 
