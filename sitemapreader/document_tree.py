@@ -86,7 +86,8 @@ def draw_tree(
     yield f"{show_url(label)}\n"
     if guesses:  # no document has another one below it then
         yield from _draw(roots, "", (fork, below, fork, below))
-        yield f"{last_fork}{guesses} well-known paths: none is a sitemap\n"
+        noun = "path" if guesses == 1 else "paths"
+        yield f"{last_fork}{guesses} well-known {noun} tried, and no sitemap\n"
     else:
         yield from _draw(roots, "", (fork, below, last_fork, last_below))
 

@@ -171,7 +171,7 @@ def test_the_tree_of_a_site_without_sitemaps_is_short(page: bool) -> None:
         done = run("tree", url, "-q")
     lines = done.stdout.splitlines()
     assert lines[0] == url
-    assert re.fullmatch(r"└── \d+ well-known paths: none is a sitemap", lines[-1])
+    assert re.fullmatch(r"└── \d+ well-known paths tried, and no sitemap", lines[-1])
     assert len(lines) == 4
     assert any("robots.txt  robots, skipped (http-status 404)" in line for line in lines)
 
