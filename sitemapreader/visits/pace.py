@@ -25,7 +25,7 @@ class Pace:
     def __init__(self) -> None:
         self._floor = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
-        self._over_at = 0.0
+        self._begin_interval()
 
     async def yield_if_due(self) -> None:
         """Let everybody else run, if the loops of this walk have run for a while.
