@@ -249,6 +249,7 @@ async def test_the_recipe_for_httpx_says_the_same() -> None:
     async with serve_site(Answer(CHALLENGE, 403, HTML)) as site, httpx.AsyncClient() as client:
         site.pages["/s.xml"] = Answer(make_urlset("https://a.example/1"), 404)
         fetcher = HttpxFetcher(client)
+        fetcher.trust(site.base)
         codes = []
         for path in ("/s.xml", "/x.xml"):
             with pytest.raises(FetchError) as caught:
