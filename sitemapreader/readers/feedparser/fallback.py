@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import UrlEntry
 from sitemapreader.options import FEEDPARSER_MAX_BYTES
 from sitemapreader.readers.xml.lenient.entities import unescape
 from sitemapreader.readers.xml.reader import XmlReader
@@ -111,10 +110,6 @@ class FeedparserFallback:
             reader = XmlReader(self._stats, self._limits)
             for batch in (*reader.feed(write_feed(sound)), *reader.close(None)):
                 events += batch
-        titles = {entry.link: entry.title.strip() for entry in sound}
-        for event in events:
-            if isinstance(event, UrlEntry) and not event.title:
-                event.title = titles.get(event.loc) or None
 
 
 class LinkSearch:
