@@ -32,6 +32,12 @@ SHORT_KEYS = {
     "state.marks._plain_print": "dates of up to 64 characters",
     "walker.sieve._is_origin": "origins of up to 300 characters",
     "state.rows._describe": "classes of ours",
+    "readers.xml.small._allow_all": "the caller's limits",
+    "readers.xml.small._learn_root": "start tags of up to 1,000 characters",
+    "readers.xml.grammar.write_record_pattern": "prefixes of up to 64 characters",
+    "readers.xml.grammar.write_value_pattern": "the same",
+    "readers.xml.grammar.write_many_pattern": "the same",
+    "readers.xml.grammar.write_link_pattern": "the same, and names of our table",
 }
 """Every cache of the package, and why what is kept in it is short."""
 
