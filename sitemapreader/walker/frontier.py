@@ -244,6 +244,9 @@ class Frontier:
             if not self._holders and not self._parked:
                 return None
             self._changed.clear()
+            if not self._parked:  # a timeout costs more than the wait that it is for
+                await self._changed.wait()
+                continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._parked.get_wait()):
                     await self._changed.wait()
@@ -251,7 +254,7 @@ class Frontier:
     def _pick(self) -> Job | None:
         """Remove and return the next job whose host may be asked."""
         while self._waiting or self._parked:
-            job = self._parked.pop_ready()
+            job = self._parked.pop_ready() if self._parked else None
             if job is None:
                 if not self._waiting:
                     return None

@@ -21,6 +21,9 @@ class ParkedJobs:
         self._breaker = breaker
         self._queues: dict[str, deque[Job]] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._queues)
+
     def __len__(self) -> int:
         return sum(map(len, self._queues.values()))
 
