@@ -9,6 +9,7 @@ from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.locs import find_url_error, url_warnings
 from sitemapreader.readers.records.elements import XML_BASE, Record, join_texts, list_texts
+from sitemapreader.readers.roots import RECORDS
 from sitemapreader.readers.stats import MAX_ISSUES_PER_CODE
 from sitemapreader.urls import SCHEMES, has_web_scheme, resolve
 
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event, SitemapEntry, UrlEntry
     from sitemapreader.readers.records.names import Names
-    from sitemapreader.readers.stats import ReadStats
+    from sitemapreader.readers.roots import RECORDS
+from sitemapreader.readers.stats import ReadStats
 
 _RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}
 """Repairs after which markup may have been taken for text."""
 _MARKUP = re.compile(r"[<>\"\s]")
+_OF_RECORDS = re.compile(rf"<!\[CDATA\[|</?(?:[^\s<>]*:)?(?ai:{'|'.join(RECORDS)})[\s/>]")
+"""What stands in no URL: a section before this one was not closed."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")  # `host:8080` has none
 PLAIN_URL = re.compile(r"https?://[!\"$-.0-;=>@-z|-~][!-;=-z|-~]{0,2000}+")
 """An absolute URL of which nothing needs to be said, as nearly all are."""
@@ -182,7 +186,8 @@ def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode
         return record.errors[loc]
     if not text:
         return IssueCode.MALFORMED if record.repairs else IssueCode.MISSING_LOC
-    if _may_hold_markup(text, record.repairs) and _MARKUP.search(text):
+    is_glued = "<" in text and _OF_RECORDS.search(text)
+    if is_glued or (_may_hold_markup(text, record.repairs) and _MARKUP.search(text)):
         return find_url_error(text) or IssueCode.MALFORMED
     return find_url_error(text)
 

@@ -44,7 +44,7 @@ def add_extension(
         return
     if is_link and name.key == XHTML:
         context.note(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
-    _add(found, "extras", *(_make_extra(context.names[one.tag], one) for one in _walk(element)))
+    _add(found, "extras", *(_make_extra(context, one) for one in _walk(element)))
 
 
 def _add(found: dict[str, list[Any]], slot: str, *values: Any) -> None:
@@ -56,7 +56,8 @@ def _walk(element: Element) -> Iterator[Element]:
     return (one for one in element.iter() if has_name(one))
 
 
-def _make_extra(name: Name, element: Element) -> Extra:
+def _make_extra(context: RecordContext, element: Element) -> Extra:
+    name = context.names.count_extra(element.tag)
     return Extra(name.uri, name.local, join_own_texts(element))
 
 
@@ -96,7 +97,7 @@ def _read_extension(
         if field:
             _read_field(context, values, field, child, url)
         elif name.tag not in extension.containers:
-            _add(found, "extras", _make_extra(name, child))
+            _add(found, "extras", _make_extra(context, child))
     if extension.required and not values.get(extension.required):
         local = names[element.tag].local
         context.note(IssueCode.EXTENSION, element, url=url, value=f"<{local}>")

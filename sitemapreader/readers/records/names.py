@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.readers.records.fields import KNOWN_TAGS
 from sitemapreader.readers.records.namespaces import (
     MAX_NAMESPACE_CHARS,
     MAX_NAMESPACES,
     OWN,
     namespace_key,
 )
-from sitemapreader.readers.roots import RECORDS
 
 if TYPE_CHECKING:
     from sitemapreader.models import Format
-
-_KNOWN = KNOWN_TAGS | RECORDS
 
 
 @attrs.frozen
@@ -46,7 +42,7 @@ class Names(dict[Any, Name]):
     Args:
         root_uri: the namespace of the root element.
         format_: the format of the document.
-        most: how many names a document may have that are in no vocabulary of ours.
+        most: how many names the extras of a document may have.
     """
 
     def __init__(self, root_uri: str, format_: Format, most: int) -> None:
@@ -55,12 +51,12 @@ class Names(dict[Any, Name]):
         self._root_uri = root_uri
         self._format = format_
         self._most = most
-        self._unknown = 0
+        self._of_extras: set[Any] = set()
 
     @property
     def are_too_many(self) -> bool:
-        """Whether the document has more names of its own making than it may."""
-        return self._unknown > self._most
+        """Whether the extras of the document have more names than they may."""
+        return len(self._of_extras) > self._most
 
     @property
     def own_count(self) -> int:
@@ -73,6 +69,12 @@ class Names(dict[Any, Name]):
         if uri not in self._own_uris and len(self._own_uris) < MAX_NAMESPACES:
             self._own_uris.add(uri)
             self.clear()
+
+    def count_extra(self, tag: object) -> Name:
+        """Count the name of an element that becomes an extra, and resolve it."""
+        if not self.are_too_many:
+            self._of_extras.add(tag)
+        return self[tag]
 
     def find_key(self, uri: str) -> str:
         """Return the key of a namespace."""
@@ -90,7 +92,6 @@ class Names(dict[Any, Name]):
         name = Name(uri, local, key, lower, lower if key == OWN else "")
         if len(self) < 2 * self._most:
             self[tag] = name
-        self._unknown += lower not in _KNOWN or (uri != "" and key == uri)
         return name
 
 

@@ -51,7 +51,7 @@ _STEP = 100
 """Records that are read between two pauses, in about 1 ms."""
 _LONGEST_MARK = 256
 """Characters that are kept of what is passed over: what is looked for may begin in them."""
-_PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
+_PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
 """A tag that the end of the document cuts, but for a root's end tag."""
 _URL_FIELDS = ("loc", "link", "guid")
 _OF_MARKUP = frozenset(
@@ -93,7 +93,7 @@ class BatchReader:
         self._names = Names(prolog.uri, prolog.format, limits.names)
         self._context = RecordContext(stats, self._names, prolog.base)
         self._tree = TreeReader(prolog, limits)
-        self._pattern = PatternReader(prolog, self._names, limits)
+        self._pattern = PatternReader(prolog, self._names, self._tree, limits)
         self._scanner = Scanner()
         self._is_long = False
         """A record, or what stands before one, is longer than what came last."""
@@ -204,6 +204,8 @@ class BatchReader:
                 yield part
             if self.finished:
                 return
+        if end > self._position and self._pending[end - 1] == "\r":
+            end -= 1  # the other half of the end of a line may come with the next block
         self._position = end
         self._scanner.reset(end)
 

@@ -208,4 +208,4 @@ def record_end(records: frozenset[str]) -> re.Pattern[str]:
 
 
 def _name(records: frozenset[str]) -> str:
-    return rf"(?:[\w.-]++:)?(?ai:{'|'.join(sorted(records))})"
+    return rf"(?:[\w.\xb7-]++:)?(?ai:{'|'.join(sorted(records))})"

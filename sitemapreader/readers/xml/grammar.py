@@ -15,14 +15,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from sitemapreader.readers.records.fields import EXTENSIONS, PROTOCOL_FIELDS
-from sitemapreader.readers.records.namespaces import XHTML
+from sitemapreader.models import Format
+from sitemapreader.readers.records.fields import EXTENSIONS, FEED_FIELDS, PROTOCOL_FIELDS
+from sitemapreader.readers.records.namespaces import ATOM, DC, OWN, XHTML
 from sitemapreader.readers.roots import RECORD_OF
-
-if TYPE_CHECKING:
-    from sitemapreader.models import Format
 
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
@@ -30,7 +27,7 @@ _SECTION = r"<!\[CDATA\[[^\]]*+(?:\](?!\]>)[^\]]*+)*+\]\]>"
 _TEXT = f"[^<]*+(?:{_SECTION}[^<]*+)?+"
 _COMMENT = "<!--[^-]*+(?:-(?!-)[^-]*+)*+-->"
 _INSTRUCTION = r"<\?[^?]*+(?:\?(?!>)[^?]*+)*+\?>"
-_PREFIX = r"(?:[^\W\d][\w.-]*+:)?+"
+_PREFIX = r"(?:[^\W\d][\w.\xb7-]*+:)?+"
 _REST_OF_TAG = """(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>"""
 NOTHING = re.compile(f"(?:{_BLANK}++|{_COMMENT})*+")
 """What may stand between two records without a word."""
@@ -62,6 +59,11 @@ class Grammar:
     def field(self, name: str) -> str:
         """Write a field, behind its `<`."""
         return self.once(f"{name}>", _TEXT, f"</{name}>{_GAP}")
+
+    def name(self, pattern: str) -> tuple[str, str]:
+        """Write a name, and what matches the same name again."""
+        self._groups += 1
+        return f"({pattern})", rf"(?:\{self._groups})"
 
     def run(self, start: str) -> str:
         """Write a run of tags whose names begin alike, with what stands between them."""
@@ -95,7 +97,11 @@ def write_record_pattern(
     fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
     parts = [f"<{_any_of(fields)}", *(grammar.run(f"{each}:") for _, each in runs)]
     common = f"<{record}{_GAP}>{_GAP}{_repeat([*parts, _COMMENT + _GAP])}</{record}{_GAP}>"
-    names = "|".join(RECORD_OF.values())
+    return _or_odd(common, record, "|".join(RECORD_OF.values()))
+
+
+def _or_odd(common: str, record: str, names: str) -> re.Pattern[str]:
+    """Write the pattern of common records, of odd ones without these names in them, of the rest."""
     inside = [
         "[^<]++",
         _COMMENT,
@@ -105,6 +111,69 @@ def write_record_pattern(
     ]
     odd = f"(<{record}(?=[ \t\r\n>]){_REST_OF_TAG}{_any_of(inside)}*+</{record}{_GAP}>)"
     return re.compile(f"(?:{common}|{odd}){_GAP}(?:{_COMMENT}{_GAP})*+|{_REST}")
+
+
+FEED_DATE_NAMES = {
+    Format.RSS: ((OWN, "pubDate"), (DC, "date"), (ATOM, "updated")),
+    Format.ATOM: tuple((OWN, tag) for tag in ("updated", "modified", "published", "issued")),
+}
+"""Format -> the dates of its records as they are commonly written, best first."""
+_FEED_RECORDS = {Format.RSS: "item", Format.ATOM: "entry"}
+_FEED_TAGS = "|".join(sorted({*_FEED_RECORDS.values(), "title", *FEED_FIELDS} - {"guid"}))
+_MOST_INSIDE = 60
+"""Tags inside an element that is passed over: too few to nest deeper than is allowed."""
+
+
+@lru_cache(maxsize=64)
+def write_item_pattern(
+    format_: Format, prefix: str, bound: tuple[tuple[str, str], ...]
+) -> re.Pattern[str]:
+    """Write the pattern of a feed's records, for markup that is known to be well-formed.
+
+    Args:
+        format_: RSS or Atom.
+        prefix: what the names of its vocabulary begin with, or "".
+        bound: the other prefixes that are bound, with the key of their namespace.
+
+    Groups: the link or links, the title, each date, the name of an element that is passed over, an
+    odd record as a whole, and all that is left.
+    """
+    grammar = Grammar()
+    record, link = prefix + _FEED_RECORDS[format_], f"{prefix}link"
+    if format_ is Format.ATOM:
+        parts = [grammar.once(f"(?=<{link}{_BLANK})", f"(?:</?+{link}[ \t\r\n/>][^<]*+)++")]
+    else:
+        parts = [f"<{grammar.field(link)}"]
+    title = f'<{prefix}title(?: type="[a-z]++")?+>'
+    parts.append(grammar.once(title, _TEXT, f"</{prefix}title>{_GAP}"))
+    prefixes = {OWN: prefix} | {key: f"{each}:" for each, key in reversed(bound)}
+    for key, tag in FEED_DATE_NAMES[format_]:
+        known = key in prefixes
+        parts.append(
+            f"<{grammar.field(prefixes[key] + tag)}" if known else grammar.once("(?!)", "")
+        )
+    names = [f"{prefix}(?!(?ai:{_FEED_TAGS})[ \t\r\n/>])[^\\W\\d][\\w.-]*+(?!:)"]
+    names += [f"{each}:(?!(?ai:{_FEED_TAGS})[ \t\r\n/>])[\\w.-]++" for each, _ in bound]
+    name, same = grammar.name(_any_of(names))
+    other = f"<(?!/{same}[ \t\r\n>]|[!?])"
+    inside = f"[^<]*+(?:(?:{_SECTION}|{_COMMENT}|{other})[^<]*+){{0,{_MOST_INSIDE}}}+"
+    end = f"(?:(?<=/>)|{inside}</{same}{_GAP}>)"
+    parts.append(f"<{name}(?=[ \t\r\n/>]){_REST_OF_TAG}{end}{_GAP}")
+    start = f"<{record}(?=[ \t\r\n>])(?![^<]*xmlns){_REST_OF_TAG}(?<!/>){_GAP}"
+    common = f"{start}{_repeat([*parts, _COMMENT + _GAP])}</{record}{_GAP}>"
+    return _or_odd(common, record, "|".join(_FEED_RECORDS.values()))
+
+
+@lru_cache(maxsize=16)
+def write_atom_link_pattern(start: str) -> re.Pattern[str]:
+    """Write the pattern of Atom's links; groups: each attribute with its quotes, the rest."""
+    grammar = Grammar()
+    value = """(?:"[^"<]*+"|'[^'<]*+')"""
+    names = [grammar.once(f"{name}=", value) for name in LINK_ATTRIBUTES]
+    attributes = _repeat([f"{_BLANK}++{_any_of(names)}"])
+    return re.compile(
+        f"(?:{BORDER})?+{start}{attributes}{_GAP}(?:/>|></{start[1:]}>){_GAP}|{_REST}"
+    )
 
 
 @lru_cache(maxsize=64)
@@ -190,13 +259,20 @@ def are_sound(text: str) -> bool:
     if data.translate(None, _LEGAL) or not _are_characters(text):
         return False
     if "]]>" in text:
-        sections = text.count(_SECTION_START)
-        text, found = _SECTION_PATTERN.subn("", text)
-        if found != sections or "]]>" in text:
+        if not are_sections_closed(text):
             return False
+        text = _SECTION_PATTERN.sub("", text)
     return "&" not in text or all(
         piece.startswith(_NAMED_STARTS) or _is_number(piece) for piece in text.split("&")[1:]
     )
+
+
+def are_sections_closed(text: str) -> bool:
+    """Tell whether no CDATA section holds the beginning of another: it may not have been closed."""
+    sections = text.count(_SECTION_START)
+    if sections != text.count("]]>"):
+        return False
+    return not sections or len(_SECTION_PATTERN.findall(text)) == sections
 
 
 def _are_characters(text: str) -> bool:

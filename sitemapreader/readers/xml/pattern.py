@@ -15,7 +15,7 @@ from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.locs import are_plain, parse_reference
 from sitemapreader.readers.records.context import PLAIN_URL
-from sitemapreader.readers.records.feeds import is_alternate_relation
+from sitemapreader.readers.records.feeds import choose_link, is_alternate_relation
 from sitemapreader.readers.records.fields import (
     parse_changefreq,
     parse_priority,
@@ -25,11 +25,16 @@ from sitemapreader.readers.records.namespaces import OWN, XHTML
 from sitemapreader.readers.xml.grammar import (
     BORDER,
     BY_KEY,
+    FEED_DATE_NAMES,
+    LINK_ATTRIBUTES,
     NOTHING,
     RUNS,
+    are_sections_closed,
     are_sound,
     decode,
     learn_link_attributes,
+    write_atom_link_pattern,
+    write_item_pattern,
     write_link_pattern,
     write_many_pattern,
     write_record_pattern,
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.records.fields import Extension
     from sitemapreader.readers.records.names import Names
     from sitemapreader.readers.xml.prolog import Prolog
+    from sitemapreader.readers.xml.tree import TreeReader
 
     Span: TypeAlias = tuple[int, int]
     Column: TypeAlias = Sequence[Any]
@@ -52,8 +58,10 @@ if TYPE_CHECKING:
 _FIELDS = 4
 """Groups of the record pattern that are fields of the protocol."""
 _MOST_ATTRIBUTES = 8
-_DEEPEST = 4
+_DEEPEST = 32
 """Of what the patterns take: attributes of an element, and elements in one another."""
+_PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
+"""Attributes, with their quotes, of a link that leads to the page itself."""
 _BLANKS = re.compile("\r\n|[\t\r\n]")
 _new = tuple.__new__
 """Makes an Alternate in half the time that calling it takes."""
@@ -68,20 +76,19 @@ class PatternReader:
     Args:
         prolog: what stands around the records.
         names: tells namespaces.
+        tree: tells whether the markup of a feed is well-formed.
         limits: where they are lower than what a pattern takes, none is used.
     """
 
-    def __init__(self, prolog: Prolog, names: Names, limits: Limits) -> None:
+    def __init__(self, prolog: Prolog, names: Names, tree: TreeReader, limits: Limits) -> None:
         self._prolog = prolog
+        self._tree = tree
         self._names = names
         self._limits = limits
-        self._can_read = (
-            prolog.format.is_protocol
-            and limits.attributes >= _MOST_ATTRIBUTES
-            and limits.record_depth >= _DEEPEST
-        )
+        self._can_read = limits.attributes >= _MOST_ATTRIBUTES and limits.record_depth >= _DEEPEST
         self._learnt: object = None
-        self._record = ""
+        self._start = ""
+        """How a link of Atom begins."""
         self._runs: tuple[tuple[str, str], ...] = ()
         self._pattern: re.Pattern[str] | None = None
 
@@ -105,11 +112,16 @@ class PatternReader:
         read = text[start:end]
         if not rows or read.count("<") > self._limits.record_elements:
             return [], start
+        is_sound = are_sound
+        if self._prolog.format.is_feed:
+            is_sound = are_sections_closed
+            if not self._tree.is_well_formed(read):
+                return [], start
         odd = {place for place, row in enumerate(rows) if row[-2]}
         spans: list[Span] = []
-        if odd or not are_sound(read):
+        if odd or not is_sound(read):
             spans = [match.span() for match in pattern.finditer(text, start, end)]
-            odd |= {place for place, span in enumerate(spans) if not are_sound(text[slice(*span)])}
+            odd |= {place for place, span in enumerate(spans) if not is_sound(text[slice(*span)])}
         common = [row for place, row in enumerate(rows) if place not in odd] if odd else rows
         columns = Columns(read, len(common))
         entries = self._make_entries(columns, common, sitemap) if common else []
@@ -147,6 +159,11 @@ class PatternReader:
         prefixes = {key: prefix for prefix, key in reversed(keys.items()) if prefix}
         self._runs = tuple((key, prefixes[key]) for key in RUNS if key in prefixes)
         start = f"{own}:" if own else ""
+        self._start = f"<{start}link"
+        if self._prolog.format.is_feed:
+            others = tuple((each, key) for each, key in keys.items() if each and key != OWN)
+            self._pattern = write_item_pattern(self._prolog.format, start, others)
+            return
         self._pattern = write_record_pattern(self._prolog.format, start, self._runs)
 
     # -- entries
@@ -155,6 +172,8 @@ class PatternReader:
         self, columns: Columns, rows: list[tuple[str, ...]], sitemap: str
     ) -> list[Event]:
         found = list(zip(*rows, strict=True))
+        if self._prolog.format.is_feed:
+            return self._make_posts(columns, found, sitemap)
         locs, lastmods = columns.texts(found[0]), columns.texts(found[1])
         columns.check_locs(locs)
         moments = columns.values(lastmods, parse_lastmod)
@@ -193,6 +212,50 @@ class PatternReader:
                 [one and one.title for one in news] or repeat(None),
             )
         )
+
+    def _make_posts(
+        self, columns: Columns, found: list[tuple[str, ...]], sitemap: str
+    ) -> list[Event]:
+        """Make the entries of a feed's records."""
+        links, titles, *dates = found[: 2 + len(FEED_DATE_NAMES[self._prolog.format])]
+        is_atom = self._prolog.format is Format.ATOM
+        locs = self._choose_links(columns, links) if is_atom else columns.texts(links)
+        columns.check_locs(locs)
+        texts = columns.texts(dates[0])
+        for column in dates[1:]:
+            if any(column) and not all(texts):
+                others = columns.texts(column)
+                texts = [text or other for text, other in zip(texts, others, strict=True)]
+        moments = columns.values(texts, parse_lastmod)
+        none, empty = repeat(None), repeat(())
+        unset = (none, none, empty, empty, none, empty, empty)
+        written, named = columns.or_none(texts), columns.or_none(columns.texts(titles))
+        return list(map(UrlEntry, locs, moments, *unset, repeat(sitemap), written, named))
+
+    def _choose_links(self, columns: Columns, runs: Sequence[str]) -> list[str]:
+        """Choose the URL of each entry among its links; "" where there is none."""
+        cut = columns.cut(write_atom_link_pattern(self._start), runs, self._start)
+        columns_of = {name: cut.next() for name in LINK_ATTRIBUTES}
+        is_single = cut.counts.count(1) == len(cut.counts)
+        if (
+            is_single
+            and _PAGE.issuperset(columns_of["rel"])
+            and _HTML.issuperset(columns_of["type"])
+        ):
+            hrefs = cut.attributes([text[1:-1] for text in columns_of["href"]])
+            return list(map(str.strip, hrefs))
+        links: list[dict[str, str]] = [{} for _ in range(cut.size)]
+        for name, quoted in columns_of.items():
+            if any(quoted):
+                values = cut.attributes([text[1:-1] for text in quoted])
+                for link, mark, value in zip(links, quoted, values, strict=True):
+                    if mark:
+                        link[name] = value
+        locs = []
+        for group in cut.deal(links):
+            chosen = choose_link(list(group))
+            locs.append("" if chosen is None else group[chosen]["href"].strip())
+        return locs
 
     def _make_values(
         self, columns: Columns, extension: Extension, prefix: str, runs: Sequence[str]

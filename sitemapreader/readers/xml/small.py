@@ -15,6 +15,7 @@ from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.pattern import PatternReader
 from sitemapreader.readers.xml.prolog import PrologReader
+from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
@@ -65,7 +66,8 @@ def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
     prolog = found[0]
     limits = Limits()
     names = Names(prolog.uri, prolog.format, limits.names)
-    return PatternReader(prolog, names, limits), f"</{prolog.root}>", prolog.format
+    tree = TreeReader(prolog, limits)
+    return PatternReader(prolog, names, tree, limits), f"</{prolog.root}>", prolog.format
 
 
 @lru_cache(maxsize=16)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _STEP_CHARS = 16_384
 """The smallest elements that fit in take 2 ms to build."""
 _BLANKS = {ord(blank): f"&#{ord(blank)};" for blank in "\t\n\r"}
-_PREFIX = re.compile(r"[^\W\d][\w.-]*|")
+_PREFIX = re.compile(r"[^\W\d][\w.\xb7-]*|")
 _RESERVED = ("xml", "xmlns")
 _SHORTEST_ATTRIBUTE = len(" a=''")
 _END_TAG = "</r>"
@@ -48,6 +48,9 @@ class TreeReader:
         self._limits = limits
         self._namespaces: dict[str, str] | None = None
         self._start_tag = ""
+        self._many_attributes = re.compile(
+            rf"""<[^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+){{{limits.attributes + 1}}}"""
+        )
         self._long_tag = re.compile(f"<[^<]{{{limits.attributes * _SHORTEST_ATTRIBUTE}}}")
 
     def parse(self, text: str, line: int) -> Generator[None, None, list[Record]]:
@@ -78,6 +81,16 @@ class TreeReader:
         if self._namespaces is not self._prolog.namespaces:
             self._namespaces = self._prolog.namespaces
             self._start_tag = make_start_tag(self._namespaces)
+
+    def is_well_formed(self, text: str) -> bool:
+        """Tell whether records are well-formed, and none of their tags is too long to be common."""
+        self._write_start_tag()
+        parser = expat.ParserCreate(namespace_separator="}")
+        try:
+            parser.Parse(f"{self._start_tag}{text}{_END_TAG}", True)
+        except (expat.ExpatError, ValueError):
+            return False
+        return not self._many_attributes.search(text)
 
     def is_well_formed_gap(self, text: str) -> bool:
         """Tell whether what stands between two records is well-formed as far as it goes.

@@ -17,7 +17,7 @@ _ATTRIBUTE = re.compile(
 )
 _NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 """XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
-_PREFIX = re.compile(r"xmlns(?::([^\W\d][\w.-]*+))?")
+_PREFIX = re.compile(r"xmlns(?::([^\W\d][\w.\xb7-]*+))?")
 
 
 def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:

@@ -51,7 +51,7 @@ _CLOSINGS = {
     "instruction": re.compile(r"\?>"),
 }
 _TAG_BEGIN = re.compile(r"<")
-_ROOT_END = re.compile(rf"</(?:[\w.-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
+_ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
 _LOST = "\ufffd"
 _STEP_CHARS = 4_096
@@ -105,8 +105,8 @@ class LenientParser:
         """An undeclared prefix that records are written with."""
         self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
         records = "|".join(map(re.escape, prolog.records))
-        self._record_tag = re.compile(rf"</?(?:[\w.-]++:)?(?i:{records})(?=[\s/>])")
-        self._record_end = re.compile(rf"</(?=\w)(?:[\w.-]++:)?(?i:{records})\s*+>")
+        self._record_tag = re.compile(rf"</?(?:[\w.\xb7-]++:)?(?i:{records})(?=[\s/>])")
+        self._record_end = re.compile(rf"</(?=\w)(?:[\w.\xb7-]++:)?(?i:{records})\s*+>")
 
     def read(self) -> Iterator[None]:
         """Build the records, with pauses."""
