@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tables import print_table
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 from bombs import ALL_INPUTS, read_apart
 

@@ -21,7 +21,7 @@ import attrs
 from defusedxml.ElementTree import fromstring
 from parts import PROTOCOL, make_urlset
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 from faults import BEAT, CHUNKED, FaultServer, chunk, head
 from walking import index

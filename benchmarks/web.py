@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 import web_http  # noqa: F401 (enters its rows in the table)
 import web_process  # noqa: F401 (the same)

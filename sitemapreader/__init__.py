@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.folder import FolderFetcher
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
-    from sitemapreader.frames.dataframe import to_dataframe
-    from sitemapreader.frames.outcome import IncompleteWarning
-    from sitemapreader.frames.tables import read_batches, to_arrow
     from sitemapreader.issues import Issue, IssueCode, Severity
     from sitemapreader.models import (
         Alternate,
@@ -67,9 +64,12 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
-    from sitemapreader.readers.robots import OtherLine, Robots, parse_robots
+    from sitemapreader.readers.robots.parser import OtherLine, Robots, parse_robots
     from sitemapreader.report import Document, Report, Role, Status
     from sitemapreader.state import State
+    from sitemapreader.tables.arrow import read_batches, to_arrow
+    from sitemapreader.tables.pandas import to_dataframe
+    from sitemapreader.tables.summary import IncompleteWarning
     from sitemapreader.walker import Walk, WalkArguments, walk, walk_sync
 
 
@@ -136,9 +136,9 @@ _ROOMS = {
     "fetch.folder": ("FolderFetcher",),
     "fetch.http": ("HttpFetcher",),
     "fetch.memory": ("MemoryFetcher", "StoredResponse"),
-    "frames.dataframe": ("to_dataframe",),
-    "frames.outcome": ("IncompleteWarning",),
-    "frames.tables": ("read_batches", "to_arrow"),
+    "tables.pandas": ("to_dataframe",),
+    "tables.summary": ("IncompleteWarning",),
+    "tables.arrow": ("read_batches", "to_arrow"),
     "issues": ("Issue", "IssueCode", "Severity"),
     "models": (
         "Alternate",
@@ -159,7 +159,7 @@ _ROOMS = {
     "options": ("FetchOptions", "Limits"),
     "output": ("open_output",),
     "readers": ("SitemapReader", "read"),
-    "readers.robots": ("OtherLine", "Robots", "parse_robots"),
+    "readers.robots.parser": ("OtherLine", "Robots", "parse_robots"),
     "report": ("Document", "Report", "Role", "Status"),
     "state": ("State",),
     "walker": ("Walk", "WalkArguments", "walk", "walk_sync"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from sitemapreader.cli.commands import choose_command
+from sitemapreader.cli.commands.table import choose_command
 from sitemapreader.cli.exit_codes import INTERRUPTED
 from sitemapreader.cli.parser import UsageError
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from sitemapreader.cli.outlet import format_of, path_of
 from sitemapreader.cli.parser import UsageError
+from sitemapreader.cli.writer import format_of, path_of
 from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.options import FetchOptions, Limits
 

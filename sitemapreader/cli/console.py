@@ -6,9 +6,9 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.cli.outlet import path_of
 from sitemapreader.cli.parser import MAX_SAID
 from sitemapreader.cli.wording import word_issue
+from sitemapreader.cli.writer import path_of
 from sitemapreader.issues import Issue, IssueCode, Severity, excerpt
 
 if TYPE_CHECKING:

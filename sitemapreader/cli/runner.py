@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import attrs
 
-from sitemapreader.cli.commands import COMMANDS, PROGRAM
+from sitemapreader.cli.commands.table import COMMANDS, PROGRAM
 from sitemapreader.cli.config import find_unused_proxy
 from sitemapreader.cli.files import UnreadableError, open_pieces, read_lines
 from sitemapreader.cli.options import STANDARD_INPUT

@@ -12,16 +12,16 @@ import attrs
 
 from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.documents.download import next_step
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Change, UrlEntry
 from sitemapreader.readers import SitemapReader
 from sitemapreader.report import Document, Report, Status, has_errors
 from sitemapreader.urls import SCHEMES, has_web_scheme, host_of, parse_url
-from sitemapreader.visits.bodies import next_step
 from sitemapreader.walker import walk
 from sitemapreader.walker.attempts import Attempt, list_attempts, needs_search
-from sitemapreader.walker.sieve import Sieve
+from sitemapreader.walker.filters import EntryFilter
 
 if TYPE_CHECKING:
     import argparse
@@ -93,7 +93,7 @@ class FileSource:
     host: str = attrs.field(default="", init=False)
     _path: str
     _base_url: str
-    _sieve: Callable[[], Sieve]
+    _sieve: Callable[[], EntryFilter]
     _extra_formats: ExtraFormats
 
     async def open(self, result: Result) -> AsyncGenerator[list[UrlEntry], None]:
@@ -118,7 +118,7 @@ class FileSource:
         result.counts += reader.stats.counts
         result.complete = not has_errors(result.counts) and not result.children
 
-    def _take(self, events: list[Event], sieve: Sieve, result: Result) -> list[UrlEntry]:
+    def _take(self, events: list[Event], sieve: EntryFilter, result: Result) -> list[UrlEntry]:
         batch = [event for event in events if isinstance(event, UrlEntry)]
         issues = [event for event in events if isinstance(event, Issue)]
         result.issues += issues
@@ -180,7 +180,7 @@ def make_file_source(text: str, arguments: argparse.Namespace, config: RunConfig
         "standard input" if text == STANDARD_INPUT else text,
         text,
         arguments.base_url or "",
-        lambda: Sieve(
+        lambda: EntryFilter(
             since=since, keep_undated=keeps, include=include or (), exclude=exclude or ()
         ),
         config.walk.get("extra_formats", ()),

@@ -1,12 +1,12 @@
 """Finding the sitemaps of a site: `discover`, and the search that a walk does as well."""
 
-from sitemapreader.discovery.permissions import Permissions
-from sitemapreader.discovery.scout import Discovery, discover
+from sitemapreader.discovery.api import Discovery, discover
+from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.discovery.search import (
     WELL_KNOWN_PATHS,
     Probe,
+    ProbeResult,
     Search,
-    Trial,
     judge_failures,
     search_site,
 )
@@ -14,10 +14,10 @@ from sitemapreader.discovery.search import (
 __all__ = [
     "WELL_KNOWN_PATHS",
     "Discovery",
-    "Permissions",
     "Probe",
+    "ProbeResult",
+    "RobotsRules",
     "Search",
-    "Trial",
     "discover",
     "judge_failures",
     "search_site",

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import attrs
 
 from sitemapreader.discovery.arguments import check_paths, check_url, one_of
+from sitemapreader.documents.download import charset_of, fetch_whole
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.readers.detect import check_formats
-from sitemapreader.readers.hints import read_html, read_link_header
+from sitemapreader.readers.pages.hints import read_html, read_link_header
 from sitemapreader.report import Document, Role, Status, issue_of
 from sitemapreader.urls import (
     has_suffixes,
@@ -28,14 +29,13 @@ from sitemapreader.urls import (
     same_hosts,
     url_key,
 )
-from sitemapreader.visits.bodies import charset_of, fetch_whole
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
-    from sitemapreader.discovery.permissions import Permissions
-    from sitemapreader.visits.bodies import Whole
-    from sitemapreader.visits.trip import Trip
+    from sitemapreader.discovery.robots_rules import RobotsRules
+    from sitemapreader.documents.context import WalkContext
+    from sitemapreader.documents.download import SmallBody
 
 Probe: TypeAlias = Literal["auto", "always", "never"]
 """Whether well-known paths are tried: if nothing else answers, in any case, or not."""
@@ -65,7 +65,7 @@ _REFUSALS = 2
 """Refusals after which a folder is left alone, if nothing else was answered there."""
 
 
-class Trial(Enum):
+class ProbeResult(Enum):
     """What came of trying sitemaps."""
 
     FOUND = auto()
@@ -78,20 +78,20 @@ class Trial(Enum):
     """None is."""
 
 
-_REFUSED = frozenset({Trial.LOCKED, Trial.BLOCKED})
+_REFUSED = frozenset({ProbeResult.LOCKED, ProbeResult.BLOCKED})
 
 
-TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[Trial]]"
+TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[ProbeResult]]"
 """Tries sitemaps that a site names, or one that was guessed."""
 
 
-def judge_failures(documents: Iterable[Document | None]) -> Trial:
+def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
     """Tell what came of trying sitemaps none of which is one, by their outcomes."""
     tried = [each for each in documents if each is not None]
     if any(each.http_status in LOGIN_STATUSES for each in tried):
-        return Trial.LOCKED
+        return ProbeResult.LOCKED
     is_blocked = any(each.reason == IssueCode.BLOCKED_BY_SITE for each in tried)
-    return Trial.BLOCKED if is_blocked else Trial.NOTHING
+    return ProbeResult.BLOCKED if is_blocked else ProbeResult.NOTHING
 
 
 def _site(value: str) -> str:
@@ -118,7 +118,7 @@ class Search:
 
 
 async def search_site(
-    search: Search, trip: Trip, permissions: Permissions, try_entries: TryEntries
+    search: Search, trip: WalkContext, permissions: RobotsRules, try_entries: TryEntries
 ) -> None:
     """Search a site, and have what is found tried; if none of it is a sitemap, say why.
 
@@ -128,13 +128,13 @@ async def search_site(
     """
     outcome = await _search(search, trip, permissions, try_entries)
     place = search
-    if outcome.trial is not Trial.FOUND and outcome.moved_to:
+    if outcome.trial is not ProbeResult.FOUND and outcome.moved_to:
         if not await _is_same_site(search.site, outcome.moved_to):
             issue = make_issue(IssueCode.SITE_MOVED, search.site, url=outcome.moved_to)
             await trip.note(issue)
         place = attrs.evolve(search, site=outcome.moved_to)
         outcome = await _search(place, trip, permissions, try_entries, reads_page=False)
-    if outcome.trial is not Trial.FOUND and not await permissions.note_silence(place.site):
+    if outcome.trial is not ProbeResult.FOUND and not await permissions.note_silence(place.site):
         await _note_failure(outcome.trial, search, trip)
 
 
@@ -142,15 +142,15 @@ async def search_site(
 class _Outcome:
     """What came of a search, and where the start page of a site without sitemaps has moved to."""
 
-    trial: Trial
+    trial: ProbeResult
     moved_to: str = ""
 
 
-async def _note_failure(trial: Trial, search: Search, trip: Trip) -> None:
+async def _note_failure(trial: ProbeResult, search: Search, trip: WalkContext) -> None:
     """Say why there is no sitemap."""
-    if trial is Trial.LOCKED:
+    if trial is ProbeResult.LOCKED:
         await trip.note(make_issue(IssueCode.LOGIN_REQUIRED, search.site))
-    elif trial is Trial.BLOCKED:
+    elif trial is ProbeResult.BLOCKED:
         if not trip.report.counts[IssueCode.BLOCKED_BY_SITE]:  # else it was said with its sign
             await trip.note(make_issue(IssueCode.BLOCKED_BY_SITE, search.site))
     else:
@@ -162,8 +162,8 @@ async def _note_failure(trial: Trial, search: Search, trip: Trip) -> None:
 
 async def _search(
     search: Search,
-    trip: Trip,
-    permissions: Permissions,
+    trip: WalkContext,
+    permissions: RobotsRules,
     try_entries: TryEntries,
     *,
     reads_page: bool = True,
@@ -172,36 +172,36 @@ async def _search(
         robots = await permissions.robots_of(search.site, Via.GIVEN)
     except FetchError as error:  # the budget
         await trip.note(make_issue(error.code, search.site))
-        return _Outcome(Trial.NOTHING)
+        return _Outcome(ProbeResult.NOTHING)
     named = await try_entries(robots.sitemaps)
-    found, probed = named is Trial.FOUND, Trial.NOTHING
+    found, probed = named is ProbeResult.FOUND, ProbeResult.NOTHING
     may_probe = robots.complete or not search.respect_robots
     if may_probe and (search.probe == "always" or (search.probe == "auto" and not found)):
         is_refused = permissions.is_locked(search.site) or permissions.is_blocked(search.site)
         refusals = is_refused + (named in _REFUSED)
         probed = await _probe(search, refusals, try_entries)
-        found |= probed is Trial.FOUND
+        found |= probed is ProbeResult.FOUND
     is_out_of_reach = probed in _REFUSED or permissions.is_silent(search.site)
     wants_page = search.feeds or search.probe == "always" or not found
-    linked, moved_to = Trial.NOTHING, ""
+    linked, moved_to = ProbeResult.NOTHING, ""
     if reads_page and wants_page and not is_out_of_reach:
         linked, moved_to = await _try_page(search, trip, try_entries, found=found)
-    found |= linked is Trial.FOUND
+    found |= linked is ProbeResult.FOUND
     if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
         found |= await _probe_llms(search, try_entries)
     if found:
-        return _Outcome(Trial.FOUND)
-    if Trial.BLOCKED in (named, linked) or permissions.is_blocked(search.site):
-        return _Outcome(Trial.BLOCKED)
+        return _Outcome(ProbeResult.FOUND)
+    if ProbeResult.BLOCKED in (named, linked) or permissions.is_blocked(search.site):
+        return _Outcome(ProbeResult.BLOCKED)
     return _Outcome(probed, moved_to)
 
 
-async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> Trial:
+async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> ProbeResult:
     """Try one path after the other, until one is a sitemap, or the root turns out to be locked."""
-    trial = Trial.NOTHING
+    trial = ProbeResult.NOTHING
     for urls in list_probes(search.site, search.extra_paths):
         trial = await _probe_folder(urls, refusals, try_entries)
-        if trial is Trial.FOUND:
+        if trial is ProbeResult.FOUND:
             break
     return trial
 
@@ -215,10 +215,10 @@ async def _probe_llms(search: Search, try_entries: TryEntries) -> bool:
         return False
     urls = [f"{folder}llms.txt" for folder in _list_folders(search.site)]
     trials = [await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)]) for url in urls]
-    return Trial.FOUND in trials
+    return ProbeResult.FOUND in trials
 
 
-async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntries) -> Trial:
+async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntries) -> ProbeResult:
     """Try the paths of a folder; leave the rest alone where all that answers is a refusal.
 
     Each request would bring the password that is not taken once more, and there are servers that
@@ -227,13 +227,13 @@ async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntr
     is_open = False
     for url in urls:
         trial = await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)])
-        if trial is Trial.FOUND:
+        if trial is ProbeResult.FOUND:
             return trial
-        is_open |= trial is Trial.NOTHING
+        is_open |= trial is ProbeResult.NOTHING
         refusals += trial in _REFUSED
         if trial in _REFUSED and refusals >= _REFUSALS and not is_open:
             return trial
-    return Trial.NOTHING
+    return ProbeResult.NOTHING
 
 
 def list_probes(site: str, extra_paths: Sequence[str] = ()) -> Iterator[list[str]]:
@@ -258,8 +258,8 @@ def _list_folders(site: str) -> list[str]:
 
 
 async def _try_page(
-    search: Search, trip: Trip, try_entries: TryEntries, *, found: bool
-) -> tuple[Trial, str]:
+    search: Search, trip: WalkContext, try_entries: TryEntries, *, found: bool
+) -> tuple[ProbeResult, str]:
     """Try the sitemaps that the start page names, in its header first.
 
     Returns what came of it, and the URL that the page has moved to, or "".
@@ -284,7 +284,7 @@ async def _try_page(
         status = Status.COMPLETE if page.fault is None else Status.PARTIAL
         trip.report.end(document, status, str(page.fault.code) if page.fault else "")
     tried = await try_entries(list(entries.values()))
-    if tried is not Trial.FOUND and not found and not search.feeds:
+    if tried is not ProbeResult.FOUND and not found and not search.feeds:
         feeds = [link for key, link in _find_links(page, feeds=True).items() if key not in entries]
         if feeds:
             said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
@@ -293,7 +293,7 @@ async def _try_page(
     return tried, await _find_move(search.site, page)
 
 
-async def _find_move(site: str, page: Whole) -> str:
+async def _find_move(site: str, page: SmallBody) -> str:
     """Return the URL that a start page has moved to, if it is of another origin; or "".
 
     A login page, or one that sells the domain, is no new place of the site: temporary redirects to
@@ -311,7 +311,7 @@ async def _is_same_site(one: str, other: str) -> bool:
     return same_hosts("site", one, other)
 
 
-def _find_links(page: Whole, *, feeds: bool) -> dict[str, SitemapEntry]:
+def _find_links(page: SmallBody, *, feeds: bool) -> dict[str, SitemapEntry]:
     """Return the sitemaps that a page names, by their keys; with `feeds`, its feeds as well."""
     header, charset = page.headers.get("link", ""), charset_of(page.headers)
     entries: dict[str, SitemapEntry] = {}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Clock:
+class DeadlineClock:
     """The time that servers have for one document; it runs only while we wait for them.
 
     Neither our own pauses between requests count, nor the time that the reader of a body takes.
@@ -69,7 +69,7 @@ class Source(Protocol):
         ...
 
 
-async def read_start(source: Source, clock: Clock, max_bytes: int, seconds: float) -> bytes:
+async def read_start(source: Source, clock: DeadlineClock, max_bytes: int, seconds: float) -> bytes:
     """Return the beginning of a body, as much as comes within a time, and nothing of a fault."""
     data, until = bytearray(), time.monotonic() + seconds
     with suppress(FetchError, TimeoutError):
@@ -85,7 +85,13 @@ class Body:
     """The pieces of one body; whatever arrived before a fault comes before the fault."""
 
     def __init__(
-        self, source: Source, url: str, *, clock: Clock, options: FetchOptions, max_bytes: int
+        self,
+        source: Source,
+        url: str,
+        *,
+        clock: DeadlineClock,
+        options: FetchOptions,
+        max_bytes: int,
     ) -> None:
         self._source = source
         self._url = url

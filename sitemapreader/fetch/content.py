@@ -8,8 +8,8 @@ from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers.decode.codings import read_codings
-from sitemapreader.readers.gunzip import InflateError
-from sitemapreader.readers.inflate import Inflation
+from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:
     from sitemapreader.fetch import Response
@@ -27,7 +27,7 @@ async def read_body(response: Response, max_bytes: int) -> bytes:
         FetchError: it breaks off, is damaged, or has more than `max_bytes` when decompressed.
     """
     body = bytearray()
-    inflation = Inflation(Limits(), [], codings=read_codings(response.headers))
+    inflation = Decompressor(Limits(), [], codings=read_codings(response.headers))
     try:
         async for chunk in response.chunks():
             for piece in inflation.feed(chunk):

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Self
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import AddressPolicy, literal_address
-from sitemapreader.fetch.body import Body, Clock, read_start
+from sitemapreader.fetch.body import Body, DeadlineClock, read_start
 from sitemapreader.fetch.breaker import BREAKER
+from sitemapreader.fetch.client import AiohttpTransport, Answer
 from sitemapreader.fetch.headers import is_conditional
-from sitemapreader.fetch.politeness import LongWaitError, Politeness, Turn
-from sitemapreader.fetch.redirects import REDIRECTS, Trail
+from sitemapreader.fetch.redirects import REDIRECTS, RedirectChain
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
+from sitemapreader.fetch.request_url import RequestUrl, read_target
 from sitemapreader.fetch.retries import fetch_again
-from sitemapreader.fetch.targets import Target, read_target
-from sitemapreader.fetch.wire import Answer, Wire
+from sitemapreader.fetch.throttle import HostThrottle, LongWaitError, Turn
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.logs import log_request
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
@@ -52,7 +52,7 @@ class HttpResponse:
         tries: how often it was asked for before it came, redirects not counted.
     """
 
-    def __init__(self, answer: Answer, turn: Turn, trail: Trail, body: Body) -> None:
+    def __init__(self, answer: Answer, turn: Turn, trail: RedirectChain, body: Body) -> None:
         self.url = str(trail.target)
         self.status = answer.status
         self.headers = answer.headers
@@ -122,8 +122,8 @@ class HttpFetcher:
         self.options = options
         self.limits = limits
         self._policy = AddressPolicy(options.allow_networks, options.allow_ports)
-        self._politeness = Politeness(options.per_host, options.delay_seconds)
-        self._wire = Wire(options, self._policy, session)
+        self._politeness = HostThrottle(options.per_host, options.delay_seconds)
+        self._wire = AiohttpTransport(options, self._policy, session)
         self._named: dict[str, str] = {}
         """Origins that the user named, and the userinfo that they were named with."""
 
@@ -180,7 +180,7 @@ class HttpFetcher:
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
         start = read_target(url)
-        clock = Clock(self.options.total_seconds)
+        clock = DeadlineClock(self.options.total_seconds)
         fetch = partial(self._fetch, start, headers or _NO_HEADERS, clock)
         response, tries = await fetch_again(fetch, self.options, url)
         response.tries = tries
@@ -189,9 +189,11 @@ class HttpFetcher:
         finally:
             response.close()
 
-    async def _fetch(self, start: Target, extra: Mapping[str, str], clock: Clock) -> HttpResponse:
+    async def _fetch(
+        self, start: RequestUrl, extra: Mapping[str, str], clock: DeadlineClock
+    ) -> HttpResponse:
         """Go the way from one URL to the document, once."""
-        trail = Trail(start, self.options)
+        trail = RedirectChain(start, self.options)
         if start.userinfo and start.userinfo != self._named.get(start.origin):
             trail.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         while True:
@@ -210,7 +212,7 @@ class HttpFetcher:
             self._drop(answer, turn)
             trail.follow(location, status=answer.status)
 
-    async def _enter(self, trail: Trail) -> Turn:
+    async def _enter(self, trail: RedirectChain) -> Turn:
         """Wait for a turn; raise FetchError where a walk can do other things meanwhile."""
         host, breaker, url = trail.target.host, BREAKER.get(), str(trail.start)
         if breaker is None:
@@ -228,14 +230,16 @@ class HttpFetcher:
             raise
         return turn
 
-    def _check_reach(self, target: Target) -> None:
+    def _check_reach(self, target: RequestUrl) -> None:
         if not self._policy.allows_port(target.port):
             raise FetchError(IssueCode.BLOCKED_PORT, str(target), f"port {target.port}")
         literal = literal_address(target.host)
         if literal is not None and not self._policy.allows(target.host, literal):
             raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), literal)
 
-    async def _ask(self, trail: Trail, extra: Mapping[str, str], clock: Clock) -> Answer:
+    async def _ask(
+        self, trail: RedirectChain, extra: Mapping[str, str], clock: DeadlineClock
+    ) -> Answer:
         origin = trail.start.origin
         userinfo = self._named.get(origin)
         with log_request(str(trail.target)) as request:
@@ -250,7 +254,7 @@ class HttpFetcher:
         return answer
 
     async def _judge(
-        self, answer: Answer, target: Target, extra: Mapping[str, str], clock: Clock
+        self, answer: Answer, target: RequestUrl, extra: Mapping[str, str], clock: DeadlineClock
     ) -> str | None:
         """Return where an answer redirects to, `None` if it is the document; else raise."""
         status, headers = answer.status, answer.headers
@@ -277,7 +281,7 @@ class HttpFetcher:
             answer.close()
         turn.leave()
 
-    def _make_body(self, answer: Answer, trail: Trail, clock: Clock) -> Body:
+    def _make_body(self, answer: Answer, trail: RedirectChain, clock: DeadlineClock) -> Body:
         return Body(
             answer,
             str(trail.target),

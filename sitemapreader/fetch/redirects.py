@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.targets import Target, check_text, read_target
+from sitemapreader.fetch.request_url import RequestUrl, check_text, read_target
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.urls import has_web_scheme, resolve
 
@@ -18,7 +18,7 @@ PERMANENT = frozenset({301, 308})
 """... and those of them that say that it stays there."""
 
 
-class Trail:
+class RedirectChain:
     """One document's way over redirects.
 
     Attributes:
@@ -28,7 +28,7 @@ class Trail:
         issues: what was mended on the way.
     """
 
-    def __init__(self, start: Target, options: FetchOptions) -> None:
+    def __init__(self, start: RequestUrl, options: FetchOptions) -> None:
         self.start = start
         self.target = start
         self.at_home = True
@@ -60,7 +60,7 @@ class Trail:
         self.at_home = self.at_home and goes_to.origin == self.start.origin
         self.target = goes_to
 
-    def _read(self, location: str) -> Target:
+    def _read(self, location: str) -> RequestUrl:
         location = location.strip(" \t")
         try:
             check_text(location)  # before it is resolved, for that drops a tab in the middle

@@ -10,12 +10,12 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from sitemapreader.output.output import GzipEncoder, Output
+from sitemapreader.output.base import GzipEncoder, Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sitemapreader.output.output import Encoder
+    from sitemapreader.output.base import Encoder
 
 __all__ = ["FORMATS", "Output", "find_format", "open_output"]
 
@@ -112,7 +112,7 @@ def _make_output(
         from sitemapreader.output.parquet import ParquetEncoder
 
         return Output(Sink(path, end=None), ParquetEncoder(columns))
-    from sitemapreader.output.text import make_encoder
+    from sitemapreader.output.encoders import make_encoder
 
     sink = Sink(path, None if _is_gzip(path) else end.encode())
     encoder: Encoder = make_encoder(format, columns, end=end, encoding=sink.encoding, header=header)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format
-from sitemapreader.readers.encoding import has_conflicting_encodings
-from sitemapreader.readers.html_page import HtmlReader
-from sitemapreader.readers.llms import LlmsReader
+from sitemapreader.readers.decode.charset import has_conflicting_encodings
+from sitemapreader.readers.pages.llms import LlmsReader
+from sitemapreader.readers.pages.page import HtmlReader
 from sitemapreader.readers.roots import ROOTLESS, ROOTS
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader

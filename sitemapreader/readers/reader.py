@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
+from sitemapreader.readers.decode.charset import Transcoder, start_transcoder
+from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.layers import Decompressor
 from sitemapreader.readers.detect import check_formats, choose_reader, is_conclusive, is_html
-from sitemapreader.readers.encoding import Transcoder, start_transcoder
 from sitemapreader.readers.feedparser.fallback import FeedparserFallback
-from sitemapreader.readers.gunzip import InflateError
-from sitemapreader.readers.hints import find_meta_charset
-from sitemapreader.readers.inflate import Inflation
+from sitemapreader.readers.pages.hints import find_meta_charset
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.small import SMALL_BYTES, read_small
 
@@ -77,7 +77,7 @@ class SitemapReader:
         self._held = b""
         """The document so far, while it may be a small one: nothing was read of it yet."""
         self._small_format: Format | None = None
-        self._inflation: Inflation | None = None
+        self._inflation: Decompressor | None = None
         self._block = bytearray()
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
@@ -162,7 +162,7 @@ class SitemapReader:
 
     def _feed(self, data: bytes) -> Iterator[list[Event]]:
         if self._inflation is None:
-            self._inflation = Inflation(self._limits, self._notes, codings=self._codings)
+            self._inflation = Decompressor(self._limits, self._notes, codings=self._codings)
         for start in range(0, len(data), BLOCK_BYTES):
             if not self.finished:
                 piece = bytes(data[start : start + BLOCK_BYTES])

@@ -31,8 +31,8 @@ from sitemapreader import (
     read_body,
     walk,
 )
+from sitemapreader.documents.download import is_absent
 from sitemapreader.urls import origin_of
-from sitemapreader.visits.bodies import is_absent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

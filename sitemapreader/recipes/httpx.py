@@ -31,12 +31,12 @@ from typing import TYPE_CHECKING
 
 from sitemapreader import FetchError, FetchOptions, IssueCode, Limits
 from sitemapreader.fetch.addresses import AddressPolicy, literal_address
-from sitemapreader.fetch.body import Body, Clock, read_start
+from sitemapreader.fetch.body import Body, DeadlineClock, read_start
 from sitemapreader.fetch.headers import STAY, is_conditional, make_headers, read_headers
-from sitemapreader.fetch.redirects import REDIRECTS, Trail
+from sitemapreader.fetch.redirects import REDIRECTS, RedirectChain
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
+from sitemapreader.fetch.request_url import read_target
 from sitemapreader.fetch.retries import fetch_again
-from sitemapreader.fetch.targets import read_target
 from sitemapreader.installation import advise_extra
 
 try:
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
 
     from sitemapreader import Issue
-    from sitemapreader.fetch.targets import Target
+    from sitemapreader.fetch.request_url import RequestUrl
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _CONNECTION = frozenset({"host", "connection", "accept-encoding"})
@@ -95,7 +95,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-async def _check_name(answer: httpx.Response, target: Target) -> None:
+async def _check_name(answer: httpx.Response, target: RequestUrl) -> None:
     """Refuse an answer over a connection whose certificate was checked for another name.
 
     With HTTP/2, requests to one address share a connection while it is in use.
@@ -145,7 +145,7 @@ class HttpxResponse:
         tries: how many requests it took.
     """
 
-    def __init__(self, answer: httpx.Response, body: Body, trail: Trail) -> None:
+    def __init__(self, answer: httpx.Response, body: Body, trail: RedirectChain) -> None:
         self.url = str(trail.target)
         self.status = answer.status_code
         self.headers: Mapping[str, str] = read_headers(answer.headers.raw)
@@ -210,7 +210,7 @@ class HttpxFetcher:
         Raises:
             FetchError: whatever else happens, by its code; `url` is the one that it happened at.
         """
-        clock = Clock(self.options.total_seconds)
+        clock = DeadlineClock(self.options.total_seconds)
         fetch = partial(self._fetch, url, headers or _NO_HEADERS, clock)
         response, tries = await fetch_again(fetch, self.options, url)
         response.tries = tries
@@ -219,9 +219,11 @@ class HttpxFetcher:
         finally:
             await response.aclose()
 
-    async def _fetch(self, url: str, extra: Mapping[str, str], clock: Clock) -> HttpxResponse:
+    async def _fetch(
+        self, url: str, extra: Mapping[str, str], clock: DeadlineClock
+    ) -> HttpxResponse:
         """Go the way from one URL to the document, once."""
-        trail = Trail(read_target(url), self.options)
+        trail = RedirectChain(read_target(url), self.options)
         seconds = self.options.connect_seconds + self.options.headers_seconds
         while True:
             place = str(trail.target)
@@ -241,7 +243,7 @@ class HttpxFetcher:
             await answer.aclose()
             trail.follow(answer.headers["location"], status=answer.status_code)
 
-    async def _ask(self, trail: Trail, extra: Mapping[str, str]) -> httpx.Response:
+    async def _ask(self, trail: RedirectChain, extra: Mapping[str, str]) -> httpx.Response:
         client, target = self._client, trail.target
         at_home = trail.at_home and target.origin in self._named
         url, extensions = str(target), {}
@@ -266,7 +268,7 @@ class HttpxFetcher:
         await _check_name(answer, target)
         return answer
 
-    async def _find_address(self, target: Target) -> str:
+    async def _find_address(self, target: RequestUrl) -> str:
         """Return an address of a host that may be connected to; raise FetchError if none may be."""
         if not self._policy.allows_port(target.port):
             raise FetchError(IssueCode.BLOCKED_PORT, str(target), f"port {target.port}")
@@ -284,7 +286,9 @@ class HttpxFetcher:
         said = f"{target.host} is {addresses[0]}"
         raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), said)
 
-    async def _read_refusal(self, answer: httpx.Response, url: str, clock: Clock) -> FetchError:
+    async def _read_refusal(
+        self, answer: httpx.Response, url: str, clock: DeadlineClock
+    ) -> FetchError:
         status, raw = answer.status_code, b""
         if wants_page(status):
             raw = await read_start(_Source(answer, url), clock, MAX_REFUSAL_BYTES, REFUSAL_SECONDS)

@@ -40,9 +40,9 @@ from sitemapreader import (
     Via,
     parse_robots,
 )
+from sitemapreader.documents.download import charset_of
 from sitemapreader.installation import advise_extra
 from sitemapreader.issues import make_issue
-from sitemapreader.visits.bodies import charset_of
 
 try:
     from scrapy import Request, Spider

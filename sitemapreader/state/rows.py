@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
+from sitemapreader.documents.revalidation import Body
 from sitemapreader.models import Format
 from sitemapreader.state.database import DamageError
 from sitemapreader.state.schema import seal_of
-from sitemapreader.visits.past import Body
 
 if TYPE_CHECKING:
     import sqlite3

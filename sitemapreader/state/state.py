@@ -11,7 +11,7 @@ import attrs
 
 from sitemapreader.errors import StateError
 from sitemapreader.state.database import DamageError, connect_reader, wrap_errors
-from sitemapreader.state.marks import key_of
+from sitemapreader.state.fingerprints import key_of
 from sitemapreader.state.rows import UNKNOWN, check_types
 from sitemapreader.urls import url_key
 

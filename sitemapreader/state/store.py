@@ -11,7 +11,7 @@ from sitemapreader.models import Change
 from sitemapreader.report import Status
 from sitemapreader.state import run, url_index
 from sitemapreader.state.database import DamageError, StateFile
-from sitemapreader.state.marks import MARK_BYTES
+from sitemapreader.state.fingerprints import MARK_BYTES
 from sitemapreader.state.rows import (
     DocumentRow,
     Progress,
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from sitemapreader.documents.revalidation import Body
     from sitemapreader.report import Document
     from sitemapreader.state.run import Ending, Removals, Request
-    from sitemapreader.visits.past import Body
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _COLUMNS = [field.name for field in attrs.fields(DocumentRow)]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.models import Change
 from sitemapreader.state.database import DamageError
-from sitemapreader.state.marks import (
+from sitemapreader.state.fingerprints import (
     FIRST_PRINT,
     KEY_BYTES,
     MARK_BYTES,

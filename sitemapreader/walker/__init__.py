@@ -1,8 +1,8 @@
 """Walking over sitemaps: every URL of a site, as a stream."""
 
+from sitemapreader.walker.api import walk, walk_sync
 from sitemapreader.walker.arguments import WalkArguments
-from sitemapreader.walker.blocking import BlockingWalk
-from sitemapreader.walker.start import walk, walk_sync
-from sitemapreader.walker.stream import Walk
+from sitemapreader.walker.sync import BlockingWalk
+from sitemapreader.walker.walk import Walk
 
 __all__ = ["BlockingWalk", "Walk", "WalkArguments", "walk", "walk_sync"]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from sitemapreader.readers.detect import ExtraFormats
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
+    from sitemapreader.walker.config import Follow, OnDocument, Patterns, Scope, Sitemaps, Undated
     from sitemapreader.walker.order import Order
-    from sitemapreader.walker.plan import Follow, OnDocument, Patterns, Scope, Sitemaps, Undated
 
 
 class WalkArguments(TypedDict, total=False):

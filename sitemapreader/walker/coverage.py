@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
 
-    from sitemapreader.walker.plan import Plan
+    from sitemapreader.walker.config import WalkConfig
 
 Patterns = frozenset[tuple[str, int]]
 """Regular expressions with their flags."""
@@ -44,7 +44,7 @@ class Coverage:
     unique: bool
 
     @classmethod
-    def of(cls, plan: Plan, folders: Sequence[str] = ()) -> Self:
+    def of(cls, plan: WalkConfig, folders: Sequence[str] = ()) -> Self:
         """Return the filters of a walk; `folders` are those that are proven for a document."""
         return cls(
             since=plan.since,

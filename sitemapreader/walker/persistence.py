@@ -17,26 +17,26 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sitemapreader.dates import is_since, parse_lastmod
+from sitemapreader.documents.revalidation import PriorVersion
 from sitemapreader.errors import StateError
 from sitemapreader.models import Change, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.report import FINISHED_BEFORE, SAME_LASTMOD, Document, Status
-from sitemapreader.state.marks import KEY_BYTES, MARK_BYTES, OUTDATED, UNDELIVERED, marks_of
+from sitemapreader.state.fingerprints import KEY_BYTES, MARK_BYTES, OUTDATED, UNDELIVERED, marks_of
 from sitemapreader.state.run import Ending, Removals, Request
 from sitemapreader.state.state import name_of_sitemaps
 from sitemapreader.state.store import DocumentStore, SiteStore
 from sitemapreader.state.url_index import pack_locs
 from sitemapreader.urls import folder_of, url_key
-from sitemapreader.visits.past import Past
 from sitemapreader.walker.coverage import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from sitemapreader.documents.context import Batch
+    from sitemapreader.documents.visit import DocumentVisit
     from sitemapreader.state import State
-    from sitemapreader.visits.trip import Batch
-    from sitemapreader.visits.visit import Visit
     from sitemapreader.walker.channel import Channel
-    from sitemapreader.walker.plan import Plan
+    from sitemapreader.walker.config import WalkConfig
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ class Delivery(Protocol):
         ...
 
 
-def state_key(plan: Plan) -> str:
+def state_key(plan: WalkConfig) -> str:
     """Return the name under which a state has what is walked."""
     if plan.search is not None and not plan.sitemaps:
         return url_key(plan.search.site)
@@ -72,7 +72,7 @@ def state_key(plan: Plan) -> str:
     return name_of_sitemaps([plan.search.site, *named] if plan.search else named)
 
 
-def fingerprint_options(plan: Plan) -> bytes:
+def fingerprint_options(plan: WalkConfig) -> bytes:
     """Return a hash of what a walk that resumes another one must have in common with it."""
     search, follow = plan.search, plan.follow
     parts: list[Any] = [
@@ -98,7 +98,7 @@ class StateWriter:
         delivery: what says which batches have arrived; `None` if taking the next one says it.
     """
 
-    def __init__(self, state: State, plan: Plan, channel: Channel[Batch]) -> None:
+    def __init__(self, state: State, plan: WalkConfig, channel: Channel[Batch]) -> None:
         self.plan = plan
         self.name = state_key(plan)
         self.trust_seconds = state.revalidate_after.total_seconds()
@@ -243,7 +243,7 @@ class DocumentTracker:
         self._plan = writer.plan
         self._entry = entry
         self._scope = scope
-        self._visit: Visit | None = None
+        self._visit: DocumentVisit | None = None
         self._asked_at = time.time()
         self._offset = 0
         self._withheld = False
@@ -305,13 +305,15 @@ class DocumentTracker:
             return Status.UNCHANGED, SAME_LASTMOD
         return Status(self.known.status), self.known.reason or FINISHED_BEFORE
 
-    def past(self) -> Past:
+    def past(self) -> PriorVersion:
         """Return what the visit has to know."""
         known, progress = self.known, self._progress
         if progress is not None:
-            return Past(final_url=progress.final_url, start=progress.start, offset=progress.entries)
+            return PriorVersion(
+                final_url=progress.final_url, start=progress.start, offset=progress.entries
+            )
         if not self._is_usable:
-            return Past()
+            return PriorVersion()
         headers = {
             name: value
             for name, value in (
@@ -320,9 +322,9 @@ class DocumentTracker:
             )
             if value
         }
-        return Past(headers, known.final_url, known.kind, known.body)
+        return PriorVersion(headers, known.final_url, known.kind, known.body)
 
-    def follow(self, visit: Visit) -> None:
+    def follow(self, visit: DocumentVisit) -> None:
         """Take note of the visit to the document."""
         self._visit = visit
 

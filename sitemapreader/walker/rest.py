@@ -9,9 +9,9 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sitemapreader.documents.context import Batch
     from sitemapreader.issues import Issue
     from sitemapreader.models import SitemapEntry, UrlEntry
-    from sitemapreader.visits.trip import Batch
 
 
 @attrs.define(eq=False)

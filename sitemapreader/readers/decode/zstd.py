@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.gunzip import InflateError
+from sitemapreader.readers.decode.gzip import InflateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,0 +1,32 @@
+"""`sitemapreader read`: every URL of sitemaps that are at hand."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sitemapreader.cli.commands.urls import dump
+from sitemapreader.cli.config import RunConfig
+from sitemapreader.cli.runner import make_sources
+from sitemapreader.cli.sources import FileSource, UnknownSourceError, make_file_source
+from sitemapreader.urls import has_web_scheme
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the URLs; return the exit code."""
+    make = partial(make_source, arguments=arguments, config=RunConfig.of(arguments))
+    return dump(arguments, make_sources(arguments, make), make)
+
+
+def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> FileSource:
+    """Return the source that a file is; raise UnknownSourceError for what is meant for others."""
+    what = "a URL" if has_web_scheme(text) else "a folder" if os.path.isdir(text) else ""  # noqa: PTH112 (pathlib's raises for some texts)
+    if what:
+        raise UnknownSourceError(
+            f"{text} is {what}, and read is for files: leave the word read out"
+        )
+    return make_file_source(text, arguments, config)

@@ -1,0 +1,230 @@
+"""The commands: a table, and how one is chosen and its parser made."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.cli import options
+from sitemapreader.cli.exit_codes import MEANINGS
+from sitemapreader.cli.parser import Parser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PROGRAM = "sitemapreader"
+SOURCES = """\
+A SOURCE is a site (https://example.org), the URL of a sitemap or of a page below which to look,
+a folder that holds a site, or a file that is one sitemap; `-` is standard input. Without a scheme,
+as in example.org or localhost:8443/map.xml, https is meant; a file of that name goes first."""
+WALKING = (
+    options.add_search,
+    options.add_formats,
+    options.add_reach,
+    options.add_network,
+    options.add_messages,
+)
+
+
+@attrs.frozen
+class Command:
+    """One command: what it is for, and what it takes.
+
+    Its work is `run` in the module of its name, imported once its arguments are read.
+
+    Attributes:
+        name: the word for it.
+        operands: what stands behind the options, in the line of usage.
+        purpose: what it does, in words that follow "it can".
+        groups: the groups of options that it takes.
+        examples: what is wanted -> a line for a shell that does it.
+    """
+
+    name: str
+    operands: str
+    purpose: str
+    groups: tuple[Callable[[Parser], None], ...]
+    examples: dict[str, str]
+
+    def make_parser(self, *, prog: str = "") -> Parser:
+        """Describe the arguments."""
+        prog = prog or f"{PROGRAM} {self.name}"
+        parser = Parser(
+            prog=prog,
+            usage=f"{prog} [OPTION]... {self.operands}",
+            description=f"{self.purpose[0].upper()}{self.purpose[1:]}.",
+            epilog=self._show_examples(),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            add_help=False,
+            allow_abbrev=False,
+        )
+        for add in (*self.groups, options.add_standard):
+            add(parser)
+        return parser
+
+    def _show_examples(self) -> str:
+        shown = "\n".join(f"  {line}\n      {what}" for what, line in self.examples.items())
+        return f"examples:\n{shown}"
+
+    def load(self) -> Callable[[argparse.Namespace], int]:
+        """Import what does the work."""
+        work: Callable[[argparse.Namespace], int]
+        work = import_module(f"sitemapreader.cli.commands.{self.name}").run
+        return work
+
+
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command(
+            "urls",
+            "SOURCE...",
+            "print every URL that sites publish in their sitemaps",
+            (
+                options.add_sources,
+                options.add_selection,
+                options.add_memory,
+                options.add_output,
+                *WALKING,
+            ),
+            {
+                "every URL of a site, one a line": "sitemapreader example.org",
+                "what changed in the last week, below a path": (
+                    "sitemapreader https://example.org/blog/ --since 7d"
+                ),
+                "many sites, each URL once, as a table": (
+                    "sitemapreader -i sites.txt --unique -o urls.csv"
+                ),
+                "some sitemaps of a site, and some URLs of those": (
+                    r"sitemapreader example.org --no-follow 'atom|rss' --exclude '\.pdf$'"
+                ),
+                "what is new since the last run; the first one prints everything": (
+                    "sitemapreader example.org --state site.db --changes >> new.txt"
+                ),
+                "a site behind a login, ten URLs of it with all that is known of them": (
+                    'sitemapreader -u "reader:$PASSWORD" https://example.org --limit 10 '
+                    "--format jsonl"
+                ),
+            },
+        ),
+        Command(
+            "discover",
+            "SITE...",
+            "find the sitemaps of sites, and read none of them",
+            (
+                options.add_sites,
+                options.add_list_output,
+                options.add_search,
+                options.add_formats,
+                options.add_network,
+                options.add_messages,
+            ),
+            {
+                "the sitemaps of a site, one a line": "sitemapreader discover example.org",
+                "those of many sites, with how each was found": (
+                    "sitemapreader discover -i sites.txt --format jsonl"
+                ),
+            },
+        ),
+        Command(
+            "tree",
+            "SOURCE...",
+            "show the sitemaps of sites, and what became of each",
+            (options.add_sources, options.add_age, options.add_tree_output, *WALKING),
+            {
+                "each sitemap below the one that lists it": "sitemapreader tree example.org",
+                "the same for a program, with every figure": (
+                    "sitemapreader tree example.org -o tree.json"
+                ),
+            },
+        ),
+        Command(
+            "read",
+            "[FILE]...",
+            "print every URL in sitemaps that are at hand, without any network",
+            (
+                options.add_files,
+                options.add_formats,
+                options.add_selection,
+                options.add_output,
+                options.add_messages,
+            ),
+            {
+                "what another program has fetched, compressed or not": (
+                    "curl -s https://example.org/sitemap-birds.xml.gz | sitemapreader read"
+                ),
+                "files, as a table": "sitemapreader read *.xml.gz -o urls.csv",
+            },
+        ),
+        Command(
+            "state",
+            "FILE",
+            "show what a state file holds",
+            (options.add_state_file,),
+            {
+                "each site and each of its sitemaps": "sitemapreader state site.db",
+                "the URLs that are listed no more": "sitemapreader state site.db --removed",
+            },
+        ),
+        Command(
+            "completion",
+            "SHELL",
+            "print what makes a shell complete the command line",
+            (options.add_shell,),
+            {
+                "bash or zsh, in ~/.bashrc or ~/.zshrc": (
+                    'eval "$(sitemapreader completion bash)"'
+                ),
+                "fish, in ~/.config/fish/config.fish": ("sitemapreader completion fish | source"),
+            },
+        ),
+        Command(
+            "help",
+            "[COMMAND]",
+            "show the help of the program, or of a command",
+            (options.add_topic,),
+            {"what discover can do": "sitemapreader help discover"},
+        ),
+    )
+}
+"""By name; the first one is meant where none is named."""
+DEFAULT = next(iter(COMMANDS.values()))
+
+
+@attrs.frozen
+class Program(Command):
+    """The default command without its name, whose help is that of the program."""
+
+    def make_parser(self, *, prog: str = PROGRAM) -> Parser:
+        """Describe the arguments, and name the commands."""
+        parser = super().make_parser(prog=prog)
+        parser.usage = f"{PROGRAM} [COMMAND] [OPTION]... {self.operands}"
+        commands = _show_table((each.name, each.purpose) for each in COMMANDS.values())
+        parser.description = (
+            f"{parser.description}\n\ncommands (`{PROGRAM} help COMMAND` tells more; "
+            f"{DEFAULT.name} is meant if none is named):\n{commands}\n\n{SOURCES}"
+        )
+        parser.epilog = f"{parser.epilog}\n\nexit codes:\n{_show_table(MEANINGS.items())}"
+        return parser
+
+
+PROGRAM_COMMAND = Program(*attrs.astuple(DEFAULT, recurse=False))
+
+
+def _show_table(rows: Iterable[tuple[str, str]]) -> str:
+    rows = list(rows)
+    width = max(len(name) for name, _ in rows) + 2
+    return "\n".join(f"  {name:{width}}{what}" for name, what in rows)
+
+
+def choose_command(words: list[str]) -> tuple[Command, list[str]]:
+    """Return the command that the first word names, or else the default one, and the other words.
+
+    A file that is called as a command is can be named `./urls`.
+    """
+    if words and words[0] in COMMANDS:
+        return COMMANDS[words[0]], words[1:]
+    return PROGRAM_COMMAND, words

@@ -1,0 +1,103 @@
+"""`sitemapreader urls`: every URL of the sources."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sitemapreader.cli.config import RunConfig
+from sitemapreader.cli.console import Console
+from sitemapreader.cli.pipe import follow_output
+from sitemapreader.cli.runner import SourceRunner, make_sources
+from sitemapreader.cli.runtime import run_process
+from sitemapreader.cli.sources import Result, Source, make_source, make_web_source
+from sitemapreader.cli.summary import RunSummary
+from sitemapreader.cli.writer import open_entries
+from sitemapreader.urls import url_key
+from sitemapreader.walker.seen import SeenKeys
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from sitemapreader.models import UrlEntry
+    from sitemapreader.walker import Walk
+
+    Make = Callable[[str], Source]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the URLs; return the exit code."""
+    config = RunConfig.of(arguments)
+    if arguments.state:
+        arguments.parallel = 1  # a state has one writer
+    named = make_sources(arguments, partial(make_source, arguments=arguments, config=config))
+    return dump(arguments, named, partial(make_web_source, arguments=arguments, config=config))
+
+
+def dump(arguments: argparse.Namespace, named: Sequence[Source], make_listed: Make) -> int:
+    """Print the URLs of sources; return the exit code."""
+    console = Console.of(arguments)
+    work = Dump(arguments, console)
+    return run_process(partial(work.run, named, make_listed), work.output, console)
+
+
+class _EnoughError(Exception):
+    """As many URLs are printed as were asked for."""
+
+
+class Dump:
+    """One run over all sources."""
+
+    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
+        self.output = open_entries(arguments)
+        self._arguments = arguments
+        self._console = console
+        self._summary = RunSummary()
+        self._seen = SeenKeys() if arguments.unique else None
+
+    async def run(self, named: Sequence[Source], make_listed: Make) -> int:
+        """Print the URLs of all sources, and what became of them."""
+        runner = SourceRunner(
+            self._arguments, self._console, self._summary, named, make_listed, self._visit
+        )
+        with self.output:
+            try:
+                await runner.run()
+            except* _EnoughError:
+                self._summary.has_enough = True
+        self._console.summarize(self._summary)
+        return self._summary.exit_code()
+
+    async def _visit(self, source: Source, result: Result) -> None:
+        async with aclosing(source.open(result)) as batches:
+            walk = None
+            async for batch in batches:
+                if result.walk is not walk:  # its first batch, which is not acknowledged yet
+                    walk = result.walk
+                    self._follow_output(walk)
+                self._print(batch)
+                await asyncio.sleep(0)  # a file is read without waiting: signals have their turn
+
+    def _follow_output(self, walk: Walk | None) -> None:
+        """Let a walk with a state know what is still in the pipe that is written to."""
+        if walk is not None and self._arguments.state:
+            delivery = follow_output(self.output)
+            if delivery is not None:
+                walk.deliver_through(delivery)
+
+    def _print(self, batch: list[UrlEntry]) -> None:
+        if self._seen is not None:
+            add = self._seen.add
+            batch = [entry for entry in batch if add(url_key(entry.loc))]
+        limit = self._arguments.limit
+        if limit is not None:
+            batch = batch[: limit - self._summary.printed]
+        if batch:
+            self._console.make_room()
+            self.output.write(batch)
+            self._summary.printed += len(batch)
+        if self._summary.printed == limit:
+            raise _EnoughError

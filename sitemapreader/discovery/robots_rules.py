@@ -1,0 +1,219 @@
+"""What the robots.txt of each host allows, and what it proves."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from sitemapreader.documents.download import fetch_whole, is_absent
+from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.models import Via
+from sitemapreader.options import ROBOTS_MAX_BYTES
+from sitemapreader.readers.robots.parser import Robots, load_rules_parser, parse_robots
+from sitemapreader.report import Document, Role, Status, issue_of, status_of
+from sitemapreader.urls import has_suffixes, load_suffixes, origin_of, same_hosts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sitemapreader.documents.context import WalkContext
+    from sitemapreader.documents.download import SmallBody
+    from sitemapreader.issues import Issue
+    from sitemapreader.models import SitemapEntry
+    from sitemapreader.urls import Hosts
+
+MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
+"""Robots files that are kept, by their size: rules take twenty times that, and a hostile site can
+have any number of hosts. One that was forgotten is fetched again."""
+_LEAST_BYTES = 4_096
+_PARSED_AT_ONCE_BYTES = 16_384
+"""A file of this size takes some milliseconds."""
+
+_NAMED = (Via.GIVEN, Via.ROBOTS)
+"""Whoever names a sitemap in these ways asks for it to be fetched."""
+_LEADS_NOWHERE = frozenset(
+    {IssueCode.TOO_MANY_REDIRECTS, IssueCode.REDIRECT_LOOP, IssueCode.DOWNGRADE}
+)
+"""RFC 9309, section 2.3.1.2: redirects without an end are as good as no file."""
+_NOT_OF_THE_HOST = (None, 407)
+"""The status where the host itself said nothing; a proxy on the way may have."""
+_BUDGETS = frozenset({IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS})
+
+
+class RobotsRules:
+    """The robots.txt of each origin (scheme, host, port), fetched once, when it is asked for.
+
+    With `respect=False` nothing is forbidden, and no Crawl-delay kept; what the files list still
+    counts.
+    """
+
+    def __init__(self, trip: WalkContext, *, respect: bool) -> None:
+        self._trip = trip
+        self._respect = respect
+        self._agent = trip.options.user_agent
+        self._known: dict[str, tuple[Robots, int]] = {}
+        self._fetching: dict[str, asyncio.Lock] = {}
+        self._silent: dict[str, tuple[Issue, Document]] = {}
+        self._locked: set[str] = set()
+        self._blocked: set[str] = set()
+
+    async def find_refusal(
+        self, entry: SitemapEntry, homes: Sequence[str], hosts: Hosts
+    ) -> IssueCode | None:
+        """Return why a sitemap is not to be fetched, or `None` if it may be.
+
+        `homes` are the URLs that led to it, the nearest last. Raises FetchError where the budget
+        ends before the answer is known.
+        """
+        if entry.via in _NAMED:
+            return None
+        url = entry.loc
+        if (
+            entry.via is not Via.WELL_KNOWN
+            and homes
+            and not await _belong(hosts, homes, url)
+            and not await self._lists(homes[-1], url)
+            and not await self._lists(url, url)
+        ):
+            return IssueCode.CROSS_HOST_CHILD
+        if not self._respect:
+            return None
+        robots = await self.robots_of(url)
+        return robots.find_refusal(url, self._agent)
+
+    async def robots_of(self, url: str, via: Via | None = None) -> Robots:
+        """Return the robots.txt that a URL falls under; raise FetchError if the budget is at end.
+
+        `via` says that the file is asked for what it lists, and not only for leave.
+        """
+        origin = origin_of(url)
+        if not origin:  # no address at all: whoever opens it says so
+            return Robots()
+        async with self._fetching.setdefault(origin, asyncio.Lock()):
+            known = self._known.pop(origin, None)
+            if known is None:
+                known = await self._fetch(f"{origin}/robots.txt", via)
+                self._heed(url, known[0])
+            self._known[origin] = known  # now the one used last
+            self._forget()
+        return known[0]
+
+    def recall(self, url: str) -> Robots:
+        """Return the robots.txt of a URL if it is at hand, else one without rules."""
+        return self._known.get(origin_of(url), (Robots(), 0))[0]
+
+    def is_silent(self, url: str) -> bool:
+        """Tell whether the host of a URL gave no answer at all when it was asked for the file."""
+        return origin_of(url) in self._silent
+
+    async def note_silence(self, url: str) -> bool:
+        """Say why the host of a URL gave no answer at all; return whether that is so."""
+        silence = self._silent.get(origin_of(url))
+        if silence is not None:
+            await self._trip.note(*silence)
+        return silence is not None
+
+    def is_locked(self, url: str) -> bool:
+        """Tell whether a login was asked for in the place of the file."""
+        return origin_of(url) in self._locked
+
+    def is_blocked(self, url: str) -> bool:
+        """Tell whether a bot protection answered in the place of the file."""
+        return origin_of(url) in self._blocked
+
+    async def _lists(self, place: str, url: str) -> bool:
+        """Tell whether the robots.txt of a place names `url`: the proof for a cross-submit.
+
+        https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
+        """
+        return (await self.robots_of(place)).lists(url)
+
+    def _heed(self, url: str, robots: Robots) -> None:
+        delay = robots.crawl_delay(self._agent) if self._respect else None
+        if delay is not None:
+            self._trip.set_crawl_delay(url, delay)
+
+    def _forget(self) -> None:
+        while len(self._known) > 1 and self._size() > MAX_REMEMBERED_BYTES:
+            origin = next(iter(self._known))
+            del self._known[origin]
+            if not self._fetching[origin].locked():
+                del self._fetching[origin]
+
+    def _size(self) -> int:
+        return sum(size for _, size in self._known.values())
+
+    async def _fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
+        report = self._trip.report
+        if self._respect:
+            asyncio.get_running_loop().call_soon(load_rules_parser)
+        with report.following(Document(url, role=Role.ROBOTS, via=via)) as document:
+            try:
+                whole = await fetch_whole(self._trip, url, ROBOTS_MAX_BYTES)
+            except FetchError as error:
+                return await self._judge(error, document), _LEAST_BYTES
+            document.final_url, document.http_status = whole.url, whole.status
+            document.tries = whole.tries
+            document.bytes_raw, document.bytes_inflated = whole.raw_bytes, len(whole.data)
+            robots = await self._parse(whole)
+            document.children = len(robots.sitemaps)
+            for issue in robots.issues:
+                await self._trip.note(issue, document)
+            report.count(robots.counts, document)
+            if whole.fault is None:
+                report.end(document, *status_of(document.counts, document.children))
+            else:
+                await self._note_unreachable(whole.fault, document)
+                report.end(document, Status.PARTIAL, str(whole.fault.code))
+            return robots, max(len(whole.data), _LEAST_BYTES)
+
+    async def _parse(self, whole: SmallBody) -> Robots:
+        """Parse a robots.txt, in another thread if it is large: the loop is not held up."""
+
+        def parse() -> Robots:
+            robots = parse_robots(whole.data, whole.url, complete=whole.fault is None)
+            if self._respect:
+                robots.prepare(self._agent)
+            return robots
+
+        is_small = len(whole.data) <= _PARSED_AT_ONCE_BYTES
+        return parse() if is_small else await asyncio.to_thread(parse)
+
+    async def _judge(self, error: FetchError, document: Document) -> Robots:
+        """Say what it means that there is no robots.txt: no rules, or nothing allowed."""
+        if error.code in _BUDGETS:
+            self._trip.report.end(document, Status.SKIPPED, str(error.code))
+            raise error
+        document.http_status, document.tries = error.http_status, error.tries
+        absent = error.code in _LEADS_NOWHERE or is_absent(error)
+        origin = origin_of(document.url)
+        if error.http_status in _NOT_OF_THE_HOST:
+            self._silent[origin] = issue_of(error, document), document
+        if error.code is IssueCode.BLOCKED_BY_SITE:
+            self._blocked.add(origin)
+        if error.http_status in LOGIN_STATUSES:
+            self._locked.add(origin)
+        if error.code in _LEADS_NOWHERE:
+            await self._trip.note(make_issue(error.code, document.url), document)
+        elif not absent:
+            await self._note_unreachable(error, document)
+        status = Status.SKIPPED if absent else Status.FAILED
+        self._trip.report.end(document, status, str(error.code))
+        return Robots(document.url, complete=absent)
+
+    async def _note_unreachable(self, error: FetchError, document: Document) -> None:
+        said = f"{error.code}: {error.detail}" if error.detail else str(error.code)
+        issue = make_issue(IssueCode.ROBOTS_UNREACHABLE, document.url, value=said)
+        await self._trip.note(issue, document)
+
+
+async def _belong(hosts: Hosts, homes: Sequence[str], url: str) -> bool:
+    """Tell whether a URL belongs to one of those that led to it."""
+    if hosts == "site" and not has_suffixes() and not _share("host", homes, url):
+        await asyncio.to_thread(load_suffixes)
+    return _share(hosts, homes, url)
+
+
+def _share(hosts: Hosts, homes: Sequence[str], url: str) -> bool:
+    return any(same_hosts(hosts, home, url) for home in homes)

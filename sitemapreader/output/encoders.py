@@ -1,0 +1,61 @@
+"""Entries as text, one record a line: bare URLs, JSON lines, CSV, TSV."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sitemapreader.output import delimited as tables
+from sitemapreader.output import jsonl
+from sitemapreader.output.escaping import clean_urls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sitemapreader.models import UrlEntry
+    from sitemapreader.output.schema import Column
+
+
+class TextEncoder:
+    """Makes lines; what the encoding lacks is written with backslashes."""
+
+    def __init__(
+        self, write: Callable[[list[UrlEntry]], str], encoding: str, head: str = ""
+    ) -> None:
+        self._write = write
+        self._encoding = encoding
+        self._head = head
+
+    def begin(self) -> bytes:
+        """Return the header of a table."""
+        return self._head.encode(self._encoding)
+
+    def encode(self, entries: list[UrlEntry]) -> bytes:
+        """Return the entries as whole lines."""
+        return self._write(entries).encode(self._encoding, "backslashreplace")
+
+    def end(self) -> bytes:
+        """Return nothing: all was written."""
+        return b""
+
+
+def make_encoder(
+    format: str,  # noqa: A002 (as in open_output)
+    columns: Sequence[Column],
+    *,
+    end: str,
+    encoding: str,
+    header: bool = True,
+) -> TextEncoder:
+    """Return what makes text of entries, in records that end with `end`."""
+    if format == "urls":
+        return TextEncoder(lambda entries: write_urls(entries, end), encoding)
+    if format == "jsonl":
+        return TextEncoder(jsonl.make_writer(columns, end), encoding)
+    separator = tables.SEPARATORS[format]
+    head = separator.join(column.name for column in columns) + "\n" if header else ""
+    return TextEncoder(tables.make_writer(columns, separator), encoding, head)
+
+
+def write_urls(entries: list[UrlEntry], end: str) -> str:
+    """Write the locs; characters that would break a line are percent-encoded."""
+    return end.join([*clean_urls([entry.loc for entry in entries]), ""])

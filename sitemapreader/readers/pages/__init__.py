@@ -1,0 +1,1 @@
+"""HTML pages and llms.txt: their links, and what they say of sitemaps."""

@@ -1,0 +1,118 @@
+"""Where a page says that sitemaps are: `<link>` elements and the `Link:` header.
+
+`rel="sitemap"` is in no standard, but generators write it; `rel="alternate"` with the type of a
+feed is HTML's own way to name one.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.readers.decode.charset import start_transcoder
+from sitemapreader.readers.locs import find_url_error
+from sitemapreader.readers.pages.tags import TagScanner
+from sitemapreader.readers.stats import ReadStats
+from sitemapreader.urls import resolve, url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sitemapreader.models import Event
+
+MAX_HINTS = 100
+"""Sitemaps that one page may name."""
+MAX_LINKS = 1_000
+"""`<link>` elements, of any kind, that are looked at."""
+MAX_LINK_HEADER_CHARS = 65_536
+"""Characters of all `Link:` headers together that are looked at; servers send 8 KiB at most."""
+FEED_TYPES = frozenset(
+    {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/rss"}
+)
+
+_META_CHARSET = re.compile(
+    rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE
+)
+_META_BYTES = 1_024  # HTML wants the declaration within these
+
+_LINK_TARGET = re.compile(r"<([^<>]*)>")
+_LINK_PARAMETER = re.compile(
+    r"""\s*;\s*([\w!#$&+^`|~.*-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""", re.ASCII
+)
+
+
+def read_html(
+    data: bytes, url: str, *, charset: str | None = None, feeds: bool = False
+) -> list[SitemapEntry]:
+    """Return the sitemaps that the page `data`, of the address `url`, links to.
+
+    With `feeds`, RSS and Atom alternates as well. `charset` is the one of the HTTP header. Never
+    raises; bytes in an encoding that is not known give nothing.
+    """
+    text = _decode(data, charset)
+    base = url
+    links = []
+    for tag in islice(TagScanner(("link", "base")).feed(text, final=True), MAX_LINKS):
+        if tag.name == "link":
+            links.append(tag.attributes)
+        elif base is url and tag.attributes.get("href"):  # the first one counts
+            base = resolve(url, tag.attributes["href"].strip()) or url
+    return _entries(links, base, url, Via.HTML, feeds=feeds)
+
+
+def read_link_header(value: str, url: str, *, feeds: bool = False) -> list[SitemapEntry]:
+    """Return the sitemaps that a `Link:` header (RFC 8288) of `url` names."""
+    if len(value) > MAX_LINK_HEADER_CHARS:  # a link that is cut may say something else
+        value = value[: value.rfind(",", 0, MAX_LINK_HEADER_CHARS) + 1]
+    links = []
+    position = 0
+    while match := _LINK_TARGET.search(value, position):
+        attributes = {"href": match[1]}
+        position = match.end()
+        while parameter := _LINK_PARAMETER.match(value, position):
+            quoted, plain = parameter[2], parameter[3]
+            text = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
+            attributes.setdefault(parameter[1].lower(), text or "")
+            position = parameter.end()
+        links.append(attributes)
+    return _entries(links, url, url, Via.HEADER, feeds=feeds)
+
+
+def _entries(
+    links: Iterable[Mapping[str, str]], base: str, page: str, via: Via, *, feeds: bool
+) -> list[SitemapEntry]:
+    found: dict[str, SitemapEntry] = {}
+    for attributes in links:
+        if not _names_sitemap(attributes, feeds=feeds):
+            continue
+        href = attributes.get("href", "").strip()
+        url = resolve(base, href) if href else None
+        if url is not None and find_url_error(url) is None and len(found) < MAX_HINTS:
+            found.setdefault(url_key(url), SitemapEntry(url, None, via, page))
+    return list(found.values())
+
+
+def _names_sitemap(attributes: Mapping[str, str], *, feeds: bool) -> bool:
+    relations = attributes.get("rel", "").lower().split()
+    if "sitemap" in relations:
+        return True
+    kind = attributes.get("type", "").partition(";")[0].strip().lower()
+    return feeds and "alternate" in relations and kind in FEED_TYPES
+
+
+def find_meta_charset(data: bytes) -> str | None:
+    """Return the charset that a page declares in its `<meta>`, if it does."""
+    declared = _META_CHARSET.search(data[:_META_BYTES])
+    return declared[1].decode("ascii", "replace") if declared else None
+
+
+def _decode(data: bytes, charset: str | None) -> str:
+    charset = charset or find_meta_charset(data)
+    events: list[Event] = []
+    started = start_transcoder(events, ReadStats(), data, charset)
+    if started is None:
+        return ""
+    transcoder, rest = started
+    return transcoder.feed(events, rest, final=True).decode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""robots.txt: its rules, its sitemaps, and the lines that are neither."""

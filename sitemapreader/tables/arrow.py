@@ -1,0 +1,83 @@
+"""Tables of Arrow: all rows at once, or as a stream of batches."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from sitemapreader.output.arrow import make_batch, make_schema
+from sitemapreader.output.schema import COLUMNS
+from sitemapreader.tables.rows import Rows
+
+import pyarrow as pa  # isort: skip (output.arrow says how to get it)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Unpack
+
+    from sitemapreader.tables.rows import Source
+    from sitemapreader.walker.arguments import WalkArguments
+
+WALK_KEY = b"sitemapreader.walk"
+"""Key of a table's metadata that has what became of the walk, as JSON."""
+_SITE = pa.field("site", pa.string(), nullable=False)
+
+
+def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Table:
+    """Return all URLs of a site as a `pyarrow.Table`, with the columns of docs/columns.md.
+
+    Takes what `to_dataframe` takes. What became of the walk is in the metadata of the schema, under
+    "sitemapreader.walk", as JSON; an IncompleteWarning is given if something was lost. Needs the
+    extra `arrow`.
+    """
+    rows = Rows(source, arguments)
+    table = collect(rows)
+    rows.outcome.warn("the schema's metadata has the Issues; walk_sync has the whole report")
+    written = json.dumps(rows.outcome)
+    return table.replace_schema_metadata({**table.schema.metadata, WALK_KEY: written})
+
+
+def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.RecordBatchReader:
+    """Return the URLs of a site as a stream: a `pyarrow.RecordBatchReader`.
+
+    ```python
+    with walk_sync("https://example.org/") as entries:
+        reader = read_batches(entries)
+        duckdb.sql("SELECT sitemap, count(*) FROM reader GROUP BY sitemap").show()
+    print(entries.report.counts)
+    ```
+
+    Polars, DuckDB and all others that know Arrow take it as it is, and memory does not grow. Takes
+    what `to_dataframe` takes. A walk of your own is the way to its report; without one, an
+    IncompleteWarning at the end tells that something was lost. Needs the extra `arrow`.
+    """
+    rows = Rows(source, arguments)
+    return pa.RecordBatchReader.from_batches(_schema_of(rows), _stream(rows))
+
+
+def collect(rows: Rows) -> pa.Table:
+    """Return all rows as a table."""
+    return pa.Table.from_batches(_read_batches(rows), _schema_of(rows))
+
+
+def _stream(rows: Rows) -> Iterator[pa.RecordBatch]:
+    yield from _read_batches(rows)
+    rows.outcome.warn("pass walk_sync(...) to have its report")
+
+
+def _schema_of(rows: Rows) -> pa.Schema:
+    schema = make_schema(COLUMNS)
+    return schema.insert(0, _SITE) if rows.has_sites else schema
+
+
+def _read_batches(rows: Rows) -> Iterator[pa.RecordBatch]:
+    """Yield the rows as batches; of several sites each row has its own."""
+    entry_schema, schema = make_schema(COLUMNS), _schema_of(rows)
+    with closing(rows):
+        for site, entries in rows:
+            batch = make_batch(entries, entry_schema)
+            if rows.has_sites:
+                columns = [pa.repeat(site, len(entries)), *batch.columns]
+                batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+            yield batch

@@ -1,0 +1,216 @@
+"""Where the rows of a table come from: sites, sitemaps, folders, a walk under way, or events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from sitemapreader.discovery.arguments import check_url
+from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.issues import Issue
+from sitemapreader.models import SitemapEntry, UrlEntry
+from sitemapreader.report import Report
+from sitemapreader.tables.summary import WalkSummary
+from sitemapreader.urls import has_web_scheme, url_key
+from sitemapreader.walker import Walk, walk_sync
+from sitemapreader.walker.attempts import list_attempts, needs_search
+from sitemapreader.walker.sync import BlockingWalk
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from sitemapreader.models import Event
+    from sitemapreader.walker.arguments import WalkArguments
+
+Site: TypeAlias = "str | Path"
+"""URL of a site, sitemap or page, or the path of a folder."""
+Source: TypeAlias = "Site | Iterable[Site] | BlockingWalk | Iterable[Event] | None"
+"""A site or several, a walk that was entered, or what `read` gives."""
+
+_BATCH_ROWS = 8_192
+"""Entries that are made columns of at once; about 3 MB."""
+_EVENTS = (UrlEntry, SitemapEntry, Issue)
+_USAGE = (
+    "pass the URL of a site or a list of such URLs, the path of a folder, "
+    "a walk_sync(...) that was entered, or entries, as read(...) gives them"
+)
+_MISTAKEN: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((bytes, bytearray, memoryview), "pass read(...) of the bytes of a sitemap"),
+    ((Walk,), "pass walk_sync(...), entered, or a list of the entries"),
+    ((BlockingWalk,), "pass one walk alone, or a list of the URLs of sites"),
+)
+"""What is passed by mistake, and what to do instead."""
+_NOTHING = object()
+
+
+class Rows:
+    """The entries of a source in lists of some thousands, to be iterated once; and closed.
+
+    Each list comes with the site that it is of, as it was given; "" where only one was.
+
+    Attributes:
+        has_sites: whether several sites were given, or could have been.
+        outcome: what became of them; there when the iteration is over.
+        seen: URL of a sitemap -> when its first entries came.
+    """
+
+    def __init__(self, source: Source, arguments: WalkArguments) -> None:
+        self.has_sites = False
+        self.seen: dict[str, datetime] = {}
+        self.outcome = WalkSummary(Report(0))
+        self._batches = self._open(source, arguments)
+
+    def __iter__(self) -> Iterator[tuple[str, list[UrlEntry]]]:
+        site, rows = "", list[UrlEntry]()
+        for origin, batch in self._batches:
+            now = datetime.now(UTC)
+            for sitemap in {entry.sitemap for entry in batch}:
+                self.seen.setdefault(sitemap, now)
+            if rows and (origin != site or len(rows) >= _BATCH_ROWS):
+                yield site, rows
+                rows = []
+            site = origin
+            rows += batch
+        if rows:
+            yield site, rows
+
+    def close(self) -> None:
+        """End a walk that was begun here."""
+        self._batches.close()
+
+    def _open(self, source: object, arguments: WalkArguments) -> _Batches:
+        if source is None or isinstance(source, str | Path):
+            return self._read_site(_plan_walks(source, arguments))
+        if isinstance(source, BlockingWalk):
+            _refuse_arguments(arguments)
+            return self._follow(source)
+        if not isinstance(source, Iterable) or isinstance(source, Mapping | bytes | bytearray):
+            raise _mistaken(source)
+        items = iter(source)
+        first = next(items, _NOTHING)
+        if isinstance(first, str | Path):
+            self.has_sites = True
+            return self._read_sites(_check_sites([first, *items], arguments), arguments)
+        _refuse_arguments(arguments)
+        if first is _NOTHING:
+            if not isinstance(source, Iterator):  # which may be a document without records
+                self.outcome.warn_of_nothing(f"{type(source).__name__} is empty: {_USAGE}")
+            return self._sort(iter(()))
+        if not isinstance(first, _EVENTS):
+            raise _mistaken(first, " in the list")
+        return self._sort(chain([first], items))
+
+    def _read_site(self, walks: list[BlockingWalk]) -> _Batches:
+        report = yield from _walk("", *walks)
+        self.outcome = WalkSummary(report)
+
+    def _read_sites(self, sites: list[Site], arguments: WalkArguments) -> _Batches:
+        reports = {}
+        for site in sites:
+            reports[str(site)] = yield from _walk(str(site), *_plan_walks(site, arguments))
+        self.outcome = WalkSummary.of_sites(reports)
+
+    def _follow(self, walking: BlockingWalk) -> _Batches:
+        for batch in walking.batches():
+            yield "", batch
+        self.outcome = WalkSummary(walking.report)
+
+    def _sort(self, events: Iterator[object]) -> _Batches:
+        report, children = Report(0), 0
+        while chunk := list(islice(events, _BATCH_ROWS)):
+            batch = []
+            for event in chunk:
+                if isinstance(event, UrlEntry):
+                    batch.append(event)
+                elif isinstance(event, Issue):
+                    report.note(event)
+                elif isinstance(event, SitemapEntry):
+                    children += 1
+                else:
+                    raise _mistaken(event, " among entries")
+            report.entries += len(batch)
+            yield "", batch
+        self.outcome = WalkSummary(report, children)
+
+
+_Batches: TypeAlias = "Generator[tuple[str, list[UrlEntry]], None, None]"
+
+
+def _walk(
+    name: str, walking: BlockingWalk, *others: BlockingWalk
+) -> Generator[tuple[str, list[UrlEntry]], None, Report]:
+    """Yield the entries of the first walk that has any sitemap; return its report."""
+    with walking as entries:
+        for batch in entries.batches():
+            yield name, batch
+    if others and needs_search(walking.report):
+        return (yield from _walk(name, *others))
+    return walking.report
+
+
+def _plan_walks(source: Site | None, arguments: WalkArguments) -> list[BlockingWalk]:
+    """Make the walk for a site; for a URL that may be a page, another one below that page."""
+    if source is None:
+        if not arguments.get("sitemaps"):
+            raise TypeError(f"there is no source of rows: {_USAGE}, or sitemaps=[url]")
+        return [walk_sync(None, **arguments)]
+    if folder := _find_folder(source, arguments):
+        passed: WalkArguments = {**arguments, "fetcher": folder}
+        return [walk_sync(folder.base_url, **passed)]
+    url = str(source)
+    if arguments.get("sitemaps"):
+        return [walk_sync(url, **arguments)]
+    walks = []
+    for attempt in list_attempts(url):
+        given: WalkArguments = {**arguments, "sitemaps": attempt.sitemaps}
+        walks.append(walk_sync(attempt.site, **given))
+    return walks
+
+
+def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None:
+    """Return what reads a folder; `None` for a URL."""
+    if isinstance(source, str) and has_web_scheme(source):
+        return None
+    path = Path(source)
+    if not path.is_dir():
+        if isinstance(source, Path) or path.exists():
+            hint = "read a file with read(open(path, 'rb'))" if path.exists() else _USAGE
+            raise ValueError(f"{str(path)!r} is not a folder: {hint}")
+        return None  # the walk says what a URL looks like
+    if arguments.get("fetcher"):
+        raise TypeError("a folder is read by a fetcher of its own: leave out fetcher=")
+    return FolderFetcher(str(path))
+
+
+def _check_sites(sites: list[object], arguments: WalkArguments) -> list[Site]:
+    """Return several sites, each once; raise before the first is fetched if one is none."""
+    if arguments.get("sitemaps"):
+        raise TypeError("sitemaps= goes with one site: walk several one by one, or leave it out")
+    checked: dict[str, Site] = {}
+    for site in sites:
+        if not isinstance(site, str | Path):
+            raise _mistaken(site, " among sites")
+        if _find_folder(site, arguments) is None:
+            check_url("each of the sites", str(site))
+        checked.setdefault(url_key(str(site)), site)
+    walk_sync("https://localhost/", **arguments)  # which checks the arguments
+    return list(checked.values())
+
+
+def _refuse_arguments(arguments: WalkArguments) -> None:
+    if arguments:
+        raise TypeError(
+            f"{', '.join(arguments)}: give the arguments of a walk with the URL of a site, "
+            "or to walk_sync, whose walk you pass"
+        )
+
+
+def _mistaken(source: object, place: str = "") -> TypeError:
+    kind = type(source).__name__
+    for kinds, instead in _MISTAKEN:
+        if isinstance(source, kinds):
+            return TypeError(f"{kind}{place} is no source of rows: {instead}")
+    return TypeError(f"{kind}{place} is no source of rows: {_USAGE}")

@@ -1,0 +1,157 @@
+"""The walk over a site: every sitemap that it publishes, and every URL in them, as a stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sitemapreader.discovery import Search
+from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.walker.config import WalkConfig
+from sitemapreader.walker.sync import BlockingWalk
+from sitemapreader.walker.walk import Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+    from pathlib import Path
+    from typing import Unpack
+
+    from sitemapreader.discovery import Probe
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.readers.detect import ExtraFormats
+    from sitemapreader.state import State
+    from sitemapreader.urls import Hosts
+    from sitemapreader.walker.arguments import WalkArguments
+    from sitemapreader.walker.config import Follow, OnDocument, Patterns, Scope, Sitemaps, Undated
+    from sitemapreader.walker.order import Order
+
+
+def walk(
+    site: str | None = None,
+    *,
+    sitemaps: Sitemaps = (),
+    since: datetime | None = None,
+    undated: Undated = "keep",
+    prune: bool = True,
+    follow: Follow | None = None,
+    order: Order = "document",
+    include: Patterns = (),
+    exclude: Patterns = (),
+    unique: bool = False,
+    hosts: Hosts = "site",
+    scope: Scope = "keep",
+    probe: Probe = "auto",
+    extra_paths: Iterable[str] = (),
+    feeds: bool = False,
+    respect_robots: bool = True,
+    extra_formats: ExtraFormats = (),
+    state: str | Path | State | None = None,
+    changes: bool = False,
+    on_document: OnDocument | None = None,
+    fetcher: Fetcher | None = None,
+    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+) -> Walk:
+    """Walk over the sitemaps of a site, or over those that are given, and all below them.
+
+    ```python
+    async with walk("https://example.org/") as entries:
+        async for entry in entries:
+            print(entry.loc, entry.lastmod)
+    print(entries.report.counts)
+    ```
+
+    Args:
+        site: its URL; its sitemaps are searched as `discover` does it.
+        sitemaps: URLs of sitemaps, which are fetched whatever robots.txt says; or entries that
+            `discover` or an index gave, to which the rules for such entries apply. Nothing is
+            searched for these.
+        since: leave out entries whose `date` lies wholly before: their lastmod, else the
+            publication date of news. A `since` without a zone is UTC.
+        undated: what `since` does with entries that have no date: "keep" or "drop".
+        prune: with `since`, do not fetch children that their index says are older.
+        follow: is asked of every child in an index before it is fetched.
+        order: which of the sitemaps that wait are fetched first: as they are listed ("document"),
+            or the "newest" by the lastmod in their index. Undated children come last then; and the
+            children of an index wait until it is read to its end, for the newest may stand there.
+        include: regular expressions; leave out entries whose loc none of them is found in.
+        exclude: regular expressions; leave out entries whose loc one of them is found in.
+        unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.
+        hosts: which children are fetched: those on the same "host" as what led to them, on the same
+            "site" (registrable domain), or "any". One elsewhere needs a robots.txt that lists it.
+        scope: what becomes of entries outside the folder of their sitemap: "keep" or "drop".
+            Either way their number is in the report.
+        probe: as `discover` has it.
+        extra_paths: as `discover` has it.
+        feeds: as `discover` has it.
+        respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay.
+        extra_formats: what is read besides sitemaps and feeds, where nothing else is there for it:
+            "html", pages that you or the site name as sitemaps; "llms", an `llms.txt`, which is
+            looked for as well. Their links to the same site are the entries; an Issue says so.
+        state: a file, or a `State`, that remembers the walk. The next one asks for each document
+            only if it has changed, and delivers nothing of one that has not, except what filters
+            kept back; a walk that was killed is resumed, and delivers at most the last 500 entries
+            once more.
+        changes: deliver only entries that are new or differ from those of the walk before, with
+            `change` set; `Walk.removed` lists those that are gone.
+        on_document: is called with the outcome of each document as it comes, robots.txt and those
+            that are skipped included; for progress and logs. It must not block. What it raises ends
+            the walk, and comes out of it.
+        fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
+            may fetch with the same one inside the loop: documents that wait for you lend you their
+            turns at a host.
+        limits: how much is read.
+        options: how the network is used. With a fetcher of your own: its User-Agent, whose rules in
+            robots.txt are kept, and how many documents are read at once.
+
+    Raises TypeError or ValueError for arguments that cannot be meant, and StateError, when the walk
+    is entered or later, where the state's file cannot be used. What goes wrong with the documents
+    never raises: see `Walk.report`.
+    """
+    search = Search(  # checked even if there is no site to search
+        site="https://localhost/" if site is None else site,
+        probe=probe,
+        extra_paths=extra_paths,
+        feeds=feeds,
+        respect_robots=respect_robots,
+        extra_formats=extra_formats,
+    )
+    plan = WalkConfig(
+        search=None if site is None else search,
+        sitemaps=sitemaps,
+        since=since,
+        undated=undated,
+        prune=prune,
+        follow=follow,
+        order=order,
+        include=include,
+        exclude=exclude,
+        unique=unique,
+        hosts=hosts,
+        scope=scope,
+        respect_robots=respect_robots,
+        extra_formats=search.extra_formats,
+        state=state,
+        changes=changes,
+        on_document=on_document,
+    )
+    return Walk(plan, fetcher=fetcher, limits=limits, options=options)
+
+
+def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> BlockingWalk:
+    """Walk as `walk` does, with the same arguments, but without `await`.
+
+    ```python
+    with walk_sync("https://example.org/", unique=True) as entries:
+        for entry in entries:
+            print(entry.loc, entry.lastmod)
+    ```
+
+    Args:
+        site: its URL, as `walk` takes it.
+        arguments: the keyword arguments of `walk`.
+
+    It streams as well. The walk runs in a thread of its own, which calls `follow`, `on_document`
+    and a fetcher that is given. Raises what `walk` raises.
+    """
+    return BlockingWalk(walk(site, **arguments))

@@ -1,0 +1,163 @@
+"""The same walk for code without `await`: a thread of its own has the event loop.
+
+So it works inside a running loop as well, as in a notebook. What is there is pulled, and only then
+is there room for more, which leaves the backpressure of the walk as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Self
+
+from sitemapreader.walker.rest import rest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from sitemapreader.documents.context import Batch
+    from sitemapreader.models import Event, UrlEntry
+    from sitemapreader.report import Report
+    from sitemapreader.walker.walk import Walk
+
+
+class BlockingWalk:
+    """A walk in a thread; made by `walk_sync`, and entered with `with`, once.
+
+    Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
+    with everything else in between. These can be mixed: each goes on where the other stopped.
+
+    Leaving the context, early or not, ends all that goes on for it, the thread included.
+
+    Attributes:
+        report: what became of each document, and all Issues; final when the context is left.
+    """
+
+    def __init__(self, walk: Walk) -> None:
+        self.report: Report = walk.report
+        self._walk = walk
+        self._thread: threading.Thread | None = None
+        self._loop: Future[asyncio.AbstractEventLoop] = Future()
+        self._end: Future[None] = Future()
+        self._leave = asyncio.Event()
+        self._is_left = False
+        self._coming: Future[list[Batch]] | None = None
+        self._batches: list[Batch] = []  # those to come, the next one last
+        self._rest = rest_of(None)
+
+    def __repr__(self) -> str:
+        return f"<BlockingWalk {self._walk.describe('with')}>"
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            raise ValueError("a walk is walked once: call walk_sync(...) again for another one")
+        # a daemon: if the interpreter ends inside the context, it does not wait for the network
+        self._thread = threading.Thread(target=self._main, name="sitemapreader.walk", daemon=True)
+        self._thread.start()
+        self._loop.result()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._is_left = True
+        self._loop.result().call_soon_threadsafe(self._leave.set)
+        fault = self._end.exception()
+        if self._thread is not None:
+            self._thread.join()
+        if error is None and fault is not None:
+            raise fault
+
+    # -- the consumer's side
+
+    def __iter__(self) -> Iterator[UrlEntry]:
+        self._check()
+        return self._iterate()
+
+    def batches(self) -> Iterator[list[UrlEntry]]:
+        """Yield the entries in lists, as they were read; none is empty."""
+        self._check()
+        return self._iterate_batches()
+
+    def events(self) -> Iterator[Event]:
+        """Yield entries, the sitemaps that are found, and Issues, as they are met."""
+        self._check()
+        return self._iterate_events()
+
+    def removed(self) -> Iterator[str]:
+        """Yield the URLs that no sitemap lists any more; see `Walk.removed`."""
+        return self._walk.removed()
+
+    def removals_unknown(self) -> Iterator[str]:
+        """Yield the sitemaps of which this is not known; see `Walk.removals_unknown`."""
+        return self._walk.removals_unknown()
+
+    def _iterate(self) -> Iterator[UrlEntry]:
+        more = True
+        while more:
+            rest = self._rest
+            yield from rest.entries
+            if rest is self._rest:
+                more = self._pull()
+
+    def _iterate_batches(self) -> Iterator[list[UrlEntry]]:
+        more = True
+        while more:
+            if batch := list(self._rest.entries):
+                yield batch
+            else:
+                more = self._pull()
+
+    def _iterate_events(self) -> Iterator[Event]:
+        more = True
+        while more:
+            rest = self._rest
+            yield from rest.entries
+            yield from rest.others
+            if rest is self._rest:
+                more = self._pull()
+
+    def _pull(self) -> bool:
+        """Have the next batch at hand; return whether there was one."""
+        if not self._batches:
+            self._check()
+            if self._coming is None:  # else Ctrl-C came while we waited for it
+                batches = self._walk.next_batches()
+                self._coming = asyncio.run_coroutine_threadsafe(batches, self._loop.result())
+            self._batches = self._coming.result()[::-1]
+            self._coming = None
+        batch = self._batches.pop() if self._batches else None
+        self._rest = rest_of(batch)
+        return batch is not None
+
+    def _check(self) -> None:
+        if self._thread is None:
+            raise TypeError(
+                "a walk has a thread and sockets to close, so enter it first: "
+                "`with walk_sync(...) as entries: for entry in entries: ...`"
+            )
+        if self._is_left:
+            raise ValueError("the walk is over: iterate it inside `with walk_sync(...)`")
+
+    # -- the thread's side
+
+    def _main(self) -> None:
+        try:
+            asyncio.run(self._hold())
+        except BaseException as error:  # it goes to the consumer, whatever it is
+            if not self._loop.done():
+                self._loop.set_exception(error)
+            self._end.set_exception(error)
+        else:
+            self._end.set_result(None)
+
+    async def _hold(self) -> None:
+        """Keep the walk open until the consumer leaves."""
+        async with self._walk:
+            self._loop.set_result(asyncio.get_running_loop())
+            await self._leave.wait()

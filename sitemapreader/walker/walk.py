@@ -1,0 +1,318 @@
+"""A walk as its consumer sees it: entered, iterated, left; and its report."""
+
+from __future__ import annotations
+
+import asyncio
+from types import AsyncGeneratorType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from sitemapreader.documents.budget import Budget
+from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
+from sitemapreader.fetch.throttle import PARTY
+from sitemapreader.issues import IssueCode, make_issue, show_url
+from sitemapreader.models import Via
+from sitemapreader.report import Report
+from sitemapreader.walker.channel import Channel
+from sitemapreader.walker.rest import rest_of
+from sitemapreader.walker.runner import WalkRunner
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+    from types import TracebackType
+
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.models import Event, UrlEntry
+    from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.state import State
+    from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.persistence import Delivery, StateWriter
+
+T = TypeVar("T")
+
+BUFFERED_EVENTS = 8_192
+"""Events that wait for the consumer before the readers have to; about 3 MB."""
+_BYTES_PER_EVENT = 256
+"""Markup of an ordinary event; what takes more of it counts as several, for it takes more room."""
+
+
+class Walk:
+    """A walk that is under way; made by `walk`, and entered with `async with`, once.
+
+    Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
+    with everything else in between. These can be mixed: each goes on where the other stopped.
+    Several documents are read at once, so their entries come interleaved; those of one document
+    come in its order.
+
+    Leaving the context, early or not, ends all that goes on for it.
+
+    Attributes:
+        report: what became of each document, and all Issues; final when the context is left.
+    """
+
+    def __init__(
+        self, plan: WalkConfig, *, fetcher: Fetcher | None, limits: Limits, options: FetchOptions
+    ) -> None:
+        self.report = Report(limits.documents, plan.on_document)
+        self._plan = plan
+        self._fetcher = fetcher
+        self._limits = limits
+        self._options = options
+        self._channel: Channel[Batch] = Channel(BUFFERED_EVENTS)
+        self._task: asyncio.Task[None] | None = None
+        self._crew: WalkRunner | None = None
+        self._is_left = False
+        self._fault_is_known = False
+        self._writer: StateWriter | None = None
+        self._rest = rest_of(None)
+        self._streams: dict[str, AsyncGenerator[Any, None]] = {}
+
+    def __repr__(self) -> str:
+        return f"<Walk {self.describe('async with')}>"
+
+    def describe(self, keyword: str) -> str:
+        """Say in one line what is walked, and how far it is; `keyword` is how to enter it."""
+        search, sitemaps = self._plan.search, self._plan.sitemaps
+        what = show_url(search.site if search else sitemaps[0].loc)
+        if self._task is None:
+            return f"{what}: not entered, use it with `{keyword}`"
+        how = "over" if self._is_left else "under way"
+        return f"{what}: {how}, {self.report.entries} URLs, {self.pending} sitemaps to read"
+
+    async def __aenter__(self) -> Self:
+        if self._task is not None:
+            raise ValueError("a walk is walked once: call walk(...) again for another one")
+        self._writer = self._open_state()
+        self._task = asyncio.create_task(self._run(), name="sitemapreader.walk")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        task = self._enter_check()
+        self._is_left = True
+        try:
+            await _end(task)
+        finally:
+            if self._writer is not None:
+                self._writer.close()
+        for stream in self._streams.values():
+            if not _is_running(stream):
+                await stream.aclose()
+        if error is None and not task.cancelled() and not self._fault_is_known:
+            task.result()  # a bug that the consumer has not met
+
+    @property
+    def pending(self) -> int:
+        """How many sitemaps are known so far that have no outcome yet; for showing progress."""
+        return 0 if self._crew is None else self._crew.pending
+
+    # -- the consumer's side
+
+    def __aiter__(self) -> AsyncIterator[UrlEntry]:
+        return self._stream("entries", self._iterate)
+
+    def batches(self) -> AsyncIterator[list[UrlEntry]]:
+        """Yield the entries in lists, as they were read; none is empty."""
+        return self._stream("batches", self._iterate_batches)
+
+    def events(self) -> AsyncIterator[Event]:
+        """Yield entries, the sitemaps that are found, and Issues, as they are met."""
+        return self._stream("events", self._iterate_events)
+
+    async def next_batch(self) -> Batch | None:
+        """Return what comes next, a list of entries or a tuple of other events; `None` at the end.
+
+        A bug that ended the walk is raised here, after all that was read before it.
+        """
+        task = self._enter_check()
+        if self._writer is not None and not self._is_left:
+            self._writer.acknowledge()
+        batch = await self._channel.get()
+        if batch is None:
+            await asyncio.wait([task])
+            if not self._is_left:
+                self._fault_is_known = True
+                task.result()
+        return batch
+
+    async def next_batches(self) -> list[Batch]:
+        """Return all that is there, as soon as there is something; nothing at the end."""
+        batch = await self.next_batch()
+        if batch is None:
+            return []
+        # With a state one at a time: asking for more acknowledges the previous batch.
+        return [batch] if self._writer is not None else [batch, *self._channel.drain()]
+
+    def removed(self) -> Iterator[str]:
+        """Yield the URLs that no sitemap of the site lists any more, of those that were read.
+
+        See `removals_unknown` for those that were not.
+
+        Raises:
+            ValueError: it is not known: it takes `changes=True`, and a walk that is at its end
+                (`report.removed` is not `None`).
+        """
+        state, name = self._settled()
+        return state.removed(name)
+
+    def removals_unknown(self) -> Iterator[str]:
+        """Yield the sitemaps that were not read to their end: what is gone of these is not known.
+
+        Raises ValueError as `removed` does.
+        """
+        state, name = self._settled()
+        return state.removals_unknown(name)
+
+    def _settled(self) -> tuple[State, str]:
+        state, writer = self._plan.state, self._writer
+        if state is None or writer is None or self.report.removed is None:
+            raise ValueError(
+                "what was removed is known only at the end of a walk with changes=True: "
+                "iterate it to its end, until report.removed is not None"
+            )
+        return state, writer.name
+
+    def deliver_through(self, delivery: Delivery) -> None:
+        """Let `delivery` say which batches have arrived, instead of the demand for the next one.
+
+        Without a state this does nothing.
+        """
+        self._enter_check()
+        if self._writer is not None:
+            self._writer.delivery = delivery
+
+    def _stream(self, name: str, start: Callable[[], AsyncGenerator[T, None]]) -> AsyncIterator[T]:
+        """Return the one generator of its kind, so that a loop that was left can be taken up."""
+        self._enter_check()
+        if self._is_left:
+            raise ValueError("the walk is over: iterate it inside `async with walk(...)`")
+        stream = self._streams.get(name)
+        if stream is None or _is_over(stream):
+            stream = self._streams[name] = start()
+        return stream
+
+    async def _iterate(self) -> AsyncGenerator[UrlEntry, None]:
+        more = True
+        while more:
+            rest = self._rest
+            for entry in rest.entries:
+                yield entry
+            if rest is self._rest:
+                more = await self._pull()
+
+    async def _iterate_batches(self) -> AsyncGenerator[list[UrlEntry], None]:
+        more = True
+        while more:
+            if batch := list(self._rest.entries):
+                yield batch
+            else:
+                more = await self._pull()
+
+    async def _iterate_events(self) -> AsyncGenerator[Event, None]:
+        more = True
+        while more:
+            rest = self._rest
+            for entry in rest.entries:
+                yield entry
+            for other in rest.others:
+                yield other
+            if rest is self._rest:
+                more = await self._pull()
+
+    async def _pull(self) -> bool:
+        """Have the next batch at hand; return whether there was one."""
+        batch = await self.next_batch()
+        self._rest = rest_of(batch)
+        return batch is not None
+
+    def _enter_check(self) -> asyncio.Task[None]:
+        if self._task is None:
+            raise TypeError(
+                "a walk has tasks and sockets to close, so enter it first: "
+                "`async with walk(...) as entries: async for entry in entries: ...`"
+            )
+        return self._task
+
+    # -- the walk's side
+
+    async def _run(self) -> None:
+        search = self._plan.search
+        PARTY.set(object())  # not the walk: connections that stay open keep the context they have
+        try:
+            async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
+                trip = WalkContext(
+                    fetcher=fetcher,
+                    options=self._options,
+                    limits=self._limits,
+                    budget=Budget(self._limits),
+                    report=self.report,
+                    send=self._send,
+                    extra_formats=self._plan.extra_formats,
+                )
+                trip.trust([search.site] if search else [])
+                trip.trust(entry.loc for entry in self._plan.sitemaps if entry.via is Via.GIVEN)
+                await self._walk(trip)
+        finally:
+            self._channel.close()
+
+    async def _walk(self, trip: WalkContext) -> None:
+        writer = self._writer
+        self._crew = crew = WalkRunner(trip, self._plan, writer)
+        if writer is None:
+            await crew.run()
+            return
+        await writer.begin()
+        report = self.report
+        report.resumed = writer.is_resumed
+        if writer.renamed:
+            await trip.note(make_issue(IssueCode.STATE_REPLACED, value=writer.renamed))
+        syncing = asyncio.create_task(writer.keep_synced())
+        try:
+            await crew.run()
+            removals = await writer.finish(
+                complete=report.complete, listed=crew.listed(), knows_all=crew.knows_all()
+            )
+            if removals is not None:
+                report.removed, report.removals_unknown = removals.urls, removals.unknown
+        finally:
+            await _end(syncing)
+            if not syncing.cancelled():
+                syncing.result()  # a disk that failed
+
+    def _open_state(self) -> StateWriter | None:
+        state = self._plan.state
+        if state is None:
+            return None
+        from sitemapreader.walker.persistence import (  # noqa: PLC0415 (few walks have one)
+            StateWriter,
+        )
+
+        return StateWriter(state, self._plan, self._channel)
+
+    async def _send(self, batch: Batch, size: int = 0) -> None:
+        await self._channel.put(batch, max(len(batch), size // _BYTES_PER_EVENT))
+
+
+def _is_running(stream: AsyncGenerator[Any, None]) -> bool:
+    return isinstance(stream, AsyncGeneratorType) and stream.ag_running
+
+
+def _is_over(stream: AsyncGenerator[Any, None]) -> bool:
+    """Tell whether a generator has come to its end, of whatever kind: its frame goes with it."""
+    return isinstance(stream, AsyncGeneratorType) and stream.ag_frame is None
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait for its end, whatever happens meanwhile."""
+    task.cancel()
+    interruption = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            interruption = error
+    if interruption is not None:
+        raise interruption

@@ -1,0 +1,188 @@
+"""Wrong usage is answered in two lines, before anything is fetched; and what --help shows works."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import package
+import pytest
+from aiohttp import web
+from commands import COMMAND, run, serving, urlset
+
+from sitemapreader.cli.commands.table import COMMANDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SITE = package.ROOT / "testdata" / "site"
+EXAMPLES = [
+    pytest.param(line, id=f"{name}-{number}")
+    for name, command in COMMANDS.items()
+    for number, line in enumerate(command.examples.values())
+]
+
+
+@pytest.mark.parametrize("word", ["discovr", "tre", "sate", "missing.xml", "ftp://a.example/"])
+@pytest.mark.parametrize("command", [(), ("tree",), ("discover",)])
+def test_a_word_that_is_no_source(command: tuple[str, ...], word: str) -> None:
+    """It is wrong usage, wherever it stands, and nothing else on the line is asked for."""
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked.append(request.path)
+        return web.Response(body=urlset(2))
+
+    with serving(answer) as (url,):
+        for words in ((word, f"{url}/a.xml"), (f"{url}/a.xml", word, str(SITE))):
+            done = run(*command, *words)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert f"{word!r} is neither an http(s) URL nor a file or folder" in done.stderr
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("word", "command"), [("discovr", "discover"), ("tre", "tree"), ("hlep", "help")]
+)
+def test_a_command_that_is_mistyped(word: str, command: str) -> None:
+    """The command that is like it is named."""
+    done = run(word, "http://127.0.0.1:9/")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"; did you mean {command}?\n")
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("wrong", ["--no-such-option", "--format=nothing", "--colour"])
+def test_wrong_usage_takes_two_lines(command: str, wrong: str) -> None:
+    """A line of usage, and one that says what is wrong, whatever the command."""
+    done = run(*command.split(), wrong)
+    assert (done.returncode, done.stdout) == (2, "")
+    usage, error = done.stderr.splitlines()
+    assert usage.startswith(f"usage: sitemapreader {command or '[COMMAND]'} [OPTION]...")
+    assert error.startswith(f"sitemapreader{' ' * bool(command)}{command}: error: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--format", "json"), "there is no 'json': did you mean jsonl?"),
+        (("--format", "ndjson"), "did you mean jsonl?"),
+        (("--format=JSONL",), "choose from urls, jsonl, csv, tsv, parquet"),
+        (("tree", "--format", "jsonl"), "did you mean json?"),
+        (("--lim", "3"), "unknown option: --lim; did you mean --limit? see sitemapreader --help"),
+        (("--limit", "-1"), "'-1': write a whole number above 0"),
+        (("--limit=-1",), "'-1': write a whole number above 0"),
+        (("-c", "-2"), "'-2': write a whole number above 0"),
+        (("-m", "-1"), "write a number of seconds above 0"),
+        (("--delay", "-0.5"), "write a number of seconds"),
+        (("--since", "-soon"), "expected one argument"),
+        (("-0", "--format", "csv"), "-0 is for --format urls or jsonl"),
+        (("--no-header", "--format", "jsonl"), "--no-header is for --format csv or tsv"),
+        (("--fields", "lastmod"), "--fields: --format urls has no field but loc"),
+        (("--fields", "loc,title"), "use --format jsonl, csv or tsv"),
+    ],
+)
+def test_what_to_use_instead(words: tuple[str, ...], said: str) -> None:
+    """The message names the option and the value that is meant, in words of the shell."""
+    command = words[:1] if words[0] in COMMANDS else ()
+    done = run(*command, str(SITE), *words[len(command) :])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("when", [("--since", "-7d"), ("--since=-7d",), ("--since", "7d")])
+def test_a_span_may_have_a_minus(tmp_path: Path, when: tuple[str, ...]) -> None:
+    """`-7d` is seven days before now, as `7d` is."""
+    file = tmp_path / "sitemap.xml"
+    file.write_bytes(
+        b"<urlset><url><loc>http://a.example/old</loc><lastmod>2020-01-01</lastmod></url>"
+        b"<url><loc>http://a.example/new</loc><lastmod>2090-01-01</lastmod></url></urlset>"
+    )
+    done = run("read", "-q", *when, str(file))
+    assert (done.returncode, done.stdout) == (0, "http://a.example/new\n")
+
+
+def test_a_pattern_may_begin_with_a_minus() -> None:
+    """The value of an option that takes one is not taken for an option."""
+    done = run(str(SITE), "-q", "--include", "-2026")
+    assert done.returncode == 0
+    assert done.stdout
+    assert all("-2026" in line for line in done.stdout.splitlines())
+
+
+def test_a_word_too_many() -> None:
+    """What nothing is done with is named."""
+    done = run("completion", "bash", "zsh")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nothing is done with zsh" in done.stderr
+
+
+# -- --help
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_help_has_examples(name: str) -> None:
+    """--help ends with lines that can be copied."""
+    said = run(name, "--help").stdout
+    _, _, examples = said.partition("\nexamples:\n")
+    lines = re.findall(r"^  (\S.*)$", examples, re.MULTILINE)
+    assert lines == list(COMMANDS[name].examples.values())
+
+
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
+    """Make a folder that has what the examples name: a list, a state, sitemaps, the program."""
+    (tmp_path / "bin").mkdir()
+    words = " ".join(f"'{word}'" for word in COMMAND)
+    (tmp_path / "bin" / "sitemapreader").write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    (tmp_path / "bin" / "sitemapreader").chmod(0o755)
+    for name in "ab":
+        (tmp_path / f"{name}.xml.gz").write_bytes(gzip.compress(urlset(3)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_an_example_works(line: str, workplace: Path) -> None:
+    """Each example is run in a shell, with a real server in the place of example.org."""
+    if "fish" in line and shutil.which("fish") is None:
+        pytest.skip("there is no fish")
+    if "curl" in line and shutil.which("curl") is None:
+        pytest.skip("there is no curl")
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        file = SITE / request.path.lstrip("/")
+        if not file.is_file():
+            raise web.HTTPNotFound
+        text = file.read_bytes()
+        if file.suffix != ".gz":
+            text = text.replace(b"https://www.example.org", f"http://{request.host}".encode())
+        return web.Response(body=text)
+
+    with serving(answer) as (url,):
+        (workplace / "sites.txt").write_text(f"# ours\n{url}\n")
+        meant = re.sub(r"(?<![\w/])(https://)?example\.org", url, line)
+        if "state site.db" in line:
+            meant = f"sitemapreader -q {url} --state site.db --changes >>gone.txt; {meant}"
+        known = {path.name for path in workplace.iterdir()}
+        done = subprocess.run(
+            ["fish" if "fish" in line else "bash", "-c", meant],
+            cwd=workplace,
+            env={
+                "PATH": f"{workplace / 'bin'}:{os.environ['PATH']}",
+                "PASSWORD": "pw",
+                "HOME": str(workplace),
+            },
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert "error" not in done.stderr
+    made = [path for path in workplace.iterdir() if path.name not in known]
+    gives_nothing = "completion" in line or "--removed" in line
+    assert gives_nothing or done.stdout or any(path.stat().st_size for path in made)

@@ -1,0 +1,303 @@
+"""Manners: requests at once, and the time between two."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import OrderedDict
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from faults import FaultServer
+
+from sitemapreader.fetch import throttle as politeness
+from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.fetch.throttle import LENT_AFTER_SECONDS, PARTY, HostThrottle, Turn
+from sitemapreader.options import FetchOptions
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    async with FaultServer() as server:
+        yield server
+
+
+async def fetch(fetcher: HttpFetcher, url: str) -> None:
+    async with fetcher.open(url) as response:
+        async for _ in response.chunks():
+            pass
+
+
+async def fetch_many(fetcher: HttpFetcher, *urls: str) -> None:
+    async with asyncio.TaskGroup() as group:
+        for url in urls:
+            group.create_task(fetch(fetcher, url))
+
+
+@pytest.mark.parametrize("per_host", [1, 2, 3])
+async def test_requests_at_once(per_host: int, server: FaultServer) -> None:
+    """Of many that could run, just `per_host` do."""
+    async with HttpFetcher(FetchOptions(per_host=per_host)) as fetcher:
+        fetcher.trust(server.base)
+        await fetch_many(fetcher, *[server.url("slow")] * 7)
+    assert max(request.at_once for request in server.requests) == per_host
+
+
+async def test_hosts_do_not_wait_for_one_another(server: FaultServer) -> None:
+    """The bound is one of each host."""
+    async with HttpFetcher(FetchOptions(per_host=1)) as fetcher:
+        other = server.url("slow").replace("127.0.0.1", "localhost")
+        fetcher.trust(server.base)
+        fetcher.trust(other)
+        await fetch_many(fetcher, server.url("slow"), other)
+    assert max(request.at_once for request in server.requests) == 2
+
+
+async def test_a_redirect_gives_its_turn_back(server: FaultServer) -> None:
+    """With one slot only, redirects on the same host still arrive."""
+    async with HttpFetcher(FetchOptions(per_host=1)) as fetcher:
+        fetcher.trust(server.base)
+        async with asyncio.timeout(5):
+            await fetch_many(fetcher, *[server.url("hops/3")] * 3)
+    assert len(server.requests) == 12
+
+
+async def test_a_body_read_to_its_end_gives_its_turn_back(server: FaultServer) -> None:
+    """The next document need not wait for the first one's context to be left."""
+    async with HttpFetcher(FetchOptions(per_host=1)) as fetcher:
+        fetcher.trust(server.base)
+        async with asyncio.timeout(5), fetcher.open(server.url("ok")) as response:
+            async for _ in response.chunks():
+                pass
+            await fetch(fetcher, server.url("ok"))
+    assert len(server.requests) == 2
+
+
+def gaps(server: FaultServer) -> list[float]:
+    times = sorted(request.at for request in server.requests)
+    return [later - earlier for earlier, later in pairwise(times)]
+
+
+async def test_the_gap_between_requests(server: FaultServer) -> None:
+    """`delay_seconds` lie between two starts, redirects and parallel requests included."""
+    async with HttpFetcher(FetchOptions(delay_seconds=0.1, per_host=4)) as fetcher:
+        fetcher.trust(server.base)
+        await fetch_many(fetcher, server.url("hops/1"), server.url("ok"), server.url("ok"))
+    assert len(server.requests) == 4
+    assert sum(gaps(server)) >= 0.28
+    assert min(gaps(server)) >= 0.05  # of 0.1, less what the first needs to connect
+
+
+async def test_a_crawl_delay_is_for_its_host_and_never_lowers(server: FaultServer) -> None:
+    """It raises the gap of one host; below the option, the option counts."""
+    async with HttpFetcher(FetchOptions(delay_seconds=0.1)) as fetcher:
+        fetcher.trust(server.base)
+        fetcher.set_crawl_delay(server.base, 0.3)
+        fetcher.set_crawl_delay("http://other.example/robots.txt", 50)
+        await fetch(fetcher, server.url("ok"))
+        await fetch(fetcher, server.url("ok"))
+        fetcher.set_crawl_delay(server.base, 0.001)
+        await fetch(fetcher, server.url("ok"))
+    assert gaps(server)[0] >= 0.25
+    assert len(gaps(server)) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        *((5, 5), (60, 60), (61, 60), (1e9, 60), (float("inf"), 60)),
+        *((0, 0.5), (-1, 0.5), (float("nan"), 0.5)),
+    ],
+)
+async def test_what_a_crawl_delay_may_be(asked: float, kept: float) -> None:
+    """At most a minute, at least the option; nonsense counts as the option."""
+    fetcher = HttpFetcher(FetchOptions(delay_seconds=0.5))
+    fetcher.set_crawl_delay("https://Site.example:8443/robots.txt", asked)
+    assert fetcher._politeness._host("site.example").delay == kept
+
+
+async def test_a_turn_that_is_given_up_while_waiting_is_not_lost() -> None:
+    """Cancelled at the slot or in the gap, a request leaves the others their turns."""
+    polite = HostThrottle(per_host=1, delay_seconds=0.0)
+    turn = await polite.enter("a")
+    waiting = asyncio.create_task(polite.enter("a"))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    turn.leave()
+    turn.leave()
+    polite.defer("a", 60)
+    sleeping = asyncio.create_task(polite.enter("a"))
+    await asyncio.sleep(0)
+    sleeping.cancel()
+    await asyncio.gather(waiting, sleeping, return_exceptions=True)
+    host = polite._host("a")
+    assert (host.users, host._turns, host._queue) == (0, set(), OrderedDict())
+
+
+LENT = LENT_AFTER_SECONDS + 0.05
+WALK, OTHER_WALK = object(), object()
+
+
+def entering(polite: HostThrottle, party: object = None) -> asyncio.Task[Turn]:
+    """Ask for a turn in a task of a party."""
+    token = PARTY.set(party)
+    task = asyncio.create_task(polite.enter("a"))
+    PARTY.reset(token)
+    return task
+
+
+async def is_let_in(task: asyncio.Task[Turn], seconds: float = 0.0) -> bool:
+    await asyncio.wait([task], timeout=seconds)
+    return task.done()
+
+
+async def test_a_turn_that_rests_is_lent_to_another_party_only() -> None:
+    """Who shares the party waits until it is left; who does not, until it has rested a while."""
+    polite = HostThrottle(per_host=1, delay_seconds=0.0)
+    turn = await entering(polite, WALK)
+    turn.rest()
+    sibling, stranger = entering(polite, WALK), entering(polite)
+    assert not await is_let_in(stranger)
+    assert await is_let_in(stranger, 5)
+    assert not await is_let_in(sibling, LENT)
+    (await stranger).leave()
+    assert not await is_let_in(sibling, LENT)
+    turn.leave()
+    assert await is_let_in(sibling, 5)
+
+
+async def test_a_turn_that_does_not_rest_is_not_lent() -> None:
+    """As long as something is asked of the server, and between two steps of a reader."""
+    polite = HostThrottle(per_host=1, delay_seconds=0.0)
+    turn = await entering(polite, WALK)
+    stranger = entering(polite)
+    assert not await is_let_in(stranger, LENT)
+    for _ in range(5):
+        turn.rest()
+        assert not await is_let_in(stranger, LENT_AFTER_SECONDS / 4)
+        await turn.go_on()
+    assert not await is_let_in(stranger, LENT)
+    turn.leave()
+    assert await is_let_in(stranger, 5)
+
+
+async def test_a_lent_turn_returns_in_its_turn() -> None:
+    """It waits for those it was lent to, but for none that comes later, nor for its own party."""
+    polite = HostThrottle(per_host=2, delay_seconds=0.0)
+    walk = [await entering(polite, WALK) for _ in range(2)]
+    for turn in walk:
+        turn.rest()
+    strangers = [entering(polite) for _ in range(2)]
+    assert await is_let_in(strangers[0], 5)
+    assert await is_let_in(strangers[1], 5)
+    returning = asyncio.create_task(walk[0].go_on())
+    await asyncio.sleep(0)
+    latecomer = entering(polite)
+    await asyncio.sleep(0)
+    assert not returning.done()
+    (await strangers[0]).leave()
+    await asyncio.wait_for(returning, 5)
+    assert not await is_let_in(latecomer, LENT)
+    (await strangers[1]).leave()
+    assert await is_let_in(latecomer, 5)
+
+
+async def test_a_lent_turn_that_nobody_took_returns_at_once() -> None:
+    """With or without others of its party in the queue."""
+    polite = HostThrottle(per_host=1, delay_seconds=0.0)
+    turn = await entering(polite, WALK)
+    sibling = entering(polite, WALK)
+    turn.rest()
+    assert not await is_let_in(sibling, LENT)
+    async with asyncio.timeout(5):
+        await turn.go_on()
+    turn.leave()
+    await turn.go_on()
+    assert await is_let_in(sibling, 5)
+
+
+async def test_a_lent_turn_may_be_left() -> None:
+    """While it is away, or on its way back; the others are served as before."""
+    polite = HostThrottle(per_host=1, delay_seconds=0.0)
+    for returns in (False, True):
+        turn = await entering(polite, WALK)
+        turn.rest()
+        borrower = await entering(polite)
+        if returns:
+            returning = asyncio.create_task(turn.go_on())
+            await asyncio.sleep(0)
+            returning.cancel()
+            await asyncio.wait([returning])
+        turn.leave()
+        third = entering(polite, OTHER_WALK)
+        assert not await is_let_in(third, LENT)
+        borrower.leave()
+        (await third).leave()
+    host = polite._host("a")
+    assert (host.users, host._turns, host._queue) == (0, set(), OrderedDict())
+
+
+async def test_never_more_than_may_be_are_asked_for_at_once() -> None:
+    """Three parties that read in fits and starts: what does not rest is never over the bound."""
+    polite = HostThrottle(per_host=2, delay_seconds=0.0)
+    dice = random.Random(7)
+    active = most = done = 0
+
+    async def read() -> None:
+        nonlocal active, most, done
+        turn = await polite.enter("a")
+        for _ in range(3):
+            active += 1
+            most = max(most, active)
+            await asyncio.sleep(dice.random() * 0.01)
+            active -= 1
+            turn.rest()
+            await asyncio.sleep(dice.choice((0.0, 0.01, LENT)))
+            await turn.go_on()
+        turn.leave()
+        done += 1
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        for party in (None, WALK, OTHER_WALK) * 4:
+            token = PARTY.set(party)
+            group.create_task(read())
+            PARTY.reset(token)
+    assert (most, done) == (2, 12)
+
+
+async def test_many_wait_for_one_host() -> None:
+    """Ten thousand requests that wait are each served once, in order, and in little time."""
+    polite = HostThrottle(per_host=2, delay_seconds=0.0)
+    served = []
+
+    async def ask(number: int) -> None:
+        turn = await polite.enter("a")
+        served.append(number)
+        await asyncio.sleep(0)
+        turn.leave()
+
+    begin = time.monotonic()
+    async with asyncio.TaskGroup() as group:
+        for number in range(10_000):
+            group.create_task(ask(number))
+    assert served == list(range(10_000))
+    assert time.monotonic() - begin < 10
+
+
+async def test_only_so_many_idle_hosts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run over many hosts forgets those that need no memory, and only those."""
+    monkeypatch.setattr(politeness, "MAX_IDLE_HOSTS", 10)
+    polite = HostThrottle(per_host=1, delay_seconds=0.0)
+    busy = await polite.enter("busy")
+    polite.set_delay("slow", 5)
+    polite.defer("later", 60)
+    for number in range(100):
+        (await polite.enter(f"h{number}")).leave()
+    assert len(polite._hosts) <= 10
+    assert {"busy", "slow", "later"} <= set(polite._hosts)
+    busy.leave()

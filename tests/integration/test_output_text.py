@@ -1,0 +1,264 @@
+"""Outputs of text: what stands in them, and that none of it breaks a line, a cell or a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import package
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sitemapreader import Change, FolderFetcher, Image, News, UrlEntry, Video, walk_sync
+from sitemapreader.output import FORMATS, jsonl, open_output
+from sitemapreader.output import delimited as tables
+from sitemapreader.output.encoders import write_urls
+from sitemapreader.output.escaping import clean_texts, clean_urls, disarm
+from sitemapreader.output.schema import COLUMNS, choose_columns
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMES = [column.name for column in COLUMNS]
+FULL = UrlEntry(
+    "https://a.example/\u00fc?a=1&b=2",
+    datetime(2026, 3, 13, 17, 30, tzinfo=timezone(timedelta(hours=5, minutes=45))),
+    "weekly",
+    0.0,
+    (Image("https://a.example/1.png", title='a "title",\n2'), Image("https://a.example/2.png")),
+    (Video(title="v", tags=("x", "y"), duration=3, family_friendly=False),),
+    News(title="n", publication_date=datetime(2026, 3, 1, tzinfo=UTC)),
+    sitemap="https://a.example/sitemap.xml",
+    lastmod_text="2026-03-13T17:30+05:45",
+    title='An "avocet"',
+    change=Change.NEW,
+)
+BARE = UrlEntry("https://a.example/bare")
+FORMULA = UrlEntry("=HYPERLINK(1)", lastmod_text="@SUM(1)", sitemap="+1")
+NASTY = UrlEntry("https://a.example/a\nb\tc\r\x1b[31m\x9b\u202e\u2028\ud800 \xa0\x00z")
+NASTY_LOC = "https://a.example/a%0Ab%09c%0D%1B[31m%C2%9B%E2%80%AE%E2%80%A8%ED%A0%80%20%C2%A0%00z"
+
+
+def written(folder: Path, entries: list[UrlEntry], format: str, **options: Any) -> str:  # noqa: A002 (as in open_output)
+    """Write entries to a file, in two batches; return what it holds."""
+    path = folder / "output"
+    with open_output(str(path), format, **options) as output:
+        output.write(entries[:1])
+        output.write([])
+        output.write(entries[1:])
+    return path.read_bytes().decode()
+
+
+def rows(text: str, **options: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True, **options))
+
+
+def tab_rows(text: str) -> list[dict[str, str]]:
+    return rows(text, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def test_urls(tmp_path: Path) -> None:
+    """One loc a line, as it is written."""
+    assert written(tmp_path, [FULL, BARE], "urls") == f"{FULL.loc}\n{BARE.loc}\n"
+
+
+def test_json_lines_hold_everything(tmp_path: Path) -> None:
+    """Each field of a record is in its object: keys in the schema's order, dates in RFC 3339."""
+    line, bare = written(tmp_path, [FULL, BARE], "jsonl").splitlines()
+    row = json.loads(line)
+    assert list(row) == [name for name in NAMES if name not in {"alternates", "extras"}]
+    assert row["lastmod"] == "2026-03-13T17:30:00+05:45"
+    assert row["priority"] == 0.0
+    assert row["change"] == "new"
+    assert row["images"][0]["title"] == 'a "title",\n2'
+    assert row["videos"] == [
+        {"title": "v", "duration": 3, "family_friendly": False, "tags": ["x", "y"]}
+    ]
+    assert row["news"]["publication_date"] == "2026-03-01T00:00:00+00:00"
+    assert json.loads(bare) == {
+        "loc": BARE.loc,
+        "lastmod": None,
+        "changefreq": None,
+        "priority": None,
+        "sitemap": "",
+    }
+
+
+def test_json_lines_are_the_same_in_any_company(tmp_path: Path) -> None:
+    """A line does not depend on its neighbours: columns without a value change nothing."""
+    alone = [written(tmp_path, [entry], "jsonl") for entry in (FULL, BARE, NASTY)]
+    assert written(tmp_path, [BARE, FULL, BARE, NASTY], "jsonl") == "".join(
+        [alone[1], alone[0], alone[1], alone[2]]
+    )
+
+
+def test_chosen_fields_are_always_there(tmp_path: Path) -> None:
+    """Fields that are asked for stand in each object, in the order in which they are asked for."""
+    text = written(tmp_path, [BARE, FULL], "jsonl", fields=["news", "loc", "images"])
+    first, second = map(json.loads, text.splitlines())
+    assert list(first.items()) == [("news", None), ("loc", BARE.loc), ("images", [])]
+    assert list(second) == ["news", "loc", "images"]
+
+
+@pytest.mark.parametrize("format", ["urls", "jsonl"])
+def test_records_may_end_with_nul(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
+    """With `null_terminated`, NUL stands where a newline stood."""
+    lines = written(tmp_path, [FULL, BARE], format)
+    assert written(tmp_path, [FULL, BARE], format, null_terminated=True) == lines.replace(
+        "\n", "\0"
+    )
+
+
+def test_tables_hold_everything(tmp_path: Path) -> None:
+    """CSV and TSV have a header, a row a record, and extensions as JSON in their cells."""
+    table = rows(written(tmp_path, [FULL, BARE], "csv"))
+    assert tab_rows(written(tmp_path, [FULL, BARE], "tsv")) == table
+    full, bare = table
+    assert list(full) == NAMES
+    assert full["lastmod"] == "2026-03-13T17:30:00+05:45"
+    assert full["lastmod_text"] == "2026-03-13T17:30+05:45"
+    assert full["priority"] == "0.0"
+    assert json.loads(full["images"])[0]["title"] == 'a "title",\n2'
+    assert bare == dict.fromkeys(NAMES, "") | {"loc": BARE.loc}
+
+
+def test_a_table_without_records_has_its_header(tmp_path: Path) -> None:
+    """A table of nothing still names its columns."""
+    assert written(tmp_path, [], "csv") == ",".join(NAMES) + "\n"
+    assert written(tmp_path, [], "tsv", fields=["loc", "priority"]) == "loc\tpriority\n"
+
+
+@pytest.mark.parametrize("read", [rows, tab_rows])
+def test_no_cell_is_a_formula(tmp_path: Path, read: Any) -> None:
+    """What a spreadsheet would run has an apostrophe before it (bad input 166)."""
+    format = "csv" if read is rows else "tsv"  # noqa: A001 (as in open_output)
+    (row,) = read(written(tmp_path, [FORMULA], format, fields=["loc", "lastmod_text", "sitemap"]))
+    assert list(row.values()) == ["'=HYPERLINK(1)", "'@SUM(1)", "'+1"]
+
+
+@pytest.mark.parametrize("start", list('=+-@"\uff1d\uff0b\uff0d\uff20'))
+def test_every_sign_that_begins_a_formula_is_disarmed(tmp_path: Path, start: str) -> None:
+    """ASCII and full-width signs alike, in a text that only has to be copied."""
+    text = written(tmp_path, [UrlEntry("u", lastmod_text=f"{start}1")], "csv")
+    assert rows(text)[0]["lastmod_text"] == f"'{start}1"
+
+
+@pytest.mark.parametrize("format", FORMATS[:4])
+def test_a_record_is_a_line(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
+    """Whatever stands in a record, a line is a record, and has nothing that a terminal acts on."""
+    nasty = attrs.evolve(NASTY, sitemap=NASTY.loc, lastmod_text=NASTY.loc)
+    text = written(tmp_path, [BARE, nasty, FULL], format)
+    lines = text.splitlines()
+    assert len(lines) == 3 + (format in {"csv", "tsv"})
+    assert text.translate(dict.fromkeys(map(ord, "\n\t\xa0"))).isprintable()
+    if format == "urls":
+        assert lines[1] == NASTY_LOC
+    if format == "jsonl":
+        assert json.loads(lines[1])["loc"] == NASTY.loc
+    if format in {"csv", "tsv"}:
+        row = (rows if format == "csv" else tab_rows)(text)[1]
+        assert row["loc"] == row["sitemap"] == NASTY_LOC
+        assert row["lastmod_text"] == (
+            "https://a.example/a\\nb\\tc\\r\\x1b[31m\\x9b\\u202e\\u2028\\ud800 \xa0\\x00z"
+        )
+
+
+texts = st.text(st.characters(), max_size=6)
+
+
+@given(st.lists(st.builds(UrlEntry, texts, sitemap=texts, lastmod_text=texts), min_size=1))
+def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
+    """Readers of CSV, TSV and JSON find each record, and in it what they should."""
+    names = ["sitemap", "lastmod_text", "loc"]
+    columns = choose_columns(names)
+    wanted = [
+        (
+            *disarm(clean_urls([entry.sitemap])),
+            *disarm(clean_texts([entry.lastmod_text or ""])),
+            *disarm(clean_urls([entry.loc])),
+        )
+        for entry in entries
+    ]
+    head = ",".join(names) + "\n"
+    table = rows(head + tables.make_writer(columns, ",")(entries))
+    assert [tuple(row.values()) for row in table] == wanted
+    table = tab_rows(head.replace(",", "\t") + tables.make_writer(columns, "\t")(entries))
+    assert [tuple(row.values()) for row in table] == wanted
+    lines = jsonl.make_writer(columns, "\n")(entries).splitlines()
+    assert [json.loads(line)["loc"] for line in lines] == [entry.loc for entry in entries]
+    assert write_urls(entries, "\0").count("\0") == len(entries)
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_a_table_goes_on_behind_another(tmp_path: Path, format: str) -> None:  # noqa: A002 (as above)
+    """What is written without a header continues the table of an output that had one."""
+    whole = written(tmp_path, [FULL, BARE, FORMULA], format)
+    begun = written(tmp_path, [FULL], format)
+    assert begun + written(tmp_path, [BARE, FORMULA], format, header=False) == whole
+    assert written(tmp_path, [], format, header=False) == ""
+
+
+@pytest.mark.parametrize(
+    ("format", "options", "said"),
+    [
+        ("pdf", {}, "choose from urls, jsonl"),
+        ("csv", {"null_terminated": True}, "write urls or jsonl"),
+        ("urls", {"fields": ["loc", "lastmod"]}, "write jsonl, csv or tsv"),
+        ("csv", {"fields": ["loc", "headline"]}, "no field 'headline': choose from loc, lastmod"),
+        ("csv", {"fields": []}, "no field is chosen"),
+        ("jsonl", {"header": False}, "write csv or tsv"),
+        ("parquet", {"header": False}, "write csv or tsv"),
+        ("csv", {"fields": ["loc", "loc"]}, "twice"),
+    ],
+)
+def test_misuse_says_what_to_write_instead(
+    tmp_path: Path,
+    format: str,  # noqa: A002 (as in open_output)
+    options: Any,
+    said: str,
+) -> None:
+    """What cannot be meant raises ValueError before anything is opened."""
+    with pytest.raises(ValueError, match=said):
+        open_output(str(tmp_path / "x"), format, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_whole_site_agrees_in_all_formats(tmp_path: Path) -> None:
+    """Every format has the same URLs, in the same order."""
+    fetcher = FolderFetcher(str(package.ROOT / "testdata" / "site"))
+    with walk_sync("https://www.example.org/", fetcher=fetcher) as walking:
+        entries = list(walking)
+    locs = written(tmp_path, entries, "urls").splitlines()
+    assert len(locs) == 43
+    objects = map(json.loads, written(tmp_path, entries, "jsonl").splitlines())
+    assert [row["loc"] for row in objects] == locs
+    assert [row["loc"] for row in rows(written(tmp_path, entries, "csv"))] == locs
+    assert [row["loc"] for row in tab_rows(written(tmp_path, entries, "tsv"))] == locs
+
+
+@pytest.mark.parametrize("loc", ["https://a.b/x;=1+1", "https://a.b/;y", "https://a.b/a,b;c"])
+def test_semicolons_are_quoted(loc: str, tmp_path: Path) -> None:
+    """A cell with a semicolon is in quotes, so it is one cell in every locale, and reads back."""
+    entry = UrlEntry(loc, title="=cmd;@x", sitemap="https://a.b/s;@1.xml")
+    text = written(tmp_path, [entry, UrlEntry("https://a.b/plain")], "csv")
+    _, row, plain = text.splitlines()
+    assert f'"{loc}"' in row
+    assert '"https://a.b/s;@1.xml"' in row
+    assert '"' not in plain
+    assert [each["loc"] for each in rows(text)] == [loc, "https://a.b/plain"]
+    assert rows(text)[0]["title"] == "'=cmd;@x"
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(st.sampled_from(";,'\"\t\r\n a=|:\u2028é"), max_size=12), min_size=1))
+def test_tables_read_back_whatever_separates_cells(tmp_path: Path, titles: list[str]) -> None:
+    """With any of the separators of the locales in them, cells come back as they were written."""
+    entries = [UrlEntry("https://a.b/", title=title) for title in titles]
+    for read, format in ((rows, "csv"), (tab_rows, "tsv")):  # noqa: A001 (as in open_output)
+        back = [row["title"] for row in read(written(tmp_path, entries, format))]
+        assert back == disarm(clean_texts(titles))

@@ -1,0 +1,264 @@
+"""`changes=True`: what is new, what changed, and what was removed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from walking import Pages, Walked, fault, index, urlset, walk_all
+
+from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.issues import IssueCode
+from sitemapreader.models import Change, Extra, Image, UrlEntry
+from sitemapreader.state import State
+from sitemapreader.state.fingerprints import MARK_BYTES, marks_of
+from sitemapreader.state.url_index import pack_locs, unpack_locs
+from sitemapreader.walker import walk, walk_sync
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOP = "https://example.org/top.xml"
+ONE = "https://example.org/one.xml"
+TWO = "https://example.org/two.xml"
+HOME = "https://example.org/"
+MARK = "e214f6debfae6feeb956633093a168a8"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "site.db"
+
+
+def site(one: list[Any], two: list[Any]) -> Pages:
+    """Make a site of two sitemaps; a pair is a path and its lastmod."""
+
+    def absolute(items: list[Any]) -> list[Any]:
+        return [HOME + i if isinstance(i, str) else (HOME + i[0], i[1]) for i in items]
+
+    return {TOP: index(ONE, TWO), ONE: urlset(*absolute(one)), TWO: urlset(*absolute(two))}
+
+
+async def come(pages: Pages, db: Path, **arguments: Any) -> Walked:
+    """Walk over a site and ask for what changed."""
+    return await walk_all(pages, None, sitemaps=[TOP], state=db, changes=True, **arguments)
+
+
+def differences(walked: Walked) -> dict[str, str]:
+    """Return what each URL is said to be; it is said once."""
+    found = [
+        (event.loc.removeprefix(HOME), str(event.change))
+        for event in walked.events
+        if isinstance(event, UrlEntry)
+    ]
+    assert len(found) == len(dict(found))
+    return dict(found)
+
+
+def removed(db: Path) -> list[str]:
+    """List what the state says is gone."""
+    return [loc.removeprefix(HOME) for loc in State(db).removed()]
+
+
+async def test_new_changed_and_removed(db: Path) -> None:
+    """Only differences come out; the rest is counted, and what is gone can be listed."""
+    first = await come(site(["a", ("b", "2020-01-01")], ["c", "d"]), db)
+    assert differences(first) == dict.fromkeys("abcd", "new")
+    assert first.report.removed == 0
+    again = await come(site(["a", ("b", "2020-01-02"), "e"], ["c"]), db)
+    assert differences(again) == {"b": "changed", "e": "new"}
+    one = again.document(ONE)
+    assert (one.listed, one.entries, one.known) == (3, 2, 1)
+    assert (again.report.entries, again.report.removed) == (2, 1)
+    assert removed(db) == ["d"]
+    calm = await come(site(["a", ("b", "2020-01-02"), "e"], ["c"]), db)
+    assert (differences(calm), calm.report.removed, removed(db)) == ({}, 0, [])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+async def test_a_url_that_moves_is_neither_new_nor_removed(db: Path, reverse: bool) -> None:
+    """From one sitemap to another, whichever is read first, with its record as it was."""
+    before, after = (["a", "b"], ["c"]), (["a"], ["b", "c"])
+    if reverse:
+        before, after = (before[1], before[0]), (after[1], after[0])
+    await come(site(*before), db)
+    moved = await come(site(*after), db)
+    assert (differences(moved), moved.report.removed) == ({}, 0)
+    gone = await come(site([], ["c"]), db)
+    assert removed(db) == ["a", "b"]
+    assert gone.report.removed == 2
+
+
+async def test_two_records_of_one_url(db: Path) -> None:
+    """Each sitemap's own record counts, so two that differ are not changes for ever."""
+    await come(site([("a", "2020-01-01"), "x"], [("a", "2020-02-02")]), db)
+    again = await come(site([("a", "2020-01-01"), "y"], [("a", "2020-02-02"), "z"]), db)
+    assert differences(again) == {"y": "new", "z": "new"}
+    one = await come(site(["y"], [("a", "2020-02-02"), "z"]), db)
+    assert (differences(one), one.report.removed) == ({}, 0)
+    other = await come(site(["y", ("a", "2020-01-01")], [("a", "2020-02-02"), "z"]), db)
+    assert differences(other) == {"a": "changed"}
+
+
+async def test_an_outage_removes_what_other_documents_drop(db: Path) -> None:
+    """What a document that was read lists no more is gone; one that failed keeps its URLs."""
+    await come(site(["a", "b"], ["c", "d"]), db)
+    outage = site(["a"], []) | {TWO: fault(IssueCode.CONNECT, TWO)}
+    partial = await come(outage, db)
+    assert (partial.report.removed, partial.report.removals_unknown) == (1, 1)
+    assert (removed(db), list(State(db).removals_unknown())) == (["b"], [TWO])
+    assert differences(await come(outage | {ONE: urlset(HOME + "a", HOME + "n")}, db)) == {
+        "n": "new"
+    }
+    back = await come(site(["a"], ["d"]), db)
+    assert (differences(back), back.report.removed, back.report.removals_unknown) == ({}, 2, 0)
+    assert removed(db) == ["c", "n"]
+
+
+async def test_a_url_that_comes_back_is_new(db: Path) -> None:
+    """What was said to be removed is new when it is listed again, by whatever document."""
+    await come(site(["a", ("b", "2020-01-01"), "k"], ["c"]), db)
+    assert (await come(site(["a"], ["c"]), db)).report.removed == 2
+    back = await come(site(["a", ("b", "2020-01-01")], ["c", "k"]), db)
+    assert differences(back) == {"b": "new", "k": "new"}
+    assert removed(db) == []
+
+
+async def test_a_document_that_breaks_off(db: Path) -> None:
+    """Of a document that is cut, what is new comes once, and what was not reached stays."""
+    await come(site(["a", "b", "c"], []), db)
+    cut = site([], []) | {ONE: urlset(HOME + "n", HOME + "a", HOME + "b")[:-40]}
+    assert differences(await come(cut, db)) == {"n": "new"}
+    whole = await come(site(["n", "a", "b", "c"], []), db)
+    assert (differences(whole), whole.report.removed) == ({}, 0)
+
+
+async def test_a_sitemap_that_vanishes(db: Path) -> None:
+    """Its URLs are removed, but for those that another sitemap lists."""
+    await come(site(["a", "b"], ["b", "c"]), db)
+    pages: Pages = {TOP: index(TWO), TWO: urlset(HOME + "b", HOME + "c")}
+    assert (await come(pages, db)).report.removed == 1
+    assert removed(db) == ["a"]
+
+
+async def test_an_unchanged_sitemap_keeps_its_urls(db: Path) -> None:
+    """What is not read again because it has not changed is not removed."""
+    pages: Pages = {TOP: index((ONE, "2020-01-01"), TWO), ONE: urlset(HOME + "a")}
+    pages[TWO] = urlset(HOME + "b")
+    await come(pages, db)
+    pages[TWO] = urlset(HOME + "c")
+    again = await come(pages, db)
+    assert ONE not in again.requested
+    assert (differences(again), removed(db)) == ({"c": "new"}, ["b"])
+
+
+async def test_the_first_walk_with_changes_reads_all(db: Path) -> None:
+    """A state that a walk without `changes` made has no URLs, so they are all new once."""
+    pages = site(["a"], ["b"])
+    await walk_all(pages, None, sitemaps=[TOP], state=db)
+    assert differences(await come(pages, db)) == {"a": "new", "b": "new"}
+    pages |= {ONE: urlset(HOME + "a", HOME + "c")}
+    plain = await walk_all(pages, None, sitemaps=[TOP], state=db)
+    assert plain.locs == [HOME + "a", HOME + "c"]
+    assert differences(await come(pages, db)) == {"c": "new"}
+
+
+async def test_what_a_filter_kept_back_is_not_known(db: Path) -> None:
+    """What `since` keeps back is listed, so it is not removed; and it is new once it passes."""
+    since = datetime(2020, 6, 1, tzinfo=UTC)
+    pages = site([("a", "2020-01-01"), ("b", "2020-07-01")], [])
+    first = await come(pages, db, since=since)
+    assert differences(first) == {"b": "new"}
+    assert first.document(ONE).filtered == 1
+    again = await come(pages, db)
+    assert (differences(again), again.report.removed) == ({"a": "new"}, 0)
+
+
+async def test_unique_and_changes(db: Path) -> None:
+    """`unique` looks at what is delivered: a change in a second sitemap counts."""
+    await come(site([("a", "2020-01-01")], [("a", "2020-01-01")]), db, unique=True)
+    again = await come(site(["x", ("a", "2020-01-01")], [("a", "2020-03-01")]), db, unique=True)
+    assert differences(again) == {"x": "new", "a": "changed"}
+
+
+async def test_the_walk_lists_what_was_removed(db: Path) -> None:
+    """`removed` of a walk, with and without await; it is refused where nothing is known."""
+    await come(site(["a", "b"], ["c"]), db)
+    fetcher = MemoryFetcher(site(["a"], ["c"]))
+    async with walk(sitemaps=[TOP], state=db, changes=True, fetcher=fetcher) as entries:
+        with pytest.raises(ValueError, match="end of a walk"):
+            entries.removed()
+        async for _ in entries:
+            pass
+        assert list(entries.removed()) == [HOME + "b"]
+    assert list(entries.removed()) == [HOME + "b"]
+    fetcher = MemoryFetcher(site(["a"], []))
+    with walk_sync(sitemaps=[TOP], state=db, changes=True, fetcher=fetcher) as blocking:
+        assert list(blocking) == []
+    assert list(blocking.removed()) == [HOME + "c"]
+    assert list(State(db).removed("https://example.org/other.xml")) == []
+    assert list(State(db).removed(TOP)) == [HOME + "c"]
+
+
+def test_changes_need_a_state() -> None:
+    """Asking for changes without a state is misuse, and the message says what to write."""
+    with pytest.raises(ValueError, match=r"state='site\.db'"):
+        walk(sitemaps=[TOP], changes=True)
+
+
+async def test_more_than_one_portion(db: Path) -> None:
+    """Nothing depends on how entries are grouped: thousands, in both directions of change."""
+    numbers = [f"p/{number}" for number in range(3_210)]
+    assert len(differences(await come(site(numbers, []), db))) == 3_210
+    other = [f"p/{number}" for number in range(0, 4_000, 2)]
+    again = await come(site(["first", *other], []), db)
+    assert differences(again) == dict.fromkeys(
+        ["first", *(f"p/{number}" for number in range(3_210, 4_000, 2))], "new"
+    )
+    assert again.report.removed == 1_605
+    assert removed(db) == sorted(f"p/{number}" for number in range(1, 3_210, 2))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lastmod_text": "2020-01-02"},
+        {"changefreq": "daily"},
+        {"title": "Another headline"},
+        {"priority": 0.5},
+        {"images": (Image("https://example.org/a.png"),)},
+        {"extras": (Extra("", "x", "y"),)},
+    ],
+)
+def test_every_field_counts(change: dict[str, Any]) -> None:
+    """A mark tells another record of the same URL, and is the same for the same record."""
+    plain, other = UrlEntry(HOME, lastmod_text="2020-01-01"), UrlEntry(HOME, **change)
+    assert len(marks_of([plain])) == MARK_BYTES
+    assert marks_of([plain])[:10] == marks_of([other])[:10]
+    assert marks_of([plain]) != marks_of([other])
+    assert marks_of([other]) == marks_of([UrlEntry(HOME, sitemap=ONE, **change)])
+    assert marks_of([UrlEntry(HOME + "a")])[:10] != marks_of([UrlEntry(HOME)])[:10]
+    assert marks_of([UrlEntry("http://x/\ud800")])  # never raises
+
+
+@pytest.mark.parametrize(
+    "locs",
+    [
+        ["https://example.org/a"],
+        ["https://example.org/a", "https://example.org/a"],
+        ["https://example.org/a", "https://example.org/", "http://é/\n"],
+        ["https://example.org/\0", "https://example.org/b"],
+        ["a\0", "", "\ud800"],
+    ],
+    ids=range(5),
+)
+def test_packed_urls_come_back(locs: list[str]) -> None:
+    """Whatever is in a URL, it can be written down and read again."""
+    assert unpack_locs(pack_locs(locs)) == locs
+
+
+def test_marks_outlive_the_process() -> None:
+    """A mark is the same in every process, whatever its hash seed: these bytes are on disks."""
+    assert marks_of([UrlEntry(HOME, lastmod_text="2020-01-01")]).hex() == MARK
+    assert Change("new") is Change.NEW

@@ -1,0 +1,368 @@
+"""The law of the state: what passes the filters now, and never was handed over, comes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+import zlib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from walking import Pages, Walked, index, urlset, walk_all
+
+from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.models import UrlEntry
+from sitemapreader.options import FetchOptions
+from sitemapreader.report import FINISHED_BEFORE
+from sitemapreader.state import State
+from sitemapreader.walker import persistence, walk
+from sitemapreader.walker.config import WalkConfig
+from sitemapreader.walker.coverage import Coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOME = "https://example.org/maps/"
+TOP = f"{HOME}top.xml"
+MAPS = [f"{HOME}{name}.xml" for name in ("one", "two")]
+DAYS = ["2020-01-01", "2020-02-01", "2020-03-01", ""]
+
+
+def date(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "site.db"
+
+
+def site(*items: str | tuple[str, str]) -> Pages:
+    """Make a site of one sitemap below an index."""
+    return {TOP: index(MAPS[0]), MAPS[0]: urlset(*items)}
+
+
+async def come(pages: Pages, db: Path, **arguments: Any) -> list[str]:
+    """Walk over a site; return the URLs, without what is the same in all."""
+    walked = await walk_all(pages, None, sitemaps=[TOP], state=db, **arguments)
+    assert walked.report.complete
+    return [loc.removeprefix(HOME) for loc in walked.locs]
+
+
+DATED = site((f"{HOME}a", "2020-01-01"), (f"{HOME}b", "2020-02-01"), f"{HOME}c", "https://o.net/d")
+NARROW: list[tuple[dict[str, Any], list[str]]] = [
+    ({"include": "a$"}, ["a"]),
+    ({"exclude": r"[abd]$"}, ["c"]),
+    ({"since": date("2020-02-01")}, ["b", "c", "https://o.net/d"]),
+    ({"since": date("2020-02-01"), "undated": "drop"}, ["b"]),
+    ({"scope": "drop"}, ["a", "b", "c"]),
+]
+
+
+@pytest.mark.parametrize("changes", [False, True])
+@pytest.mark.parametrize(("narrow", "passing"), NARROW, ids=range(len(NARROW)))
+async def test_what_a_filter_hid_comes_once_it_is_lifted(
+    db: Path, narrow: dict[str, Any], passing: list[str], changes: bool
+) -> None:
+    """A document that has not changed is read once more for what was kept back of it."""
+    assert await come(DATED, db, changes=changes, **narrow) == passing
+    assert await come(DATED, db, changes=changes, **narrow) == []
+    lifted = await come(DATED, db, changes=changes)
+    everything = ["a", "b", "c", "https://o.net/d"]
+    assert lifted == ([loc for loc in everything if loc not in passing] if changes else everything)
+    assert await come(DATED, db, changes=changes) == []
+    assert await come(DATED, db, changes=changes, **narrow) == []
+
+
+@pytest.mark.parametrize("changes", [False, True])
+async def test_a_child_whose_index_vouches_for_it_is_read_again(db: Path, changes: bool) -> None:
+    """Neither 304 nor the index's lastmod hides what a filter has kept back."""
+    tagged = StoredResponse(MAPS[0], DATED[MAPS[0]], headers={"etag": '"1"'})  # type: ignore[arg-type]
+    pages: Pages = {TOP: index((MAPS[0], "2020-01-01")), MAPS[0]: tagged}
+    assert await come(pages, db, changes=changes, include="a$") == ["a"]
+    assert await come(pages, db, changes=changes, include="a$") == []
+    assert set(await come(pages, db, changes=changes)) >= {"b", "c", "https://o.net/d"}
+    assert await come(pages, db, changes=changes) == []
+
+
+@pytest.mark.parametrize("changes", [False, True])
+async def test_a_since_that_moves_on_reads_nothing_anew(db: Path, changes: bool) -> None:
+    """A later `since` passes less, so an unchanged child stays unread; an earlier one reads it."""
+    pages = dict(DATED) | {TOP: index((MAPS[0], "2020-02-02"))}
+    first = {"since": date("2020-01-15"), "changes": changes, "prune": True}
+    assert await come(pages, db, **first) == ["b", "c", "https://o.net/d"]
+    later = first | {"since": date("2020-01-20")}
+    walked = await walk_all(pages, None, sitemaps=[TOP], state=db, **later)
+    assert MAPS[0] not in walked.requested
+    assert walked.outcome(MAPS[0]) == ("unchanged", "same-lastmod")
+    assert "a" in await come(pages, db, **(first | {"since": date("2019-01-01")}))
+
+
+async def test_unique_lifted(db: Path) -> None:
+    """What `unique` dropped comes when each record is wanted; with changes, what differs."""
+    pages: Pages = {
+        TOP: index(*MAPS),
+        MAPS[0]: urlset((f"{HOME}a", "2020-01-01"), f"{HOME}b"),
+        MAPS[1]: urlset((f"{HOME}a", "2020-02-02"), f"{HOME}b", f"{HOME}%62"),
+    }
+    options = FetchOptions(concurrency=1)
+    for changes, expected in ((False, ["a", "b", "%62"]), (True, ["a", "%62"])):
+        state = db.with_name(f"{changes}.db")
+        common: dict[str, Any] = {"options": options, "changes": changes}
+        assert await come(pages, state, unique=True, **common) == ["a", "b"]
+        assert await come(pages, state, unique=True, **common) == []
+        assert await come(pages, state, **common) == expected
+        assert await come(pages, state, **common) == []
+
+
+async def test_what_a_limit_left_comes(db: Path) -> None:
+    """Who takes five URLs and leaves gets all others from the next walk."""
+    pages = site(*(f"{HOME}{number}" for number in range(2_000)))
+    async with walk(sitemaps=[TOP], state=db, fetcher=MemoryFetcher(pages)) as entries:
+        taken = [(await anext(aiter(entries))).loc for _ in range(5)]
+    rest = await come(pages, db)
+    assert {loc.removeprefix(HOME) for loc in taken} | set(rest) == set(map(str, range(2_000)))
+
+
+async def test_resumed_under_other_filters(db: Path) -> None:
+    """A walk that was stopped is resumed by a narrower one only, and nothing is lost by a wider."""
+    pages = site(*(f"{HOME}{number}" for number in range(2_000)))
+    for include, resumes in (("[02468]$", False), ("[0-8]$", False), ("[0-8]$", True)):
+        fetcher = MemoryFetcher(pages)
+        async with walk(sitemaps=[TOP], state=db, fetcher=fetcher, include=include) as entries:
+            batches = entries.batches()
+            for _ in range(3):
+                await anext(batches)
+        assert entries.report.resumed is resumes
+    walked = await walk_all(pages, None, sitemaps=[TOP], state=db)
+    assert not walked.report.resumed
+    assert len(walked.locs) == 2_000
+
+
+async def test_a_moving_since_resumes(db: Path) -> None:
+    """A `since` that is later by the time of the second try resumes what the first one began."""
+    locs = [(f"{HOME}{number}", "2020-03-01") for number in range(2_000)]
+    came: set[str] = set()
+    for day, resumes in (("2020-01-01", False), ("2020-01-02", True), ("2020-01-01", False)):
+        fetcher = MemoryFetcher(site(*locs))
+        async with walk(sitemaps=[TOP], state=db, fetcher=fetcher, since=date(day)) as entries:
+            batches = entries.batches()
+            for _ in range(2):
+                came |= {entry.loc for entry in await anext(batches)}
+        assert entries.report.resumed is resumes
+    came |= {HOME + loc for loc in await come(site(*locs), db, since=date("2020-01-01"))}
+    assert len(came) == 2_000
+
+
+FILTERS: list[dict[str, Any]] = [
+    {},
+    {"include": "[abc]$"},
+    {"include": ["a$", "[cd]$"]},
+    {"exclude": "[ace]$"},
+    {"since": date("2020-02-01")},
+    {"since": date("2020-02-15")},
+    {"since": date("2020-02-01"), "undated": "drop"},
+    {"scope": "drop"},
+    {"unique": True},
+    {"unique": True, "include": "[abc]$"},
+]
+
+
+def coverage(arguments: dict[str, Any]) -> Coverage:
+    return Coverage.of(WalkConfig(sitemaps=[TOP], **arguments), (HOME,))
+
+
+def passes(url: str, day: str, arguments: Mapping[str, Any]) -> bool:
+    """Tell whether a record passes filters, as their documentation has it."""
+    include, exclude = arguments.get("include", ""), arguments.get("exclude", "$^")
+    patterns = [include] if isinstance(include, str) else include
+    since = arguments.get("since")
+    dated = (
+        arguments.get("undated", "keep") == "keep" if not day else not since or date(day) >= since
+    )
+    return (
+        any(re.search(pattern, url) for pattern in patterns)
+        and not re.search(exclude, url)
+        and (since is None or dated)
+        and ("scope" not in arguments or url.startswith(HOME))
+    )
+
+
+@pytest.mark.parametrize("one", FILTERS, ids=range(len(FILTERS)))
+@pytest.mark.parametrize("other", FILTERS, ids=range(len(FILTERS)))
+def test_what_covers_passes_all(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Filters that are said to cover others pass whatever these pass; and survive being written."""
+    first, second = coverage(one), coverage(other)
+    assert Coverage.from_text(first.to_text()) == first
+    assert first.covers(first)
+    if first.covers(second):
+        for url in (f"{HOME}{letter}" for letter in "abcde"):
+            for day in DAYS:
+                assert passes(url, day, one) or not passes(url, day, other)
+
+
+# -- random walks over a site that changes
+
+LETTERS = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(DAYS), max_size=6)
+
+
+@attrs.frozen
+class Step:
+    """One walk: what the documents list then, how they are served, and what is asked for."""
+
+    documents: tuple[dict[str, str], dict[str, str]]
+    filters: dict[str, Any]
+    failing: int | None
+    follows: int | None
+    leaves_after: int | None
+    dated: bool
+
+
+STEPS = st.lists(
+    st.builds(
+        Step,
+        documents=st.tuples(LETTERS, LETTERS),
+        filters=st.sampled_from(FILTERS),
+        failing=st.sampled_from([None, None, 0, 1]),
+        follows=st.sampled_from([None, None, 0, 1]),
+        leaves_after=st.sampled_from([None, None, 1, 2, 3]),
+        dated=st.booleans(),
+    ),
+    min_size=2,
+    max_size=5,
+)
+
+
+def address(letter: str) -> str:
+    """Return a URL; one of them lies outside the folder of the sitemaps."""
+    return "https://example.org/f" if letter == "f" else HOME + letter
+
+
+def serve(step: Step) -> Pages:
+    """Return a site as it is at one step, with validators, and lastmods that tell versions."""
+    pages: Pages = {}
+    children: list[Any] = []
+    for number, (url, listed) in enumerate(zip(MAPS, step.documents, strict=True)):
+        version = zlib.crc32(repr(listed).encode()) % 10**6
+        items = [(address(letter), day) for letter, day in listed.items()]
+        body = urlset(*items)
+        pages[url] = StoredResponse(url, body, headers={"etag": f'"{version}"'})
+        if step.failing == number:
+            del pages[url]
+        children.append((url, f"2020-03-02T00:00:00.{version:06}Z") if step.dated else url)
+    return pages | {TOP: index(*children)}
+
+
+async def take(step: Step, db: Path, *, changes: bool) -> tuple[set[str], Walked | None]:
+    """Walk, to the end or not; return what was handed over, and the whole of a walk that ended."""
+    fetcher = MemoryFetcher(serve(step))
+    follow = None
+    if step.follows is not None:
+        wanted = MAPS[step.follows]
+        follow = lambda entry: entry.loc == wanted  # noqa: E731 (as users write it)
+    came: list[Any] = []
+    async with walk(
+        sitemaps=[TOP], state=db, fetcher=fetcher, changes=changes, follow=follow, **step.filters
+    ) as entries:
+        batches = 0
+        async for batch in entries.batches():
+            came += batch
+            batches += 1
+            if batches == step.leaves_after:
+                return {entry.loc for entry in came}, None
+    locs = [entry.loc for entry in came]
+    return set(locs), Walked(locs, came, entries.report, fetcher.requested)
+
+
+async def check_sequence(steps: list[Step], *, changes: bool) -> None:
+    """Walk step by step; whatever passes, in a document that was there, has come by its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        db = Path(folder) / "site.db"
+        given: set[str] = set()
+        last = attrs.evolve(steps[-1], filters={}, failing=None, follows=None, leaves_after=None)
+        for now in [*steps, last, last]:  # the first may resume what one before it had read
+            came, walked = await take(now, db, changes=changes)
+            given |= came
+            if walked is None:
+                continue
+            for number, listed in enumerate(now.documents):
+                if now.failing == number or now.follows not in (None, number):
+                    continue
+                if walked.outcome(MAPS[number])[1] == FINISHED_BEFORE:
+                    continue  # it was read before the stop, and is not asked for again
+                wanted = {
+                    address(letter)
+                    for letter, day in listed.items()
+                    if passes(address(letter), day, now.filters)
+                }
+                assert wanted <= given
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(persistence, "RECEIPT_ENTRIES", 2)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("changes", [False, True])
+def test_nothing_is_lost_in_any_sequence_of_walks(changes: bool) -> None:
+    """After any walks, stopped, failed, filtered, each URL that passes now has been handed over."""
+
+    @settings(max_examples=25)
+    @given(STEPS)
+    def check(steps: list[Step]) -> None:
+        asyncio.run(check_sequence(steps, changes=changes))
+
+    check()
+
+
+async def check_marks(steps: list[Step]) -> None:
+    """Compare each walk with a model of what the consumer has been given."""
+    with tempfile.TemporaryDirectory() as folder:
+        db = Path(folder) / "site.db"
+        known: dict[str, str | None] = {}  # None: handed over, but not as it was listed last
+        for step in steps:
+            listed = {f"{HOME}1/{a}": d for a, d in step.documents[0].items()}
+            listed |= {f"{HOME}2/{a}": d for a, d in step.documents[1].items()}
+            pages: Pages = {TOP: index(*MAPS)}
+            for number, url in enumerate(MAPS):
+                prefix = f"{HOME}{number + 1}/"
+                pages[url] = urlset(
+                    *(
+                        item
+                        for item in listed.items()
+                        if item[0] < prefix + "~" and item[0] > prefix
+                    )
+                )
+            walked = await walk_all(
+                pages, None, sitemaps=[TOP], state=db, changes=True, **step.filters
+            )
+            expected = {}
+            for url, day in listed.items():
+                if url in known and known[url] == day:
+                    continue
+                if passes(url, day, step.filters):
+                    expected[url] = "changed" if url in known else "new"
+                    known[url] = day
+                elif url in known:
+                    known[url] = None
+            found = {e.loc: str(e.change) for e in walked.events if isinstance(e, UrlEntry)}
+            assert found == expected
+            gone = known.keys() - listed.keys()
+            assert set(State(db).removed()) == gone
+            assert (walked.report.removed, walked.report.removals_unknown) == (len(gone), 0)
+            for url in gone:
+                del known[url]
+
+
+@settings(max_examples=25)
+@given(STEPS)
+def test_changes_are_told_as_a_model_tells_them(steps: list[Step]) -> None:
+    """New, changed and removed are right against what was handed over, whatever the filters."""
+    asyncio.run(check_marks(steps))

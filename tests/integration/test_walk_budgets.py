@@ -1,0 +1,201 @@
+"""Every limit of a walk stops it, says what was not read for it, and loses nothing before it."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
+
+from sitemapreader.documents.budget import Budget
+from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.report import Status
+from sitemapreader.walker import walk
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from sitemapreader.issues import Issue
+
+TOP = "https://example.org/top.xml"
+CHILDREN = [f"https://example.org/{n}.xml" for n in range(10)]
+ONE_AT_A_TIME = FetchOptions(concurrency=1)
+
+
+def site() -> Pages:
+    pages: Pages = {TOP: index(*CHILDREN)}
+    return pages | {url: urlset(f"{url}/page") for url in CHILDREN}
+
+
+async def walk_top(pages: Pages, limits: Limits, **arguments: Any) -> Walked:
+    return await walk_all(pages, None, **{"sitemaps": [TOP], **arguments}, limits=limits)
+
+
+def only(walked: Walked, code: str) -> Issue:
+    (issue,) = [issue for issue in walked.report.issues if issue.code == code]
+    return issue
+
+
+async def test_children() -> None:
+    """Of an index so many children are taken; the others are counted, and one is named."""
+    walked = await walk_top(site(), Limits(children=7))
+    assert len(walked.locs) == 7
+    issue = only(walked, "budget-children")
+    assert (issue.sitemap, issue.url, issue.value) == (TOP, CHILDREN[7], "3 children")
+    assert walked.outcome(CHILDREN[9]) == ("skipped", "budget-children")
+    assert walked.document(TOP).children == 10
+    assert not walked.report.complete
+
+
+async def test_children_that_another_index_lists() -> None:
+    """A child past the limit of one index is read all the same if another one lists it."""
+    other = "https://example.org/other.xml"
+    pages = site() | {other: index(CHILDREN[9])}
+    walked = await walk_top(pages, Limits(children=9), sitemaps=[TOP, other])
+    assert len(walked.locs) == 10
+    assert walked.outcome(CHILDREN[9]) == ("complete", "")
+
+
+async def test_documents() -> None:
+    """So many documents are fetched, robots.txt among them; the others are counted and named."""
+    walked = await walk_top(site(), Limits(documents=6), options=ONE_AT_A_TIME)
+    assert walked.requested == [TOP, ROBOTS, *CHILDREN[:4]]
+    assert len(walked.locs) == 4
+    issue = only(walked, "budget-documents")
+    assert issue.url is not None
+    assert issue.url in CHILDREN[4:]
+    assert issue.value is not None
+    assert issue.value.startswith("6 sitemaps not read: ")
+    assert walked.report.statuses == {Status.COMPLETE: 5, Status.SKIPPED: 7}
+    assert walked.events[-1] is issue
+    assert not walked.report.complete
+
+
+async def test_documents_that_are_not_kept_are_counted() -> None:
+    """Outcomes of what was never fetched are kept as far as documents go, and counted past that."""
+    many = [f"https://example.org/{n}.xml" for n in range(500)]
+    walked = await walk_top({TOP: index(*many)}, Limits(documents=20))
+    assert len(walked.report.documents) <= 40
+    assert sum(walked.report.statuses.values()) == 502
+    issue = only(walked, "budget-documents")
+    assert issue.value is not None
+    assert issue.value.startswith("482 sitemaps not read: ")
+
+
+async def test_a_budget_is_named_however_much_else_was_refused() -> None:
+    """What a budget left out is said even if there was no room to remember any of it."""
+    old = [(f"https://example.org/{n}.xml", "2020") for n in range(10, 40)]
+    pages = site() | {TOP: index(*old, *CHILDREN)}
+    march = dt.datetime(2026, 3, 5, tzinfo=dt.UTC)
+    walked = await walk_top(pages, Limits(documents=6), options=ONE_AT_A_TIME, since=march)
+    assert only(walked, "budget-documents").value == "6 sitemaps not read: "
+
+
+async def test_bytes() -> None:
+    """So many bytes are fetched; the document in which they end is partial, the rest is skipped."""
+    pages = site()
+    body = urlset(*(f"https://example.org/{n}" for n in range(3_000)))
+    pages[CHILDREN[1]] = StoredResponse(CHILDREN[1], body, chunk_bytes=4_096)
+    walked = await walk_top(pages, Limits(walk_bytes=len(body) // 2), options=ONE_AT_A_TIME)
+    assert walked.outcome(CHILDREN[0]) == ("complete", "")
+    assert walked.outcome(CHILDREN[1]) == ("partial", "budget-bytes")
+    assert walked.outcome(CHILDREN[2]) == ("skipped", "budget-bytes")
+    assert 1_000 < len(walked.locs) < 2_000
+    assert walked.codes == ["budget-bytes", "budget-bytes"]
+    assert walked.requested[-1] == CHILDREN[1]
+    assert walked.report.bytes_raw <= len(body) // 2 + 4_096
+
+
+@attrs.define
+class Stalled(StoredResponse):
+    """A body whose end never comes."""
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        async for chunk in StoredResponse.chunks(self):
+            yield chunk
+        await asyncio.sleep(3_600)
+
+
+async def test_seconds() -> None:
+    """When its time is over a walk ends, in the middle of a document that does not come as well."""
+    pages = site()
+    pages[CHILDREN[3]] = Stalled(CHILDREN[3], urlset("https://example.org/early")[:-9])
+    walked = await walk_top(pages, Limits(walk_seconds=0.3), options=ONE_AT_A_TIME)
+    assert len(walked.locs) == 4
+    assert walked.outcome(CHILDREN[3]) == ("partial", "budget-seconds")
+    assert walked.outcome(CHILDREN[4]) == ("skipped", "budget-seconds")
+    assert walked.codes == ["budget-seconds", "budget-seconds"]
+
+
+async def test_seconds_and_a_server_that_says_nothing() -> None:
+    """The time of a walk ends the wait for an answer, and the search, too."""
+
+    class Silent(MemoryFetcher):
+        def open(self, url: str, **_: Any) -> Any:
+            self.requested.append(url)
+            return _Silence()
+
+    fetcher = Silent({})
+    async with walk("https://example.org/", fetcher=fetcher, limits=Limits(walk_seconds=0.1)) as w:
+        assert [entry async for entry in w] == []
+    assert fetcher.requested == [ROBOTS]
+    assert {str(issue.code) for issue in w.report.issues} == {"budget-seconds", "no-sitemap"}
+    assert [document.reason for document in w.report.documents] == ["budget-seconds"]
+
+
+class _Silence:
+    async def __aenter__(self) -> None:
+        await asyncio.sleep(3_600)
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+async def test_seconds_do_not_cut_what_was_read() -> None:
+    """A consumer that is slower than the walk may take gets all that was read in its time."""
+    pages: Pages = {TOP: urlset(*(f"https://example.org/{n}" for n in range(3_000)))}
+    count = 0
+    async with walk(
+        sitemaps=[TOP], fetcher=MemoryFetcher(pages), limits=Limits(walk_seconds=0.05)
+    ) as entries:
+        async for batch in entries.batches():
+            count += len(batch)
+            await asyncio.sleep(0.05)
+    assert count >= 100
+    document = entries.report.documents[0]
+    assert count == document.entries
+
+
+async def test_a_limit_of_one_document() -> None:
+    """Where a document has more entries than are read of one, what was read is delivered."""
+    body = urlset(*(f"https://example.org/{n}" for n in range(100)))
+    walked = await walk_top({TOP: body}, Limits(entries=60))
+    assert len(walked.locs) == 60
+    assert walked.outcome(TOP) == ("partial", "too-large")
+
+
+async def test_nested_children_past_the_documents_are_not_held() -> None:
+    """Of an index inside an index no more children wait to be compared than can be fetched."""
+    inner = "https://example.org/inner.xml"
+    many = [f"https://example.org/{n}.xml" for n in range(60)]
+    walked = await walk_top({TOP: index(inner), inner: index(*many)}, Limits(documents=8))
+    assert [issue.value for issue in walked.report.issues if issue.code == "budget-documents"] == [
+        "52 children",
+        f"55 sitemaps not read: {' '.join(many[8:11])}",
+    ]
+    assert sum(walked.report.statuses.values()) == 63
+
+
+async def test_a_time_out_of_the_fetchers_own_is_not_the_walks() -> None:
+    """A TimeoutError that a fetcher lets through is its bug, and not the end of the walk's time."""
+    budget = Budget(Limits())
+
+    async def fail() -> None:
+        raise TimeoutError("the fetcher's own")
+
+    with pytest.raises(TimeoutError, match="the fetcher's own"):
+        await budget.within(fail(), TOP)
+    assert budget.exhausted is None

@@ -1,0 +1,211 @@
+"""Which entries come out, and which children are fetched: since, prune, follow, unique, scope."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
+
+from sitemapreader.models import UrlEntry
+from sitemapreader.urls import url_key
+from sitemapreader.walker.filters import EntryFilter
+
+if TYPE_CHECKING:
+    from sitemapreader.models import SitemapEntry
+
+TOP = "https://example.org/top.xml"
+A = "https://example.org/a.xml"
+B = "https://example.org/b.xml"
+MARCH = dt.datetime(2026, 3, 5, 12, tzinfo=dt.UTC)
+
+
+def page(name: str) -> str:
+    return f"https://example.org/{name}"
+
+
+async def walk_top(pages: Pages, **arguments: Any) -> Walked:
+    return await walk_all(pages, None, **{"sitemaps": [TOP], **arguments})
+
+
+SINCE = [
+    ("2026-03-05T12:00:00Z", True),
+    ("2026-03-05T11:59:59Z", False),
+    ("2026-03-05T13:00:00+02:00", False),
+    ("2026-03-05T10:30:00-02:00", True),
+    ("2026-03-05", True),
+    ("2026-03-04", False),
+    ("2026-03", True),
+    ("2026-02", False),
+    ("2026", True),
+    ("2025", False),
+    ("Thu, 05 Mar 2026 12:00:01 GMT", True),
+]
+
+
+@pytest.mark.parametrize(("lastmod", "passes"), SINCE, ids=[row[0] for row in SINCE])
+async def test_since(lastmod: str, passes: bool) -> None:
+    """An entry passes if any moment of what its lastmod stands for is at or after `since`."""
+    walked = await walk_top({TOP: urlset((page("x"), lastmod))}, since=MARCH)
+    assert walked.locs == [page("x")] * passes
+    document = walked.document(TOP)
+    assert (document.listed, document.entries, document.filtered) == (1, passes, 1 - passes)
+    assert walked.report.entries == passes
+
+
+@pytest.mark.parametrize(("lastmod", "passes"), SINCE, ids=[row[0] for row in SINCE])
+async def test_prune(lastmod: str, passes: bool) -> None:
+    """A child whose index says that it is older is not fetched, unless that is turned off."""
+    pages: Pages = {TOP: index((A, lastmod)), A: urlset((page("x"), "2026-04-01"))}
+    walked = await walk_top(pages, since=MARCH)
+    assert walked.locs == [page("x")] * passes
+    expected = ("complete", "") if passes else ("skipped", "not-modified-since")
+    assert walked.outcome(A) == expected
+    assert walked.codes == []
+    assert walked.report.complete
+    assert (await walk_top(pages, since=MARCH, prune=False)).locs == [page("x")]
+    assert (await walk_top(pages)).locs == [page("x")]
+
+
+async def test_undated() -> None:
+    """Without a lastmod, or with one that nobody can read, an entry is kept or dropped as asked."""
+    pages: Pages = {TOP: urlset(page("x"), (page("y"), "soon"), (page("z"), "2020"))}
+    assert (await walk_top(pages, since=MARCH)).locs == [page("x"), page("y")]
+    assert (await walk_top(pages, since=MARCH, undated="drop")).locs == []
+    assert len((await walk_top(pages, undated="drop")).locs) == 3
+
+
+async def test_an_undated_child_is_fetched() -> None:
+    """A child without lastmod may be new, and is fetched whatever becomes of undated entries."""
+    pages: Pages = {TOP: index(A), A: urlset((page("x"), "2026-04-01"))}
+    assert (await walk_top(pages, since=MARCH, undated="drop")).locs == [page("x")]
+
+
+async def test_since_without_a_zone_is_utc() -> None:
+    """A naive `since` is read as UTC."""
+    pages: Pages = {TOP: urlset((page("x"), "2026-03-05T12:00:00Z"))}
+    assert (await walk_top(pages, since=MARCH.replace(tzinfo=None))).locs == [page("x")]
+
+
+async def test_pruned_here_and_wanted_there() -> None:
+    """A child that one index calls old is fetched if another one calls it new."""
+    pages: Pages = {
+        TOP: index((A, "2020"), B),
+        B: index((A, "2026-04")),
+        A: urlset((page("x"), "2026-04-01")),
+    }
+    walked = await walk_top(pages, since=MARCH)
+    assert walked.locs == [page("x")]
+    assert walked.outcome(A) == ("complete", "")
+
+
+async def test_follow() -> None:
+    """`follow` is asked of each child, with what its index says; what it refuses is not read."""
+    asked: list[SitemapEntry] = []
+
+    def follow(entry: SitemapEntry) -> bool:
+        asked.append(entry)
+        return entry.loc == A
+
+    pages: Pages = {TOP: index((A, "2026"), B), A: urlset(page("a")), B: urlset(page("b"))}
+    walked = await walk_top(pages, follow=follow)
+    assert walked.locs == [page("a")]
+    assert B not in walked.requested
+    assert walked.outcome(B) == ("skipped", "not-followed")
+    assert [(entry.loc, entry.lastmod_text, entry.sitemap) for entry in asked] == [
+        (A, "2026", TOP),
+        (B, None, TOP),
+    ]
+    assert walked.report.complete
+
+
+async def test_unique() -> None:
+    """With unique=True a URL comes once, in its first spelling, from whatever document."""
+    pages: Pages = {
+        TOP: urlset(page("x"), page("y"), page("x"), "https://EXAMPLE.org:443/x#a"),
+        A: urlset(page("y"), page("z")),
+    }
+    walked = await walk_top(pages, sitemaps=[TOP, A], unique=True)
+    assert sorted(walked.locs) == [page("x"), page("y"), page("z")]
+    assert sum(document.filtered for document in walked.report.documents) == 3
+    assert len((await walk_top(pages, sitemaps=[TOP, A])).locs) == 6
+
+
+async def test_unique_counts_only_what_comes_out() -> None:
+    """An entry that another filter keeps back does not use up its URL."""
+    pages: Pages = {TOP: urlset((page("x"), "2020"), (page("x"), "2026-04"))}
+    walked = await walk_top(pages, since=MARCH, unique=True)
+    assert walked.locs == [page("x")]
+
+
+SCOPE = [
+    ("https://example.org/maps/a", True),
+    ("https://example.org/maps/deep/er/a", True),
+    ("https://example.org/a", False),
+    ("https://example.org/mapsa", False),
+    ("http://example.org/maps/a", False),
+    ("https://www.example.org/maps/a", False),
+    ("https://other.net/maps/a", False),
+    ("HTTPS://Example.ORG:443/maps/x/../a", True),
+]
+
+
+@pytest.mark.parametrize(("loc", "inside"), SCOPE, ids=[row[0] for row in SCOPE])
+async def test_scope(loc: str, inside: bool) -> None:
+    """Entries outside the folder of their sitemap are delivered and counted, or dropped."""
+    top = "https://example.org/maps/top.xml"
+    walked = await walk_all({top: urlset(loc)}, None, sitemaps=[top])
+    assert walked.locs == [loc]
+    assert walked.codes == ["out-of-scope"] * (not inside)
+    walked = await walk_all({top: urlset(loc)}, None, sitemaps=[top], scope="drop")
+    assert walked.locs == [loc] * inside
+    assert walked.codes == ["out-of-scope"] * (not inside)
+
+
+@given(
+    st.from_regex(r"(https?|HTTPS)://(u@)?[ae]xample\.(org|ORG)(:443|:80)?", fullmatch=True),
+    st.text(alphabet="mMaps/.%612é #?", max_size=9),
+    st.sampled_from(
+        ["https://example.org/", "https://example.org/m/", "https://example.org/%C3%A9/"]
+    ),
+)
+def test_scope_is_that_of_the_key(start: str, path: str, folder: str) -> None:
+    """What is outside is told quickly, and as the URL's key would tell it."""
+    loc = f"{start}/{path}"
+    sieve = EntryFilter(since=None, keep_undated=True, keep_outside=True, unique=False)
+    inside = loc.startswith(folder) or url_key(loc).startswith(folder)
+    entry = UrlEntry(loc)
+    assert sieve.sift([entry], (folder,)) == ([entry], not inside)
+
+
+async def test_out_of_scope_is_said_once() -> None:
+    """There is one Issue for a document, which has the number."""
+    locs = [f"https://other.net/{n}" for n in range(3_000)]
+    walked = await walk_top({TOP: urlset(*locs, page("x"))})
+    (issue,) = walked.report.issues
+    assert (issue.code, issue.value, issue.sitemap) == ("out-of-scope", "3000 entries", TOP)
+    assert walked.events[-1] is issue
+    assert walked.report.complete
+
+
+async def test_robots_speaks_for_its_host() -> None:
+    """What robots.txt lists may hold URLs of the whole host, wherever the sitemap lies."""
+    cdn = "https://cdn.net/maps/top.xml"
+    pages: Pages = {
+        ROBOTS: b"Sitemap: https://cdn.net/maps/top.xml",
+        cdn: index("https://cdn.net/maps/a.xml"),
+        "https://cdn.net/maps/a.xml": urlset(page("x"), "https://cdn.net/y"),
+    }
+    walked = await walk_all(pages, scope="drop")
+    assert walked.locs == [page("x")]
+    assert walked.codes == ["out-of-scope"]
+
+
+async def test_both_ends_of_a_redirect_are_in_scope() -> None:
+    """A sitemap that is served from elsewhere still speaks for where it is listed."""
+    cdn = "https://cdn.net/files/top.xml"
+    pages: Pages = {TOP: moved(cdn, urlset(page("x"), "https://cdn.net/files/y"))}
+    assert (await walk_top(pages)).codes == []

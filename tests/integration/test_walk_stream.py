@@ -1,0 +1,337 @@
+"""A walk as a stream: bounded, in order, and to be left and taken up again."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from walking import Pages, index, urlset
+
+from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.issues import Issue
+from sitemapreader.models import SitemapEntry, UrlEntry
+from sitemapreader.walker import Walk, walk
+from sitemapreader.walker.channel import Channel
+from sitemapreader.walker.walk import BUFFERED_EVENTS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+TOP = "https://example.org/top.xml"
+LOCS = [f"https://example.org/page/{n}" for n in range(2_000)]
+
+
+def start(pages: Pages | None = None, **arguments: Any) -> Walk:
+    stored = {TOP: urlset(*LOCS)} if pages is None else pages
+    return walk(fetcher=MemoryFetcher(stored), **{"sitemaps": [TOP], **arguments})
+
+
+async def test_entries_come_in_order() -> None:
+    """The entries of one document come in its order, one by one as in lists as among events."""
+    async with start() as entries:
+        assert [entry.loc async for entry in entries] == LOCS
+    async with start() as entries:
+        batches = [batch async for batch in entries.batches()]
+    assert [entry.loc for batch in batches for entry in batch] == LOCS
+    assert all(batches)
+    async with start() as entries:
+        events = [event async for event in entries.events()]
+    assert [event.loc for event in events if isinstance(event, UrlEntry)] == LOCS
+
+
+async def test_a_loop_can_be_left_and_taken_up() -> None:
+    """Whatever the way of iterating, the next one goes on where the last one stopped."""
+    locs: list[str] = []
+    async with start() as entries:
+        async for entry in entries:
+            locs.append(entry.loc)
+            if len(locs) == 5:
+                break
+        async for entry in entries:
+            locs.append(entry.loc)
+            if len(locs) == 7:
+                break
+        async for batch in entries.batches():
+            locs += [entry.loc for entry in batch]
+            break
+        async for event in entries.events():
+            assert isinstance(event, UrlEntry)
+            locs.append(event.loc)
+            break
+        locs += [entry.loc async for entry in entries]
+        assert [entry async for entry in entries] == []
+    assert locs == LOCS
+
+
+async def test_events_that_were_left_are_not_lost() -> None:
+    """A loop over events that was left in the middle of others than entries goes on with these."""
+    pages: Pages = {TOP: index("/a.xml", "/b.xml"), "https://example.org/a.xml": urlset("/x")}
+    async with start(pages) as entries:
+        whole = [_key(event) async for event in entries.events()]
+    async with start(pages) as entries:
+        pieces = []
+        for _ in range(len(whole)):
+            async for event in entries.events():
+                pieces.append(_key(event))
+                break
+    assert sorted(pieces) == sorted(whole)
+    assert len(whole) == 7
+
+
+def _key(event: UrlEntry | SitemapEntry | Issue) -> str:
+    if isinstance(event, Issue):
+        return f"{event.code} {event.url} {event.value}"
+    return event.loc
+
+
+async def test_a_time_out_of_the_consumer_loses_nothing() -> None:
+    """A consumer may give up waiting for the next entry, and then go on with it."""
+    release = asyncio.Event()
+
+    @attrs.define
+    class Late(StoredResponse):
+        async def chunks(self) -> AsyncIterator[bytes]:
+            await release.wait()
+            yield self.body
+
+    async with start({TOP: Late(TOP, urlset(*LOCS))}) as entries:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(aiter(entries)), 0.05)
+        release.set()
+        assert [entry.loc async for entry in entries] == LOCS
+
+
+@attrs.define
+class Endless(StoredResponse):
+    """A list of URLs without an end; `served` counts what was taken of it."""
+
+    served: int = 0
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        while True:
+            lines = range(self.served, self.served + 1_000)
+            self.served += 1_000
+            yield b"".join(b"https://example.org/%d\n" % n for n in lines)
+
+
+async def test_a_slow_consumer_slows_the_reading() -> None:
+    """What is read ahead of the consumer is bounded, however many documents are read at once."""
+    maps = [f"https://example.org/{n}.txt" for n in range(8)]
+    pages = {url: Endless(url) for url in maps}
+    async with walk(sitemaps=maps, fetcher=MemoryFetcher(pages)) as entries:
+        count = 0
+        for pause in (0.2, 0.1):
+            async for _ in entries:
+                count += 1
+                if count % 20_000 == 0:
+                    break
+            await asyncio.sleep(pause)
+            served = sum(page.served for page in pages.values())
+            # what waits, and for each reader what it holds: a batch, a block and a chunk
+            assert served <= count + BUFFERED_EVENTS + len(maps) * 5_000
+
+
+async def test_a_batch_comes_while_the_document_does() -> None:
+    """The first entries of a document are there before its last bytes are."""
+    async with start({TOP: Endless(TOP)}) as entries:
+        async for batch in entries.batches():
+            assert 0 < len(batch) < 5_000
+            break
+
+
+async def test_the_report_grows_with_the_walk() -> None:
+    """The report can be looked at on the way; it is final when the walk is left."""
+    pages: Pages = {TOP: index("https://example.org/a.xml", "https://example.org/b.xml")}
+    pages["https://example.org/a.xml"] = urlset(*LOCS)
+    pages["https://example.org/b.xml"] = Endless("https://example.org/b.xml")
+    async with start(pages) as entries:
+        async for _ in entries:
+            if entries.report.entries > 20_000:
+                break
+        assert [str(each.status) for each in entries.report.documents[:1]] == ["complete"]
+    outcomes = {each.url: (str(each.status), each.reason) for each in entries.report.documents}
+    assert outcomes["https://example.org/b.xml"] == ("partial", "left-early")
+    assert not entries.report.complete
+
+
+async def test_leaving_early_gives_everything_its_outcome() -> None:
+    """What was being read is partial or failed, what waited is skipped, because the user left."""
+    children = [f"https://example.org/{n}.txt" for n in range(30)]
+    pages: Pages = {TOP: index(*children)}
+    pages |= {url: Endless(url) for url in children}
+    async with start(pages) as entries:
+        async for _ in entries:
+            break
+    outcomes = {each.url: (str(each.status), each.reason) for each in entries.report.documents}
+    assert {outcomes[url] for url in children} <= {
+        ("partial", "left-early"),
+        ("failed", "left-early"),
+        ("skipped", "left-early"),
+    }
+    assert len(entries.report.documents) == len(outcomes) == 32
+    assert not entries.report.complete
+
+
+# -- misuse
+
+
+async def test_iterating_without_entering() -> None:
+    """Whoever forgets the `async with` is told to write it, before anything is begun."""
+    fetcher = MemoryFetcher({})
+    entries = walk(sitemaps=[TOP], fetcher=fetcher)
+    for misuse in (entries.__aiter__, entries.batches, entries.events):
+        with pytest.raises(TypeError, match="async with walk"):
+            misuse()
+    with pytest.raises(TypeError, match="async with walk"):
+        await entries.next_batch()
+    assert fetcher.requested == []
+
+
+async def test_iterating_after_leaving() -> None:
+    """A walk that was left is over; entering it again is refused as well."""
+    async with start() as entries:
+        pass
+    with pytest.raises(ValueError, match="the walk is over"):
+        aiter(entries)
+    with pytest.raises(ValueError, match="walk\\(\\.\\.\\.\\) again"):
+        await entries.__aenter__()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"sitemaps": ()}, ValueError, "give a site"),
+        ({"sitemaps": TOP}, TypeError, "write sitemaps=\\[url\\]"),
+        ({"sitemaps": [b"https://example.org/"]}, TypeError, "as text"),
+        ({"sitemaps": ["/top.xml"]}, ValueError, "full URL"),
+        ({"site": "example.org"}, ValueError, "https://example.org/"),
+        ({"since": "2026-01-01"}, TypeError, "datetime"),
+        ({"undated": "maybe"}, ValueError, "keep, drop"),
+        ({"scope": "strict"}, ValueError, "keep, drop"),
+        ({"hosts": "all"}, ValueError, "host, site, any"),
+        ({"probe": True}, ValueError, "auto, always, never"),
+        ({"site": TOP, "extra_paths": "/a.xml"}, TypeError, "must be several"),
+        ({"follow": "yes"}, TypeError, "function"),
+    ],
+)
+def test_arguments_that_cannot_be_meant(arguments: Any, error: type[Exception], words: str) -> None:
+    """A wrong argument raises at once, with what to write instead; nothing has to be entered."""
+    with pytest.raises(error, match=words):
+        start(**arguments)
+
+
+def test_nothing_is_made_before_it_is_entered() -> None:
+    """A walk that is made and not entered leaves nothing behind, and needs no event loop."""
+    assert isinstance(walk("https://example.org/"), Walk)
+
+
+def test_the_arguments_are_documented() -> None:
+    """Each argument of `walk` stands in its docstring."""
+    assert walk.__doc__ is not None
+    for name in inspect.signature(walk).parameters:
+        assert f"\n        {name}: " in inspect.cleandoc(walk.__doc__).replace("\n", "\n    ")
+
+
+# -- bugs
+
+
+async def drain(made: Walk) -> None:
+    async with made as entries:
+        async for _ in entries:
+            pass
+
+
+async def test_a_bug_comes_out_as_it_is() -> None:
+    """An exception of the caller's function reaches the consumer unchanged, after what was read."""
+
+    def follow(entry: SitemapEntry) -> bool:
+        raise ZeroDivisionError(entry.loc)
+
+    first = "https://example.org/first.xml"
+    pages: Pages = {TOP: index("https://example.org/a.xml"), first: urlset(*LOCS)}
+    with pytest.raises(ZeroDivisionError, match=r"a\.xml") as caught:
+        await drain(start(pages, sitemaps=[first, TOP], follow=follow))
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+async def test_a_bug_comes_out_at_the_end() -> None:
+    """A bug that the consumer did not wait for comes out when the walk is left."""
+
+    def follow(entry: SitemapEntry) -> bool:
+        raise ZeroDivisionError(entry.loc)
+
+    with pytest.raises(ZeroDivisionError):
+        async with start({TOP: index("https://example.org/a.xml")}, follow=follow):
+            await asyncio.sleep(0.05)
+
+
+async def test_a_bug_is_told_once() -> None:
+    """A bug that the consumer has caught does not come again."""
+
+    def follow(entry: SitemapEntry) -> bool:
+        raise ZeroDivisionError(entry.loc)
+
+    async with start({TOP: index("https://example.org/a.xml")}, follow=follow) as entries:
+        assert isinstance(await entries.next_batch(), tuple)
+        with pytest.raises(ZeroDivisionError):
+            await entries.next_batch()
+
+
+async def test_a_bug_of_the_fetcher() -> None:
+    """What a fetcher raises besides FetchError is a bug, and not an outcome."""
+    with pytest.raises(KeyError):
+        await drain(start({TOP: KeyError("x")}))
+
+
+async def test_the_users_exception_wins() -> None:
+    """An exception in the body of the `async with` comes out as the very object it was."""
+    mine = RuntimeError("mine")
+
+    async def fail() -> None:
+        async with start({TOP: Endless(TOP)}) as entries:
+            async for _ in entries:
+                raise mine
+
+    with pytest.raises(RuntimeError) as caught:
+        await fail()
+    assert caught.value is mine
+    assert caught.value.__context__ is None
+
+
+# -- the channel
+
+
+async def test_the_channel_is_full_by_weight() -> None:
+    """A writer waits while the channel weighs its capacity, and goes on when there is room."""
+    channel: Channel[str] = Channel(10)
+    await channel.put("a", 9)
+    await channel.put("b", 50)
+    writer = asyncio.create_task(channel.put("c", 1))
+    await asyncio.sleep(0)
+    assert await channel.get() == "a"
+    await asyncio.sleep(0)
+    assert not writer.done()
+    assert await channel.get() == "b"
+    await writer
+    assert await channel.get() == "c"
+
+
+async def test_a_closed_channel() -> None:
+    """Closing lets those who wait go; what is inside can be read, what comes later is dropped."""
+    channel: Channel[str] = Channel(1)
+    await channel.put("a", 1)
+    writer = asyncio.create_task(channel.put("b", 1))
+    await asyncio.sleep(0)
+    channel.close()
+    await writer
+    await channel.put("c", 1)
+    assert [await channel.get(), await channel.get()] == ["a", None]
+    reader: Channel[str] = Channel(1)
+    waiting = asyncio.create_task(reader.get())
+    await asyncio.sleep(0)
+    reader.close()
+    assert await waiting is None

@@ -1,0 +1,113 @@
+"""The walk without `await`: the same stream, from a thread that goes away again."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+from test_walk_stream import LOCS, TOP, Endless
+from walking import Pages, index, urlset
+
+from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.models import SitemapEntry, UrlEntry
+from sitemapreader.walker import BlockingWalk, walk_sync
+from sitemapreader.walker.walk import BUFFERED_EVENTS
+
+
+def start(pages: Pages | None = None, **arguments: Any) -> BlockingWalk:
+    stored = {TOP: urlset(*LOCS)} if pages is None else pages
+    return walk_sync(fetcher=MemoryFetcher(stored), **{"sitemaps": [TOP], **arguments})
+
+
+def walks_on() -> bool:
+    return any(thread.name == "sitemapreader.walk" for thread in threading.enumerate())
+
+
+def test_all_of_it() -> None:
+    """Entries, lists and events are those of the other walk, and so is the report."""
+    with start() as entries:
+        assert [entry.loc for entry in entries] == LOCS
+    with start() as entries:
+        assert [entry.loc for batch in entries.batches() for entry in batch] == LOCS
+    with start({TOP: index("https://example.org/a.xml")}) as entries:
+        kinds = [type(event).__name__ for event in entries.events()]
+    assert kinds == ["SitemapEntry", "Issue"]
+    assert [str(each.status) for each in entries.report.documents] == [
+        "complete",
+        "skipped",
+        "failed",
+    ]
+    assert not walks_on()
+
+
+def test_a_loop_can_be_left_and_taken_up() -> None:
+    """Whatever the way of iterating, the next one goes on where the last one stopped."""
+    locs: list[str] = []
+    with start() as entries:
+        one_by_one = iter(entries)
+        locs += [next(one_by_one).loc for _ in range(5)]
+        locs += [entry.loc for entry in next(entries.batches())]
+        event = next(entries.events())
+        assert isinstance(event, UrlEntry)
+        locs += [event.loc, *(entry.loc for entry in one_by_one)]
+        assert list(entries) == []
+    assert locs == LOCS
+
+
+def test_it_streams() -> None:
+    """What is read ahead of the consumer is bounded, and leaving early ends it all."""
+    page = Endless(TOP)
+    with start({TOP: page}) as entries:
+        for number, _ in enumerate(entries):
+            if number == 30_000:
+                break
+        time.sleep(0.2)
+        assert page.served <= 30_000 + 2 * BUFFERED_EVENTS + 10_000
+    assert not walks_on()
+    served = page.served
+    time.sleep(0.02)
+    assert page.served == served
+    assert entries.report.documents[0].reason == "left-early"
+
+
+async def test_inside_a_running_loop() -> None:
+    """It works where an event loop is running, as in a notebook."""
+    assert asyncio.get_running_loop().is_running()
+    with start() as entries:
+        assert len(list(entries)) == len(LOCS)
+
+
+def test_exceptions() -> None:
+    """A bug comes out as it is, the user's own exception wins, and both leave nothing behind."""
+
+    def follow(entry: SitemapEntry) -> bool:
+        raise ZeroDivisionError(entry.loc)
+
+    pages: Pages = {TOP: index("https://example.org/a.xml")}
+    with pytest.raises(ZeroDivisionError), start(pages, follow=follow) as entries:
+        list(entries)
+    with pytest.raises(ZeroDivisionError), start(pages, follow=follow):
+        time.sleep(0.1)
+    with pytest.raises(KeyError), start(pages, follow=follow):
+        raise KeyError
+    assert not walks_on()
+
+
+def test_misuse() -> None:
+    """Whoever forgets the `with`, or comes back later, is told what to write."""
+    entries = start()
+    for misuse in (entries.__iter__, entries.batches, entries.events):
+        with pytest.raises(TypeError, match="with walk_sync"):
+            misuse()
+    with entries:
+        kept = iter(entries)
+    for late in (entries.__iter__, entries.batches, lambda: next(kept)):
+        with pytest.raises(ValueError, match="the walk is over"):
+            late()
+    with pytest.raises(ValueError, match="again"):
+        entries.__enter__()
+    with pytest.raises(ValueError, match="give a site"):
+        walk_sync()

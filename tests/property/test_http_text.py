@@ -1,0 +1,160 @@
+"""Whatever strangers write into URLs and headers, nothing but a FetchError comes of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.headers import is_conditional, is_current, make_headers, read_headers
+from sitemapreader.fetch.redirects import RedirectChain
+from sitemapreader.fetch.request_url import read_target
+from sitemapreader.fetch.retries import parse_retry_after
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import MAX_URL_CHARS, FetchOptions
+
+# pieces of URLs, which random text alone would never put together
+PIECES = st.sampled_from(
+    [
+        *("http://", "https://", "//", "/", "\\", "@", ":", "[", "]", "%", "%2e", "..", "?", "#"),
+        *("127.1", "0x7f", "localhost", "::1", "xn--", "é", "。"),
+    ]
+) | st.sampled_from("\0 \t\udcff\u202e\uff11")
+REFUSALS = {IssueCode.INVALID_URL, IssueCode.REDIRECT_LOOP, IssueCode.DOWNGRADE}
+URLISH = st.lists(PIECES | st.text(max_size=5), max_size=8).map("".join)
+
+
+@given(URLISH.map(lambda rest: "http://" + rest) | URLISH)
+@example("http://[::1")
+@example("http://xn--/")
+@example("http://..")
+@example("http://\xb4")
+@example("http://site.example:٣/")
+@example("http://" + "é" * 300)
+def test_any_text_is_a_target_or_an_invalid_url(text: str) -> None:
+    """Reading a URL gives something that can be requested, or INVALID_URL."""
+    refusal = None
+    try:
+        target = read_target(text)
+    except FetchError as error:
+        refusal = error
+    if refusal is not None:
+        assert refusal.code == IssueCode.INVALID_URL
+        return
+    assert target.url.scheme in ("http", "https")
+    assert target.host == target.host.lower()
+    assert target.host
+    assert str(target).isascii()
+    assert str(target).isprintable()
+    assert "@" not in target.origin
+    assert read_target(str(target)).key == target.key
+
+
+@given(URLISH)
+def test_any_location_is_followed_or_refused(text: str) -> None:
+    """A redirect leads somewhere, or is refused for one of three reasons."""
+    trail = RedirectChain(read_target("https://site.example/a/b?c"), FetchOptions())
+    refusal = None
+    try:
+        trail.follow(text)
+    except FetchError as error:
+        refusal = error
+    if refusal is None:
+        assert trail.target.url.scheme == "https"
+    else:
+        assert refusal.code in REFUSALS
+        assert refusal.url == "https://site.example/a/b?c"
+
+
+@given(st.text() | st.datetimes().map(str) | st.integers().map(str))
+@example("9" * 400)
+@example("Mon, 01 Jan 0001 00:00:00 +1400")
+def test_any_retry_after_is_seconds_or_nothing(text: str) -> None:
+    """A number that can be compared and is not negative, or `None`."""
+    found = parse_retry_after(text, datetime(2026, 1, 1, tzinfo=UTC))
+    assert found is None or 0 <= found < float("inf")
+
+
+@given(st.lists(st.tuples(st.binary(max_size=10), st.binary(max_size=20))))
+def test_any_headers_are_text(raw: list[tuple[bytes, bytes]]) -> None:
+    """No name and no value is lost, and all of it can be encoded again."""
+    headers = read_headers(raw)
+    assert set(headers) == {_text(name).lower() for name, _ in raw}
+    for name, value in raw:
+        assert _text(value).strip() in headers[_text(name).lower()]
+    "".join((*headers, *headers.values())).encode()
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, False),
+        ({"If-Match": "x", "Accept": "x"}, False),
+        ({"If-None-Match": "x"}, True),
+        ({"IF-MODIFIED-SINCE": "x"}, True),
+    ],
+)
+def test_conditional_requests(headers: dict[str, str], expected: bool) -> None:
+    """The two validators that 304 answers, in any case."""
+    assert is_conditional(headers) is expected
+
+
+DAY_1, DAY_2 = "Sat, 01 Nov 2025 00:00:00 GMT", "Sun, 02 Nov 2025 00:00:00 GMT"
+TAGGED = {"etag": '"a"', "last-modified": DAY_1}
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "expected"),
+    [
+        ({}, TAGGED, False),
+        ({"If-None-Match": '"a"'}, TAGGED, True),
+        ({"if-none-match": '"b", W/"a"'}, TAGGED, True),
+        ({"If-None-Match": '"a"'}, {"etag": 'W/"a"'}, True),
+        ({"If-None-Match": "*"}, TAGGED, True),
+        ({"If-None-Match": "bare"}, {"etag": "bare"}, True),
+        ({"If-None-Match": '"b"'}, TAGGED, False),
+        ({"If-None-Match": '"A"'}, TAGGED, False),
+        ({"If-None-Match": '"a"'}, {"last-modified": DAY_1}, False),
+        ({"If-None-Match": "*"}, {}, False),
+        ({"If-Modified-Since": DAY_1}, TAGGED, True),
+        ({"If-Modified-Since": DAY_2}, TAGGED, True),
+        ({"If-Modified-Since": "Sat Nov  1 00:00:00 2025"}, TAGGED, True),
+        ({"If-Modified-Since": DAY_1}, {"last-modified": DAY_2}, False),
+        ({"If-Modified-Since": DAY_1}, {"etag": '"a"'}, False),
+        ({"If-Modified-Since": "some day"}, TAGGED, False),
+        # section 13.1.3: the date counts for nothing where there is a tag
+        ({"If-None-Match": '"b"', "If-Modified-Since": DAY_2}, TAGGED, False),
+    ],
+)
+def test_the_version_that_one_has(
+    asked: dict[str, str], told: dict[str, str], expected: bool
+) -> None:
+    """A tag fits by the weak comparison, a date if nothing has changed since."""
+    assert is_current(asked, told) is expected
+
+
+def test_headers_of_a_call_win_over_those_of_the_options() -> None:
+    """Names are compared without case; only Accept-Encoding is ours alone."""
+    options = FetchOptions(headers={"accept": "a/b", "X": "1", "Accept-Encoding": "br"})
+    made = make_headers(options, {"x": "2"}, at_home=True)
+    assert made.getall("Accept") == ["a/b"]
+    assert made.getall("X") == ["2"]
+    assert made.getall("Accept-Encoding") == ["gzip"]
+
+
+def test_a_url_of_any_length_is_read_or_refused_at_once() -> None:
+    """The longest that is read, and one character more."""
+    url = "http://site.example/".ljust(MAX_URL_CHARS, "a")
+    assert len(str(read_target(url))) == MAX_URL_CHARS
+    with pytest.raises(FetchError, match="longer than 8192"):
+        read_target(url + "a")

@@ -1,0 +1,249 @@
+"""The laws that hold for every document, be it sound, broken or damaged at random."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import golden
+import pytest
+import strategies
+import witness
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.options import Limits
+from sitemapreader.readers import reader, stats
+from sitemapreader.readers.decode import layers as inflate_module
+from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.layers import Decompressor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+each_document = pytest.mark.parametrize("document", golden.documents(), ids=golden.name_of)
+SITEMAPS = [
+    document
+    for document in golden.documents()
+    if golden.name_of(document).partition("/")[0] not in golden.EXTRA_FORMATS
+]
+
+FULL_SPLITS = 2048
+"""Documents up to this size are cut at every byte, longer ones at as many places."""
+SOME_SPLITS = 16
+SALVAGED = {IssueCode.FEED_SALVAGED, IssueCode.FEED_UNREADABLE}
+SALVAGE_SHARE = 8
+"""Feeds beyond repair get this part of the cuts: each reading of one starts a process."""
+
+UNSOUND = set("<>\"' \t\r\n")
+
+ODD_RECORDS = (
+    b"<url><loc>https://www.example.org/odd?a=1&b=2</loc></url>",
+    b"<url><loc>https://www.example.org/odd",
+    b"<url><loc>/odd</loc><lastmod>soon</lastmod></url>",
+    b"<url/><!-- <url><loc>https://www.example.org/not</loc></url> -->",
+    b"<url><loc><![CDATA[https://www.example.org/odd?a=1&b=2]]></loc><i:i><i:loc>x</i:loc></i:i></url>",
+    b"<sitemap><loc>https://www.example.org/odd.xml</loc></sitemap>",
+    b"<url><loc>https://www.example.org/gr\xc3\xbc\xc3\x9fe\xff</loc></url>",
+    b"<url>\n<loc>https://www.example.org/odd</loc>\r\n<priority>7</priority></url><b>words</b>",
+)
+
+
+def make_long_document() -> bytes:
+    """Make a urlset of 250 KB in which every fifth record is an odd one."""
+    parts = [b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n']
+    for number in range(3000):
+        parts.append(b"<url><loc>https://www.example.org/%d</loc></url>\n" % number)
+        if number % 5 == 0:
+            parts.append(ODD_RECORDS[number // 5 % len(ODD_RECORDS)] + b"\n")
+    return b"".join([*parts, b"</urlset>\n"])
+
+
+@each_document
+def test_nothing_is_lost_in_silence(document: Path) -> None:
+    """Records are delivered or dropped, and every Issue is counted (law 1)."""
+    reading = golden.read_document(document)
+    issues = [event for event in reading.events if isinstance(event, Issue)]
+    assert reading.records == reading.delivered + reading.dropped
+    assert reading.delivered == len(reading.locs)
+    assert reading.dropped <= reading.counts.total()
+    for code, count in reading.counts.items():
+        given_out = sum(issue.code == code for issue in issues)
+        assert given_out == min(count, stats.MAX_ISSUES_PER_CODE), code
+    assert reading.locs or reading.counts, "a document of nothing has its Issue"
+
+
+@each_document
+def test_events_name_their_document(document: Path) -> None:
+    """Every event carries the URL of the document that it comes from."""
+    url = golden.url_of(document)
+    assert {event.sitemap for event in golden.read_document(document).events} <= {url}
+
+
+@pytest.mark.parametrize("document", SITEMAPS, ids=golden.name_of)
+def test_no_url_is_invented(document: Path) -> None:
+    """Each URL delivered stands in the document, or a reference to it does (law 3).
+
+    Pages and Markdown have other references: see test_page_laws.
+    """
+    url = golden.url_of(document)
+    locs = golden.read_document(document).locs
+    assert witness.unseen(locs, document.read_bytes(), url) == set()
+
+
+@each_document
+def test_byte_by_byte(document: Path) -> None:
+    """A document fed one byte at a time gives the same events as fed whole (law 5)."""
+    data = document.read_bytes()
+    pieces = (data[i : i + 1] for i in range(len(data)))
+    reading = golden.read_pieces(pieces, golden.url_of(document), golden.limits_of(document))
+    assert reading == golden.read_document(document)
+
+
+@each_document
+def test_some_cuts(document: Path) -> None:
+    """A document cut in two, at places all over it, gives the same events as fed whole (law 5)."""
+    check_cuts(document, SOME_SPLITS)
+
+
+@pytest.mark.slow
+@each_document
+def test_every_cut(document: Path) -> None:
+    """A document cut in two, at any byte, gives the same events as fed whole (law 5)."""
+    check_cuts(document, FULL_SPLITS)
+
+
+def check_cuts(document: Path, places: int) -> None:
+    """Cut a document at about so many places, one at a time, and compare what is read."""
+    data, url, limits = document.read_bytes(), golden.url_of(document), golden.limits_of(document)
+    whole = golden.read_document(document)
+    if whole.counts.keys() & SALVAGED:
+        places //= SALVAGE_SHARE
+    stride = 1 + len(data) // places
+    for at in range(1, len(data), stride):
+        assert golden.read_pieces([data[:at], data[at:]], url, limits) == whole, f"cut at {at}"
+
+
+@given(document=strategies.documents, data=st.data())
+def test_any_chunking(document: Path, data: st.DataObject) -> None:
+    """No way to cut a document into pieces, empty ones included, changes its events (law 5)."""
+    pieces = data.draw(strategies.chunkings(document.read_bytes()))
+    reading = golden.read_pieces(pieces, golden.url_of(document), golden.limits_of(document))
+    assert reading == golden.read_document(document)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1024, 4096, 16_384, 65_536, 65_537])
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_long_documents_in_pieces(size: int, packed: bool) -> None:
+    """A document of many batches gives the same events in pieces of any size (law 5)."""
+    body = make_long_document()
+    body = gzip.compress(body, 1, mtime=0) if packed else body
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    assert golden.read_pieces(pieces) == golden.read_pieces([body])
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_the_protocol_s_limit_has_its_place(layers: int) -> None:
+    """That a document is longer than the protocol allows is noted at one place (law 5)."""
+    body = make_long_document()
+    for _ in range(layers):
+        body = gzip.compress(body, 1, mtime=0)
+    with mock.patch.object(reader, "PROTOCOL_MAX_BYTES", 40_000):
+        whole = golden.read_pieces([body])
+        assert whole.counts[IssueCode.OVER_PROTOCOL_LIMIT] == 1
+        for size in (100, 1_000, 40_000):
+            pieces = [body[at : at + size] for at in range(0, len(body), size)]
+            assert golden.read_pieces(pieces) == whole, size
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_damage_behind_a_limit(layers: int) -> None:
+    """What is damaged behind the limit of bytes is not looked at, in any pieces (law 5)."""
+    plain = make_long_document()[:400]
+    stored = b"\0" + struct.pack("<HH", len(plain), len(plain) ^ 0xFFFF) + plain  # RFC 1951, 3.2.4
+    body = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + stored + b"\xff" * 40
+    if layers > 1:
+        body = gzip.compress(body, 1, mtime=0)
+    for most in range(300, 402):
+        limits = Limits(inflated_bytes=most)
+        whole = golden.read_pieces([body], limits=limits)
+        assert whole.counts[IssueCode.TOO_LARGE if most < len(plain) else IssueCode.GZIP_CORRUPT]
+        single = (body[at : at + 1] for at in range(len(body)))
+        assert golden.read_pieces(single, limits=limits) == whole, most
+
+
+@mock.patch.object(inflate_module, "_FRAME_BYTES", 0)
+def test_a_limit_between_two_layers() -> None:
+    """What one layer hands to another before it is too much is the same in any pieces (law 5)."""
+    inner = gzip.compress(make_long_document(), 1, mtime=0)
+    body = gzip.compress(inner, 1, mtime=0)
+
+    def inflate(size: int, most: int) -> tuple[bytes, IssueCode | None]:
+        inflation, out = Decompressor(Limits(gzip_members=1, inflated_bytes=most), []), bytearray()
+        try:
+            for at in range(0, len(body), size):
+                for piece in inflation.feed(body[at : at + size]):
+                    out.extend(piece)
+        except InflateError as error:
+            return bytes(out), error.code
+        return bytes(out), None
+
+    for most in (100, 1_000, 10_000, len(inner) - 1):
+        assert inflate(len(body), most) == inflate(1, most) == inflate(1_000, most)
+        assert inflate(len(body), most)[1] == IssueCode.TOO_LARGE
+    assert inflate(1_000, len(inner)) == (make_long_document(), None)
+
+
+@settings(max_examples=300)
+@given(body=strategies.damaged_documents, data=st.data())
+def test_the_laws_hold_for_damaged_documents(body: bytes, data: st.DataObject) -> None:
+    """Whatever becomes of a document, nothing is raised, and laws 1, 3 and 5 hold.
+
+    A URL with blanks, quotes or angle brackets may be one whose end was lost: it looks it.
+    """
+    url = golden.HOST + "damaged.xml"
+    whole = golden.read_pieces([body], url)
+    assert whole.records == whole.delivered + whole.dropped
+    assert whole.delivered == len(whole.locs)
+    sound = [loc for loc in whole.locs if not UNSOUND & set(loc)]
+    assert witness.unseen(sound, body, url) == set()
+    assert golden.read_pieces(data.draw(strategies.chunkings(body)), url) == whole
+
+
+@pytest.mark.parametrize(
+    ("body", "loc"),
+    [
+        (b"<url><loc<!---->http://></loc", "http://>"),
+        (b"<url><![CDATA[</url><url<loc<![CDATA[http://<c>]]>s</loc</url", "http://<c>s"),
+        (b"<url><loc>&#8;http://a/&#<![CDATA[6;]]></loc", "http://a/&#6;"),
+        (b'<url><loc>http://"><!--<url', 'http://">'),
+        (b"<url><loc> <![CDATA[ http://a/ ]]> </loc", "http://a/"),
+    ],
+)
+def test_the_witness_knows_sections(body: bytes, loc: str) -> None:
+    """Law 3's witness ends a tag where a section begins in it; no reference reaches into one."""
+    assert witness.unseen([loc, "http://b"], body, golden.HOST) == {"http://b"}
+
+
+@pytest.mark.parametrize(
+    ("body", "loc"),
+    [
+        (b';<feed xml:base="/"><link href="e"/>', "e"),  # `;<` begins a block of deflate data
+        (
+            b'<feed xml:base="a//"><entry xml:base="./b/"><link xml:base="c/" href="../d"/>',
+            "a//b/d",
+        ),
+        (b'<feed xml:base="\x0e/a>/"><link href="//example.net//b"/>', "//example.net//b"),
+        (b'<rss xml:base="\x0e/a>/"><link>;b</link>', "a>/;b"),
+        (b'<rss xml:base="a//?/b"><link>b</link>', "a//b"),
+    ],
+)
+def test_the_witness_knows_bases(body: bytes, loc: str) -> None:
+    """Law 3's witness resolves against every `xml:base`, three deep, and against nothing else."""
+    url = golden.HOST + "sitemap.xml"
+    others = {golden.HOST + "other", "https://example.net/b"}
+    given = "https:" + loc if loc.startswith("//") else golden.HOST + loc
+    assert witness.unseen({given, *others}, body, url) == others

@@ -1,0 +1,333 @@
+"""The laws for pages and llms.txt: nothing lost, nothing invented, whatever the pieces."""
+
+from __future__ import annotations
+
+import re
+import time
+from html import escape, unescape
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import golden
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sitemapreader import Issue, IssueCode, SitemapReader, UrlEntry, read
+from sitemapreader.readers import reader as reader_module
+from sitemapreader.readers.pages.tags import MAX_TAG_CHARS, TagScanner, unescape_attribute
+from sitemapreader.urls import load_suffixes, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from random import Random
+
+PAGE = golden.HOST + "html/map.html"
+LLMS = golden.HOST + "llms/llms.txt"
+Page = tuple[str, list[tuple[str, str | None]]]
+PAGES = [path for path in golden.documents() if path.parent.name in golden.EXTRA_FORMATS]
+HEAD = "<!DOCTYPE html><html><body>"
+
+paths = st.text("abz09-_.~/%é&=?+;:@'", min_size=1, max_size=12).map(lambda text: "/p" + text)
+titles = st.text("ab é&<>\"'[]", max_size=10)
+quotes = st.sampled_from(["'", '"'])
+junk = st.sampled_from(
+    [
+        "",
+        "text ",
+        "<b>",
+        "</div>",
+        "<!-- <a href=/no> -->",
+        "<script>'<a href=/no>'</script>",
+        "<img alt='a > b'>",
+        "\n<p class=x>",
+        "<abbr href=/no>",
+        "x < y ",
+        "<a name=x>",
+        "<a href='#y'>z</a>",
+        "<title><a href=/no></title>",
+    ]
+)
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> Page:
+    """Write a page, and list the URL and title of each link that it must give."""
+    parts = [HEAD]
+    wanted: dict[str, str | None] = {}
+    for path, title in draw(st.lists(st.tuples(paths, titles), max_size=8)):
+        quote = draw(quotes)
+        before = draw(st.sampled_from(["", ' class="a>b"', " id=x", " data-x"]))
+        name = draw(st.sampled_from(["href", "HREF", "href "]))
+        href = escape(path).replace("'", "&#39;")
+        parts.append(f"{draw(junk)}<a{before} {name}={quote}{href}{quote}>{escape(title)}</a>")
+        url = f"https://www.example.org{path}"
+        wanted.setdefault(resolve(PAGE, path) or url, " ".join(title.split()) or None)
+    return "".join([*parts, draw(junk)]), list(wanted.items())
+
+
+def links(reading: golden.Reading) -> list[tuple[str, str | None]]:
+    return [(event.loc, event.title) for event in reading.events if isinstance(event, UrlEntry)]
+
+
+@settings(max_examples=40)
+@given(pages(), st.data())
+def test_every_link_of_a_page(page: Page, data: st.DataObject) -> None:
+    """All links of a page come out, in order, with their titles; and nothing else does."""
+    text, wanted = page
+    reading = golden.read_pieces(data.draw(strategies.chunkings(text.encode())), PAGE)
+    assert links(reading) == wanted
+    assert reading.records == len(wanted)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(paths, st.text("abé &*`", min_size=1, max_size=10)), max_size=8), st.data()
+)
+def test_every_link_of_a_list(items: list[tuple[str, str]], data: st.DataObject) -> None:
+    """All items of an llms.txt come out, in order, with their names; and nothing else does."""
+    lines = ["# Title", "> Summary [no](/no)", "", "## Docs"]
+    wanted: dict[str, str | None] = {}
+    for path, name in items:
+        notes = data.draw(st.sampled_from(["", ": notes [no](/no2)", " - x"]))
+        lines.append(f"{data.draw(st.sampled_from(['-', '*', '+', '3.']))} [{name}]({path}){notes}")
+        decoded = unescape(path) if ";" in path and "&" in path else path
+        wanted.setdefault(resolve(LLMS, decoded) or "", " ".join(name.split()) or None)
+    end = data.draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    body = end.join(lines).encode()
+    reading = golden.read_pieces(data.draw(strategies.chunkings(body)), LLMS)
+    assert links(reading) == list(wanted.items())
+
+
+class Hrefs(HTMLParser):
+    """An independent witness: every attribute of a page, as the standard library reads it."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.values: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        self.values |= {value for _, value in attrs if value}
+
+
+def tokens(body: bytes) -> set[str]:
+    """List all texts of a document that could have been meant as a link."""
+    text = body.decode("utf-8", "replace")
+    witness = Hrefs()
+    witness.feed(text)
+    found = {unescape(value).strip() for value in witness.values} | {
+        v.strip() for v in witness.values
+    }
+    plain = text.replace("\\", "")
+    for variant in (text, unescape(text), unescape_attribute(text), plain, unescape(plain)):
+        for start in re.finditer("[\"'=(<]", variant):
+            part = variant[start.end() : start.end() + 1_000]
+            found |= {part.partition(end)[0].strip() for end in "\"')> \t\n\r/"}
+            found.add(")".join(part.split(")")[:2]))  # a pair of parentheses inside
+    return found
+
+
+@pytest.mark.slow
+@settings(max_examples=100)
+@given(st.sampled_from(PAGES), st.randoms(use_true_random=False), st.data())
+def test_the_laws_hold_for_damaged_pages(path: Path, random: Random, data: st.DataObject) -> None:
+    """Whatever becomes of a page, records add up, pieces do not matter, no URL is invented."""
+    room = path.parent.name
+    body = strategies.mutate(random, path.read_bytes(), data.draw(st.integers(1, 3)))
+    url = f"{golden.HOST}{room}/damaged"
+    whole = golden.read_pieces([body], url)
+    assert whole.records == whole.delivered + whole.dropped
+    assert whole.delivered == len(whole.locs)
+    assert golden.read_pieces(data.draw(strategies.chunkings(body)), url) == whole
+    is_read = whole.format in golden.EXTRA_FORMATS[room]
+    if not is_read or any(mark in body for mark in (b"<base", b"\0", b"\x1f\x8b")):
+        return  # what the witness does not know
+    known = {(resolve(url, token) or "").partition("#")[0] for token in tokens(body)}
+    assert {loc for loc in whole.locs if loc.isascii()} <= known
+
+
+@pytest.mark.parametrize("size", [48, 64, 100, 1_000])
+@pytest.mark.parametrize("document", PAGES, ids=golden.name_of)
+def test_blocks_do_not_matter(document: Path, size: int) -> None:
+    """A tag or line that lies across the border of blocks is read as one that does not."""
+    data = document.read_bytes()
+    if not data.startswith((b"<!", b"<html", b"#")):
+        return  # what decides on the format has to be in the first block
+    whole = golden.read_document(document)
+    with mock.patch.object(reader_module, "BLOCK_BYTES", size):
+        assert golden.read_document(document) == whole
+
+
+@given(st.text("<>a \"'=/hrefscipt!-&#;\n", max_size=300), st.integers(1, 40))
+def test_the_scanner_in_pieces(text: str, size: int) -> None:
+    """The scanner gives the same tags and lines for any pieces of any text."""
+    whole = list(TagScanner(("a", "base")).feed(text, final=True))
+    scanner = TagScanner(("a", "base"))
+    tags = [tag for i in range(0, len(text), size) for tag in scanner.feed(text[i : i + size])]
+    tags += scanner.feed("", final=True)
+    assert tags == whole
+
+
+@pytest.mark.parametrize(
+    ("value", "decoded"),
+    [
+        ("?a=1&copy=2", "?a=1&copy=2"),
+        ("?a=1&copy2", "?a=1&copy2"),
+        ("?a=1&amp;copy=2", "?a=1&copy=2"),
+        ("&eacute;&eacute", "éé"),
+        ("&copy;=1", "©=1"),
+        ("&#38;&#x26;&#38", "&&&"),
+        ("&nosuch;&", "&nosuch;&"),
+        ("&#" + "9" * 6_000 + ";", "\ufffd"),
+    ],
+    ids=range(8),
+)
+def test_references_in_attributes(value: str, decoded: str) -> None:
+    """A parameter that looks like a reference stays one; thousands of digits do not raise."""
+    assert unescape_attribute(value) == decoded
+
+
+def test_a_password_is_not_repeated() -> None:
+    """A link with a user in it is dropped, and its Issue leaves the password out."""
+    links = "<a href=https://me:secret@www.example.org/x><a rel=nofollow href=//a:secret@b/>"
+    body = HEAD + links
+    reading = golden.read_pieces([body.encode()], PAGE)
+    assert reading.dropped == 2
+    assert "secret" not in repr(reading.events)
+
+
+def test_a_cut_page_gives_no_half_link() -> None:
+    """Where the transfer broke off inside a link, it is dropped; the others are delivered."""
+    body = f'{HEAD}<a href="/one">One</a><a href="/two'.encode()
+    for end in (b"", b'"', b'" class=x'):
+        reader = SitemapReader(PAGE, extra_formats={"html"})
+        events = reader.feed(body + end) + reader.close(cut=True)
+        assert [e.loc for e in events if isinstance(e, UrlEntry)] == [golden.HOST + "one"]
+        assert (
+            reader.stats.counts[IssueCode.TRUNCATED]
+            == reader.stats.counts[IssueCode.MALFORMED]
+            == 1
+        )
+    llms = SitemapReader(LLMS, extra_formats={"llms"})
+    events = llms.feed(b"# T\n- [One](/one)\n- [Two](/two)") + llms.close(cut=True)
+    assert [e.loc for e in events if isinstance(e, UrlEntry)] == [golden.HOST + "one"]
+    assert (llms.stats.records, llms.stats.dropped) == (2, 1)
+
+
+def test_a_document_without_an_address() -> None:
+    """Without the page's URL, absolute links of any site are taken, relative ones dropped."""
+    body = f"{HEAD}<a href=https://a.example/x>x</a><a href=/y>y</a><a href=//b.example/z>z</a>"
+    events = list(read(body.encode(), extra_formats={"html"}))
+    assert [e.loc for e in events if isinstance(e, UrlEntry)] == ["https://a.example/x"]
+    codes = [e.code for e in events if isinstance(e, Issue)]
+    assert codes == [IssueCode.HTML_SITEMAP, IssueCode.MISSING_BASE, IssueCode.MISSING_BASE]
+
+
+def test_long_lines() -> None:
+    """Of a line that is too long the link at its beginning is read, and nothing of its rest."""
+    long = b"x" * 70_000
+    body = (
+        b"# T\n- [One](/one): "
+        + long
+        + b"- [No](/no)\n- [Two](/two)\n"
+        + long
+        + b"\n- [Three](/three)"
+    )
+    reading = golden.read_pieces([body], LLMS)
+    assert [loc.rpartition("/")[2] for loc in reading.locs] == ["one", "two", "three"]
+    assert (
+        golden.read_pieces((body[i : i + 999] for i in range(0, len(body), 999)), LLMS) == reading
+    )
+
+
+def test_formats_have_to_be_asked_for() -> None:
+    """Without the option nothing is read of a page or an llms.txt, and the advice names it."""
+    for body, code, option in (
+        (HEAD.encode() + b"<a href=/x>x</a>", IssueCode.HTML_NOT_SITEMAP, '{"html"}'),
+        (b"# T\n- [a](/x)", IssueCode.NOT_A_SITEMAP, '{"llms"}'),
+    ):
+        other: Any = "llms" if "html" in option else "html"
+        for formats in ((), {other}):
+            (issue,) = read(body, PAGE, extra_formats=formats)
+            assert isinstance(issue, Issue)
+            assert issue.code is code
+            assert option in issue.message
+
+
+@pytest.mark.parametrize(
+    ("formats", "error"), [("html", TypeError), (["rss"], ValueError), ([1], ValueError)]
+)
+def test_misuse(formats: Any, error: type[Exception]) -> None:
+    """What is no extra format is said at once, with what to write."""
+    with pytest.raises(error, match="extra_formats"):
+        SitemapReader(extra_formats=formats)
+
+
+def hostile() -> Iterator[tuple[str, bytes, str]]:
+    """Write documents that would hold a naive reader up."""
+    size = 300_000
+    for name, part in {
+        "links": "<a href=/>",
+        "never closed": "<a ",
+        "quotes": '<a href="',
+        "alternating quotes": "<a href=\"'<a href='\" ",
+        "blanks": "<a " + " " * 8_000,
+        "attributes": "<a " + "a " * 4_000,
+        "brackets": "<a href=/x>" + "<" * 2_000,
+        "references": '<a href="' + "&amp" * 2_000 + '">',
+        "comments": "<!--",
+        "deep": "<div>",
+    }.items():
+        yield name, (HEAD + part * (size // len(part))).encode(), PAGE
+    yield "base", f"{HEAD}<base href={'/a' * 4_000}>{'<a href=x>' * 30_000}".encode(), PAGE
+    yield "attribute", f'{HEAD}<a href="{"x" * size}">'.encode(), PAGE
+    for name, part in {
+        "names": "- " + "[" * 60_000,
+        "escapes": "- [" + "\\[" * 30_000,
+        "parentheses": "- [a](" + "(" * 60_000,
+        "long URL": "- [a](" + "x" * 60_000,
+        "title": '- [a](b "' + "x" * 60_000,
+        "blank lines": " " * 60_000,
+    }.items():
+        yield name, ("# T\n" + f"{part}\n" * (size // len(part))).encode(), LLMS
+
+
+HOSTILE = list(hostile())
+
+
+@pytest.mark.parametrize(("name", "body", "url"), HOSTILE, ids=[row[0] for row in HOSTILE])
+def test_hostile_documents(name: str, body: bytes, url: str) -> None:
+    """No step over a hostile document takes long, and none grows with the document."""
+    del name
+    load_suffixes()
+    reader = SitemapReader(url, extra_formats={"html", "llms"})
+    longest = total = 0.0
+
+    def run(steps: Iterator[object]) -> None:
+        nonlocal longest, total
+        while True:
+            start = time.thread_time()
+            is_over = next(steps, None) is None
+            longest = max(longest, time.thread_time() - start)
+            total += time.thread_time() - start
+            if is_over:
+                return
+
+    for at in range(0, len(body), 65_536):
+        run(reader.feed_steps(body[at : at + 65_536]))
+    run(reader.close_steps())
+    assert longest < 0.05
+    assert total < 2
+    assert reader.stats.records == reader.stats.delivered + reader.stats.dropped
+
+
+def test_what_a_scanner_holds_is_bounded() -> None:
+    """A tag that never ends is not kept beyond its limit."""
+    scanner = TagScanner(("a",))
+    for _ in range(100):
+        list(scanner.feed("<a " + "x" * 10_000))
+        assert len(scanner._pending) <= 2 * MAX_TAG_CHARS

@@ -1,0 +1,287 @@
+"""What has to hold for every input, however it is damaged: each function lists what does not."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import re
+from functools import lru_cache
+from itertools import takewhile
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import attrs
+import strategies
+import witness
+from cases import URL, Case, inflate
+
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.models import Format, UrlEntry
+from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
+from sitemapreader.readers import SitemapReader, reader
+from sitemapreader.readers.feedparser import fallback
+from sitemapreader.readers.records.fields import FIELDS
+from sitemapreader.readers.robots.parser import parse_robots
+from sitemapreader.readers.roots import RECORDS, ROOTS
+from sitemapreader.readers.stats import MAX_ISSUES_PER_CODE
+from sitemapreader.readers.xml import batches
+from sitemapreader.urls import has_web_scheme
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Iterator
+    from random import Random
+
+    from sitemapreader.models import Event, SitemapEntry
+
+RECORD_END = re.compile(rb"</(?:\w+:)?(?:url|sitemap|item|entry)\s*>", re.IGNORECASE)
+TAG = re.compile(rb"""<(/?)(?:[\w.-]*:)?([\w.-]+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
+ROOT_BEGIN = re.compile(rb"<(?:\w+:)?(?:urlset|sitemapindex|rss|RDF|feed)\b[^<>]*>", re.IGNORECASE)
+SECTION = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?[^<]*?\?>", re.DOTALL)
+"""Comments, CDATA sections and PIs; a PI that holds a tag may be one that nothing ends."""
+SECTION_BEGIN = re.compile(rb"<!--|<!\[CDATA\[|<\?")
+LONG_NAMESPACE = re.compile(rb"""xmlns[^\s=]*\s*=\s*["'][^"'<]{1000}""")
+NAMESPACE = re.compile(rb"""\b(xmlns[^\s=]*)\s*=\s*["']([^"']*)""")
+TOKENS = re.compile(r"[<>\"'\s\[\]]+")
+URL_FIELDS = ("loc", "license", "thumbnail_loc", "content_loc", "player_loc", "gallery_loc")
+READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED, IssueCode.TRAILING_BYTES}
+"""Noted where expat refuses what could be read all the same; text between records, if leniently."""
+
+
+@attrs.frozen
+class Reading:
+    """All that a reader says of a document."""
+
+    events: tuple[Event, ...]
+    format: Format | None
+    records: int
+    delivered: int
+    dropped: int
+    counts: Counter[IssueCode]
+
+    @property
+    def entries(self) -> list[UrlEntry | SitemapEntry]:
+        """The records that were delivered."""
+        return [event for event in self.events if not isinstance(event, Issue)]
+
+
+@contextlib.contextmanager
+def jail_closed() -> Iterator[None]:
+    """Have no feed read by feedparser: the process that it takes costs more than all the rest."""
+
+    def run_nothing(*_: object) -> list[object]:
+        return []  # not a mock, which keeps every document that it is called with
+
+    with mock.patch.object(fallback.FeedparserWorker, "run", run_nothing):
+        yield
+
+
+def read(case: Case, pieces: Iterable[bytes] | None = None, *, cut: bool = False) -> Reading:
+    """Read a case's data, or these pieces of it."""
+    with mock.patch.object(reader, "BLOCK_BYTES", case.block_bytes):
+        sitemap = SitemapReader(URL, limits=case.limits)
+        events: list[Event] = []
+        for piece in (case.data,) if pieces is None else pieces:
+            events += sitemap.feed(piece)
+        events += sitemap.close(cut=cut)
+    ledger = sitemap.stats
+    counts = ledger.counts
+    return Reading(
+        tuple(events), sitemap.format, ledger.records, ledger.delivered, ledger.dropped, +counts
+    )
+
+
+@lru_cache(maxsize=256)
+def read_undamaged(data: bytes, block_bytes: int) -> Reading:
+    """Read a document before its damage; many are the same."""
+    return read(Case(data, data, block_bytes=block_bytes))
+
+
+def keeps_its_counts(reading: Reading) -> Iterator[str]:
+    """Law 1: every record is delivered, or dropped with an Issue; every Issue is counted."""
+    if reading.records != reading.delivered + reading.dropped:
+        yield f"{reading.records} records, {reading.delivered} + {reading.dropped}"
+    if reading.delivered != len(reading.entries):
+        yield f"{reading.delivered} delivered, {len(reading.entries)} seen"
+    if reading.dropped > reading.counts.total():
+        yield f"{reading.dropped} dropped, {reading.counts.total()} Issues"
+    if not reading.entries and not reading.counts:
+        yield "neither an entry nor an Issue"
+    given: dict[IssueCode, int] = dict.fromkeys(reading.counts, 0)
+    for event in reading.events:
+        if isinstance(event, Issue):
+            given[event.code] = given.get(event.code, 0) + 1
+    for code, count in given.items():
+        if count != min(reading.counts[code], MAX_ISSUES_PER_CODE):
+            yield f"{count} of {reading.counts[code]} {code} given out"
+
+
+def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
+    """Law 3: every loc stands in the document, as it is or relative; so does every other URL."""
+    urls = {url for entry in reading.entries for url in urls_of(entry)}
+    tokens = set(TOKENS.split(html.unescape(inflate(case.data).decode("utf-8", "replace"))))
+    unseen = urls - tokens
+    if unseen:  # ever dearer ways of looking for what is nearly always there
+        unseen.difference_update(url for token in tokens for url in witness.joins(URL, token))
+    if unseen:
+        unseen = witness.unseen(unseen, case.data, URL)
+    for url in sorted(unseen):
+        yield f"invented {url!r}"
+
+
+def urls_of(entry: UrlEntry | SitemapEntry) -> Iterator[str]:
+    """List an entry's loc, and the absolute URLs beside it: those are given as written."""
+    yield entry.loc
+    if isinstance(entry, UrlEntry):
+        beside = [link.href for link in entry.alternates]
+        for value in (*entry.images, *entry.videos):
+            beside += [getattr(value, field) or "" for field in URL_FIELDS if hasattr(value, field)]
+        yield from (url.strip() for url in beside if has_web_scheme(url.strip()))
+
+
+def knows_no_borders(case: Case, reading: Reading, random: Random) -> Iterator[str]:
+    """Law 5: any split gives the same events."""
+    pieces = strategies.chop(random, case.data)
+    if read(case, pieces) != reading:
+        yield f"other events in pieces of {[len(piece) for piece in pieces][:50]}"
+
+
+def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
+    """Pattern, tree and lenient parser agree wherever more than one of them can read.
+
+    Without the pattern all events are the same. Without the tree they are too, where it refuses
+    nothing; but for fields inside of fields and records inside of records, where the lenient parser
+    believes that an end tag is missing, and what else `is_ambiguous` names.
+    """
+    read_broken = batches.BatchReader._read_broken
+    with (
+        mock.patch.object(batches, "PATTERNS", new=False),
+        mock.patch.object(
+            batches.BatchReader, "_read_broken", autospec=True, side_effect=read_broken
+        ) as spy,
+    ):
+        by_tree = read(case)
+    if by_tree != reading:
+        yield "the pattern is not the tree: " + first_difference(reading, by_tree)
+    if spy.called:  # what the tree refuses is read leniently, with nothing around it
+        return
+    with (
+        mock.patch.object(batches, "PATTERNS", new=False),
+        mock.patch.object(batches.BatchReader, "_is_heavy", return_value=True),
+    ):
+        lenient = read(case)
+    if _without(lenient) != _without(by_tree) and not is_ambiguous(inflate(case.data)):
+        yield "the tree is not lenient: " + first_difference(by_tree, lenient)
+
+
+def is_ambiguous(data: bytes) -> bool:
+    """Tell whether exact and lenient reading may differ where nothing is broken, naively.
+
+    They do where a field begins inside of a field, or a record inside of another; where the end of
+    a record stands in a CDATA section, which may be one that is not closed; where a namespace is
+    bound that is too long to be kept, or outside of records another to the same prefix, which
+    counts until that element ends, or not at all.
+    """
+    data = data.replace(b"\0", b"")  # UTF-16 as well
+    if LONG_NAMESPACE.search(data):
+        return True
+    if any(RECORD_END.search(section) for section in SECTION.findall(data)):
+        return True
+    open_tags: list[str] = []
+    bound: dict[bytes, bytes] = {}
+    for end, name, attributes in TAG.findall(SECTION.sub(b"", data)):
+        tag = name.decode("latin-1").lower()
+        if end:
+            del open_tags[-1:]
+            continue
+        if tag in ROOTS or tag == "channel":
+            binds = dict(NAMESPACE.findall(attributes))
+            if any(bound.setdefault(prefix, uri) != uri for prefix, uri in binds.items()):
+                return True
+        if open_tags and open_tags[-1] in FIELDS and tag in FIELDS:
+            return True
+        if tag in RECORDS and not RECORDS.isdisjoint(open_tags):
+            return True
+        if not attributes.endswith(b"/"):
+            open_tags.append(tag)
+    return False
+
+
+def _without(reading: Reading) -> tuple[object, ...]:
+    misplaced = READ_DIFFERENTLY | {IssueCode.NESTED_ROOT}  # noted with what is read at once
+    events = [e for e in reading.events if getattr(e, "code", None) not in misplaced]
+    counts = {code: n for code, n in reading.counts.items() if code not in READ_DIFFERENTLY}
+    return (*events, counts, reading.records, reading.delivered, reading.format)
+
+
+def first_difference(one: Reading, other: Reading) -> str:
+    """Show where two readings part."""
+    for a, b in zip(one.events, other.events, strict=False):
+        if a != b:
+            return f"{a} / {b}"
+    longer = max(one.events, other.events, key=len)
+    rest = longer[min(len(one.events), len(other.events)) :]
+    return (
+        f"{len(one.events)} / {len(other.events)} events, {rest[:1]}, {one.counts} / {other.counts}"
+    )
+
+
+def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
+    """What stands before the damage is read as if there were none.
+
+    Precisely: let P be what the bytes before the first damaged one inflate to. If P holds the
+    root's start tag or, of a text, the first line, if no tag, comment, CDATA section or PI is open
+    at its end, and no record stands inside of another, then the entries of P, read as a document
+    that was cut, up to the first whose end tag is missing, are the first entries of the damaged
+    document, and of the one that is not. And if
+    P is ASCII markup without comments and the like, in which nothing had to be mended, they are as
+    many as records end in it.
+    """
+    before = inflate(case.data[: strategies.same_bytes(case.original, case.data)])
+    small = attrs.evolve(case, data=before)
+    part = read(small, cut=True)
+    if part.format is None or part.format != reading.format or not _is_decided(before, part.format):
+        return
+    if is_ambiguous(inflate(case.data)) or is_ambiguous(inflate(case.original)):
+        return
+    issues = (event for event in part.events if isinstance(event, Issue))
+    unclosed = {issue.url for issue in issues if issue.code is IssueCode.MISMATCHED_TAG}
+    whole = list(takewhile(lambda entry: entry.loc not in unclosed, part.entries))
+    count = len(whole)
+    if whole != reading.entries[:count]:
+        yield f"entries before {len(before)} changed: " + first_difference(part, reading)
+    undamaged = read_undamaged(case.original, case.block_bytes)
+    if undamaged.format == part.format and whole != undamaged.entries[:count]:
+        yield f"entries before {len(before)} were others: " + first_difference(part, undamaged)
+    if part.format != Format.TEXT and not part.counts.keys() - {IssueCode.TRUNCATED}:
+        ends = len(RECORD_END.findall(before))
+        if before.isascii() and not SECTION_BEGIN.search(before) and count < ends:
+            yield f"{ends} records end before {len(before)}, {count} were read"
+
+
+def _is_decided(before: bytes, format_: Format) -> bool:
+    """Tell whether nothing that follows can change how these bytes are read."""
+    if b"\0" in before:  # UTF-16, in which the naive patterns below see nothing
+        return False
+    if format_ is Format.TEXT:
+        first, end, _ = before.lstrip().partition(b"\n")
+        return bool(end) and has_web_scheme(first.decode("latin-1"))
+    visible = SECTION.sub(b"", before)
+    is_open = SECTION_BEGIN.search(visible) or before.rfind(b"<") > before.rfind(b">")
+    return bool(ROOT_BEGIN.search(visible)) and not is_open
+
+
+def bounds_robots(data: bytes) -> Iterator[str]:
+    """A robots.txt gives absolute URLs, not too many, and answers whatever it is asked."""
+    for complete in (True, False):
+        robots = parse_robots(data, URL, complete=complete)
+        if len(robots.sitemaps) > ROBOTS_MAX_SITEMAPS:
+            yield f"{len(robots.sitemaps)} sitemaps"
+        yield from (f"sitemap {s.loc!r}" for s in robots.sitemaps if not has_web_scheme(s.loc))
+        for agent in ("sitemapreader/1.0", "*", ""):
+            for url in (URL, "https://www.example.org/private/x.php?a=b$", "http://[::1", "\ud800"):
+                if not isinstance(robots.can_fetch(url, agent), bool):
+                    yield f"allows {url!r}: no answer"
+            delay = robots.crawl_delay(agent)
+            if delay is not None and not 0 <= delay <= ROBOTS_MAX_CRAWL_DELAY_SECONDS:
+                yield f"crawl delay {delay}"

@@ -1,0 +1,189 @@
+"""The golden files: every document below testdata/, and the events it must give, one a line.
+
+`testdata/broken/bare-ampersand.xml` has its expectation in `bare-ampersand.xml.jsonl` beside it.
+The documents below `testdata/site/` are a site for people to look at; theirs are in
+`testdata/site.jsonl/`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import package
+
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.models import Alternate, Event, Format, SitemapEntry, UrlEntry
+from sitemapreader.options import Limits
+from sitemapreader.readers import SitemapReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+TESTDATA = package.ROOT / "testdata"
+SITE = TESTDATA / "site"
+SITE_EXPECTED = TESTDATA / "site.jsonl"
+HOST = "https://www.example.org/"
+
+LIMITS = {
+    "gzip/gzip-too-many-members.xml.gz": Limits(gzip_members=4),
+    "hostile/too-deep.xml": Limits(record_depth=8),
+    "hostile/too-many-elements.xml": Limits(record_elements=50),
+    "hostile/too-many-attributes.xml": Limits(attributes=10),
+    "hostile/too-many-names.xml": Limits(names=20),
+    "hostile/field-too-long.xml": Limits(field_chars=200),
+    "hostile/too-large-entries.xml": Limits(entries=4),
+    "hostile/too-large-entries.txt": Limits(entries=4),
+    "hostile/too-large-bytes.xml": Limits(inflated_bytes=700),
+    "hostile/too-large-bytes.xml.gz": Limits(inflated_bytes=700),
+}
+"""Documents that are read with smaller limits than the default, so that small files do."""
+
+EXTRA_FORMATS = {"html": frozenset({Format.HTML}), "llms": frozenset({Format.LLMS})}
+"""Rooms whose documents are read in a format that has to be asked for."""
+
+
+@attrs.frozen
+class Reading:
+    """All that a reader says of one document."""
+
+    events: tuple[Event, ...]
+    format: Format | None
+    records: int
+    delivered: int
+    dropped: int
+    counts: Counter[IssueCode]
+
+    @property
+    def locs(self) -> list[str]:
+        return [event.loc for event in self.events if not isinstance(event, Issue)]
+
+
+def documents() -> list[Path]:
+    """Find every document, in a fixed order."""
+    return sorted(path for path in TESTDATA.rglob("*") if path.is_file() and _is_document(path))
+
+
+def _is_document(path: Path) -> bool:
+    if path.name.startswith(".") or path == SITE / "robots.txt":
+        return False
+    return path.suffix not in {".jsonl", ".md"}
+
+
+def expectations() -> list[Path]:
+    """Find every file of expected events."""
+    return sorted(path for path in TESTDATA.rglob("*.jsonl") if path.is_file())
+
+
+def name_of(document: Path) -> str:
+    """Name a document by its path below testdata/."""
+    return document.relative_to(TESTDATA).as_posix()
+
+
+def expected_path(document: Path) -> Path:
+    """Say where the events of a document are kept."""
+    if document.is_relative_to(SITE):
+        document = SITE_EXPECTED / document.relative_to(SITE)
+    return document.with_name(document.name + ".jsonl")
+
+
+def url_of(document: Path) -> str:
+    """Say where the document would be on the web: what its relative URLs are resolved against."""
+    root = SITE if document.is_relative_to(SITE) else TESTDATA
+    return HOST + document.relative_to(root).as_posix()
+
+
+def limits_of(document: Path) -> Limits:
+    """Say with which limits a document is read."""
+    return LIMITS.get(name_of(document), Limits())
+
+
+def read_pieces(
+    pieces: Iterable[bytes], url: str = HOST + "sitemap.xml", limits: Limits | None = None
+) -> Reading:
+    """Feed a document to a reader, piece by piece."""
+    room = url.removeprefix(HOST).partition("/")[0]
+    extra_formats = EXTRA_FORMATS.get(room, frozenset())
+    reader = SitemapReader(url, limits=limits or Limits(), extra_formats=extra_formats)
+    events: list[Event] = []
+    for piece in pieces:
+        events += reader.feed(piece)
+    events += reader.close()
+    ledger = reader.stats
+    return Reading(
+        events=tuple(events),
+        format=reader.format,
+        records=ledger.records,
+        delivered=ledger.delivered,
+        dropped=ledger.dropped,
+        counts=+Counter(ledger.counts),
+    )
+
+
+def read_document(document: Path) -> Reading:
+    """Feed a document to a reader in one piece."""
+    return read_pieces([document.read_bytes()], url_of(document), limits_of(document))
+
+
+# -- events as JSON lines
+
+_TYPES = {UrlEntry: "url", SitemapEntry: "sitemap", Issue: "issue"}
+
+
+def encode(reading: Reading, url: str) -> str:
+    """Write a reading as JSON lines: one an event, and one for the document at the end.
+
+    Fields that hold their default are left out, and so is what follows from others: the `sitemap`
+    of an event of this document, and the message that an Issue's code has in the table.
+    """
+    last = {
+        "type": "document",
+        "format": _plain(reading.format),
+        "records": reading.records,
+        "delivered": reading.delivered,
+        "dropped": reading.dropped,
+        "issues": {str(code): reading.counts[code] for code in sorted(reading.counts)},
+    }
+    rows = [_encode_event(event, url) for event in reading.events]
+    return "".join(_dump(row) + "\n" for row in [*rows, last])
+
+
+def _encode_event(event: Event, url: str) -> dict[str, Any]:
+    row = {"type": _TYPES[type(event)], **_plain(event)}
+    if row.get("sitemap") == url:
+        del row["sitemap"]
+    if isinstance(event, Issue):
+        if event.message == f"{event.code.meaning}: {event.code.advice}":
+            del row["message"]
+        row["severity"] = event.severity.name.lower()
+    return row
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Enum():
+            return value.value
+        case Alternate():
+            return {k: v for k, v in value._asdict().items() if v is not None}
+        case tuple():
+            return [_plain(item) for item in value]
+        case _ if attrs.has(type(value)):
+            return {
+                field.name: _plain(getattr(value, field.name))
+                for field in attrs.fields(type(value))
+                if getattr(value, field.name) != field.default
+            }
+    return value
+
+
+def _dump(row: dict[str, Any]) -> str:
+    """Write a row so that a person can read it, unless it holds what a terminal would act on."""
+    text = json.dumps(row, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(row)

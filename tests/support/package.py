@@ -1,0 +1,39 @@
+"""The package as text: its modules parsed, for the tests that read code instead of running it."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "tests"
+PACKAGE = ROOT / "sitemapreader"
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Parse every module; names are relative to the package, as `readers.xml` (its own is "")."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        found[name] = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    return found
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    """Yield every module that is imported anywhere in another, for types as well."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            assert node.module
+            yield node.module
+            # `from sitemapreader import urls` imports a module too
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -1,0 +1,189 @@
+"""Twenty-odd ways to use the package, each to be cancelled wherever it waits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import attrs
+import package
+from walking import index, urlset
+
+from sitemapreader.discovery import discover
+from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.options import FetchOptions
+from sitemapreader.walker import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    Scenario = Callable[["Place"], Coroutine[Any, Any, None]]
+
+OPTIONS = FetchOptions(
+    max_attempts=2, retry_wait_seconds=0.005, idle_seconds=0.05, headers_seconds=1, concurrency=3
+)
+FOLDER = package.ROOT / "testdata" / "site"
+
+
+@attrs.frozen
+class Place:
+    """The addresses of three servers; see `torture_server`."""
+
+    whole: str
+    busy: str
+    reset: str
+
+
+class DeliberateError(Exception):
+    """What a consumer raises."""
+
+
+async def _read(*site: str, **arguments: Any) -> None:
+    async with walk(*site, options=OPTIONS, **arguments) as entries:
+        async for _ in entries:
+            pass
+
+
+def _children(kind: str) -> Scenario:
+    """Return a walk over an index whose children are of a kind."""
+
+    async def read_children(place: Place) -> None:
+        await _read(sitemaps=[f"{place.whole}/index/{kind}"])
+
+    read_children.__name__ = "children_" + kind.replace("-", "_")
+    return read_children
+
+
+async def site(place: Place) -> None:
+    await _read(place.whole)
+
+
+async def robots_busy(place: Place) -> None:
+    await _read(place.busy)
+
+
+async def robots_reset(place: Place) -> None:
+    await _read(place.reset)
+
+
+async def batches(place: Place) -> None:
+    async with walk(sitemaps=[f"{place.whole}/index/good"], options=OPTIONS) as entries:
+        async for _ in entries.batches():
+            pass
+
+
+async def events(place: Place) -> None:
+    async with walk(place.whole, options=OPTIONS) as entries:
+        async for _ in entries.events():
+            pass
+
+
+async def slow_consumer(place: Place) -> None:
+    async with walk(sitemaps=[f"{place.whole}/index/good"], options=OPTIONS) as entries:
+        async for _ in entries.batches():
+            await asyncio.sleep(0.001)
+
+
+async def break_out(place: Place) -> None:
+    async with walk(place.whole, options=OPTIONS) as entries:
+        async for _ in entries:
+            break
+
+
+async def raise_inside(place: Place) -> None:
+    with contextlib.suppress(DeliberateError):
+        async with walk(place.whole, options=OPTIONS) as entries:
+            async for _ in entries:
+                raise DeliberateError
+
+
+async def never_iterate(place: Place) -> None:
+    async with walk(place.whole, options=OPTIONS):
+        await asyncio.sleep(0.005)
+
+
+async def time_out(place: Place) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await _read(place.whole)
+
+
+async def two_at_once(place: Place) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_read(sitemaps=[f"{place.whole}/index/good"]))
+        group.create_task(break_out(place))
+
+
+async def filtered(place: Place) -> None:
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    await _read(place.whole, unique=True, since=since, scope="drop", follow=lambda _: True)
+
+
+async def search(place: Place) -> None:
+    await discover(place.whole, options=OPTIONS)
+
+
+async def probe(place: Place) -> None:
+    await discover(f"{place.whole}/none/", options=OPTIONS, probe="always", feeds=True)
+
+
+async def own_session(place: Place) -> None:
+    async with aiohttp.ClientSession() as session, HttpFetcher(OPTIONS, session=session) as fetcher:
+        await _read(sitemaps=[f"{place.whole}/index/good"], fetcher=fetcher)
+
+
+async def own_fetcher(place: Place) -> None:
+    async with HttpFetcher(OPTIONS) as fetcher:
+        for _ in range(2):
+            await _read(sitemaps=[f"{place.whole}/index/good"], fetcher=fetcher)
+
+
+async def folder(_place: Place) -> None:
+    fetcher = FolderFetcher(FOLDER)
+    await _read(fetcher.base_url, fetcher=fetcher)
+
+
+async def memory(_place: Place) -> None:
+    base = "https://example.org"
+    pages = {f"{base}/{n}.xml": urlset(*(f"{base}/{n}/{m}" for m in range(50))) for n in range(5)}
+    fetcher = MemoryFetcher({f"{base}/i.xml": index(*pages), **pages})
+    async with walk(sitemaps=[f"{base}/i.xml"], fetcher=fetcher, options=OPTIONS) as entries:
+        async for _ in entries.events():
+            await asyncio.sleep(0)
+
+
+SCENARIOS: tuple[Scenario, ...] = (
+    site,
+    robots_busy,
+    robots_reset,
+    batches,
+    events,
+    slow_consumer,
+    break_out,
+    raise_inside,
+    never_iterate,
+    time_out,
+    two_at_once,
+    filtered,
+    search,
+    probe,
+    own_session,
+    own_fetcher,
+    folder,
+    memory,
+    _children("good--30"),
+    _children("gz"),
+    _children("hops"),
+    _children("flaky"),
+    _children("reset"),
+    _children("cut"),
+    _children("silence--1"),
+    _children("bad-chunk--1"),
+    _children("none"),
+    _children("restart--2"),
+)

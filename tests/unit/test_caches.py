@@ -1,0 +1,95 @@
+"""Caches that outlive a walk: all of them are known, and none keeps long text of strangers."""
+
+from __future__ import annotations
+
+import ast
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import package
+import pytest
+
+from sitemapreader import UrlEntry, urls
+from sitemapreader.models import Format
+from sitemapreader.options import MAX_URL_CHARS
+from sitemapreader.readers.records.namespaces import namespace_key
+from sitemapreader.state.fingerprints import marks_of
+from sitemapreader.walker.filters import EntryFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SHORT_KEYS = {
+    "urls._load": "has no key",
+    "urls._normalise": "only URLs of ordinary length, see `cached_by_url`",
+    "urls.host_of": "the same",
+    "urls.origin_of": "the same",
+    "urls.site_of": "the same",
+    "urls.folder_of": "the same",
+    "dates._iso_date": "eleven characters",
+    "readers.robots.parser._names_of": "the caller's own User-Agent",
+    "readers.records.namespaces._known_key": "URIs of up to 200 characters",
+    "state.fingerprints._plain_print": "dates of up to 64 characters",
+    "walker.filters._is_origin": "origins of up to 300 characters",
+    "state.rows._describe": "classes of ours",
+    "readers.xml.small._allow_all": "the caller's limits",
+    "readers.xml.small._learn_root": "start tags of up to 1,000 characters",
+    "readers.xml.grammar.write_record_pattern": "prefixes of up to 64 characters",
+    "readers.xml.grammar.write_value_pattern": "the same",
+    "readers.xml.grammar.write_many_pattern": "the same",
+    "readers.xml.grammar.write_link_pattern": "the same, and names of our table",
+}
+"""Every cache of the package, and why what is kept in it is short."""
+
+
+_MAKERS = {"cache", "lru_cache", "cached_by_url", "cached_method"}
+
+
+def find_caches() -> Iterator[str]:
+    """Find every function that is decorated with a cache, in every module."""
+    for name, tree in package.modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for decorator in node.decorator_list:
+                    maker = decorator.func if isinstance(decorator, ast.Call) else decorator
+                    if getattr(maker, "attr", getattr(maker, "id", "")) in _MAKERS:
+                        yield f"{name}.{node.name}"
+
+
+def test_every_cache_is_known() -> None:
+    """A new cache has to say here why what strangers write does not pile up in it."""
+    assert set(find_caches()) == set(SHORT_KEYS)
+
+
+CALLS: dict[str, Callable[[str], Any]] = {
+    "key": urls.url_key,
+    "host": urls.host_of,
+    "origin": urls.origin_of,
+    "site": lambda url: urls.same_hosts("site", url, "https://example.org/"),
+    "folder": urls.folder_of,
+    "scope": lambda url: urls.is_in_scope(url, "https://example.org/"),
+    "resolve": lambda url: urls.resolve("https://example.org/", url.removeprefix("https:")),
+    "base": lambda url: urls.resolve(url, "x"),
+    "sieve": lambda url: EntryFilter().select([UrlEntry(url)], ("https://example.org/",)),
+    "unique": lambda url: EntryFilter(unique=True).deduplicate([UrlEntry(url)]),
+    "date": lambda url: marks_of([UrlEntry("u", lastmod_text=url)]),
+    "namespace": lambda url: namespace_key(url, "", Format.URLSET),
+}
+
+
+@pytest.mark.parametrize("length", [MAX_URL_CHARS + 1, 65_536])
+@pytest.mark.parametrize("name", CALLS)
+def test_long_urls_are_not_kept(name: str, length: int) -> None:
+    """After eighty long URLs, of any kind, none of them is held."""
+    call = CALLS[name]
+    call("https://example.org/a/../b")
+    number = 40
+    tracemalloc.start()
+    try:
+        for n in range(number):
+            call(f"https://Example.org/{n}%41/".ljust(length, "x"))
+            call(f"https://h{n}.".ljust(length - 5, "y") + ".org/")
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 150_000

@@ -1,0 +1,172 @@
+"""Sitemaps and feeds that a page names, in its elements and in its header."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.readers.pages.hints import MAX_HINTS, read_html, read_link_header
+
+PAGE = "https://example.org/blog/"
+RSS = '<link rel=alternate type="application/rss+xml" href=/rss>'
+
+
+def found(markup: str | bytes, *, charset: str | None = None, feeds: bool = False) -> list[str]:
+    data = markup.encode() if isinstance(markup, str) else markup
+    return [entry.loc for entry in read_html(data, PAGE, charset=charset, feeds=feeds)]
+
+
+ONE = ["https://example.org/s.xml"]
+
+
+@pytest.mark.parametrize(
+    ("markup", "urls"),
+    [
+        ('<link rel="sitemap" href="/s.xml">', ONE),
+        ("<link rel='sitemap' type='application/xml' href='/s.xml' />", ONE),
+        ("<LINK HREF=/s.xml REL=SiteMap>", ONE),
+        ('<link\n\trel = "nofollow  sitemap"\n href = "../s.xml"\n>', ONE),
+        ('<link rel=sitemap href=" /s.xml ">', ONE),
+        ('<link rel=sitemap href="/s.xml?a=1&amp;b=2">', ["https://example.org/s.xml?a=1&b=2"]),
+        ('<link title="a > b" rel=sitemap href=/s.xml>', ONE),
+        ("<link rel=sitemap rel=icon href=/s.xml href=/t.xml>", ONE),
+        ('<base href="http://"><link rel=sitemap href=s.xml>', []),
+        ('<base href="{{ root }}/"><link rel=sitemap href=s.xml>', []),
+        ("<link rel=sitemap href='{{ sitemap }}'>", []),
+        (
+            '<link rel=sitemap href=s.xml><base href="https://cdn.net/x/">',
+            ["https://cdn.net/x/s.xml"],
+        ),
+        ("<base href=/a/><base href=/b/><link rel=sitemap href=s>", ["https://example.org/a/s"]),
+        ('<link rel=sitemap href=/s.xml><link rel=sitemap href="HTTPS://example.ORG/s.xml">', ONE),
+        ("<body><p>x</p><link rel=sitemap href=/s.xml>", ONE),
+        ('<link rel=sitemap href="/s.xml"', ONE),
+        ("<!-- <link rel=sitemap href=/no.xml> --><link rel=sitemap href=/s.xml>", ONE),
+        ('<script>"<link rel=sitemap href=/no.xml>"</script><link rel=sitemap href=/s.xml>', ONE),
+        ("<style><link rel=sitemap href=/no.xml></style>", []),
+        ("<script><link rel=sitemap href=/no.xml>", []),
+        ("<!-- <link rel=sitemap href=/no.xml>", []),
+        ("<linked rel=sitemap href=/no.xml>", []),
+        ('<link rel="sitemaps" href="/no.xml">', []),
+        ('<link rel="sitemap">', []),
+        ('<link rel="sitemap" href="">', []),
+        ('<link rel=sitemap href="javascript:x()">', []),
+        ('<link rel=sitemap href="http://[::1/">', []),
+        ("", []),
+    ],
+)
+def test_links(markup: str, urls: list[str]) -> None:
+    """A link element gives its sitemap, however it is written, unless it is only quoted."""
+    assert found(markup) == urls
+
+
+def test_an_entry_says_where_it_is_from() -> None:
+    """What a page links to carries the page's URL and the way it was found."""
+    (entry,) = read_html(b"<link rel=sitemap href=/s.xml>", PAGE)
+    assert entry == SitemapEntry("https://example.org/s.xml", via=Via.HTML, sitemap=PAGE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "taken"),
+    [
+        ("application/rss+xml", True),
+        ("application/atom+xml; charset=utf-8", True),
+        ("Application/RSS+XML", True),
+        ("text/html", False),
+        ("application/json", False),
+        ("", False),
+    ],
+)
+def test_feeds(kind: str, taken: bool) -> None:
+    """An alternate is taken where feeds are asked for, and its type is a feed's."""
+    markup = f'<link rel="alternate" type="{kind}" href="/rss">'
+    assert found(markup) == []
+    assert found(markup, feeds=True) == (["https://example.org/rss"] if taken else [])
+
+
+@pytest.mark.parametrize(
+    ("data", "charset"),
+    [
+        ("<link rel=sitemap href=/ä.xml>".encode(), None),
+        ("<link rel=sitemap href=/ä.xml>".encode("latin-1"), "iso-8859-1"),
+        ("<meta charset=latin1><link rel=sitemap href=/ä.xml>".encode("latin-1"), None),
+        ("<link rel=sitemap href=/ä.xml>".encode("utf-8-sig"), "utf-8"),
+        ("<link rel=sitemap href=/ä.xml>".encode("utf-16"), None),
+    ],
+    ids=["utf-8", "header", "meta", "mark", "utf-16"],
+)
+def test_encodings(data: bytes, charset: str | None) -> None:
+    """The page is read in the encoding that its mark, its header or itself declares."""
+    assert found(data, charset=charset) == ["https://example.org/ä.xml"]
+
+
+def test_an_encoding_that_is_not_read() -> None:
+    """A page in an encoding that nobody knows gives nothing, and raises nothing."""
+    assert found("<link rel=sitemap href=/s.xml>", charset="utf-7") == []
+
+
+def test_no_url_is_invented() -> None:
+    """An address whose bytes do not decode is no address."""
+    assert found("<link rel=sitemap href=/ä.xml>".encode("latin-1")) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "urls"),
+    [
+        ('</s.xml>; rel="sitemap"', ONE),
+        ("<https://example.org/s.xml>;rel=sitemap", ONE),
+        ('</a.css>; rel=preload, </s.xml>; type="application/xml"; REL="x SiteMap"', ONE),
+        ("</x,y.xml>; rel=sitemap", ["https://example.org/x,y.xml"]),
+        ('</no>; title="; rel=sitemap"; rel=next', []),
+        ('</no>; title="a \\" b, <c>; rel=sitemap"; rel=next', []),
+        ("</no>; rel=canonical; rel=sitemap", []),
+        ("</no>", []),
+        ("no; rel=sitemap", []),
+        ("", []),
+    ],
+)
+def test_link_header(value: str, urls: list[str]) -> None:
+    """A Link header gives the sitemaps it names, whatever else it has."""
+    assert [entry.loc for entry in read_link_header(value, PAGE)] == urls
+
+
+def test_link_header_feeds() -> None:
+    """A feed in the header is taken where feeds are asked for."""
+    value = '</f>; rel=alternate; type="application/atom+xml"'
+    assert read_link_header(value, PAGE) == []
+    (entry,) = read_link_header(value, PAGE, feeds=True)
+    assert (entry.loc, entry.via) == ("https://example.org/f", Via.HEADER)
+
+
+def test_there_is_an_end() -> None:
+    """A page that names thousands of sitemaps has the first hundred taken."""
+    markup = "".join(f"<link rel=sitemap href=/{n}>" for n in range(3_000))
+    assert len(found(markup)) == MAX_HINTS
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<link", "<link ", "<link a", '<link a="', "<link a='\"", "<!--", "<script>", "<link a=b ",
+     "<link  a  ", "<base href=", "<link rel=sitemap href=&amp;&lt;x>", "<", "<meta charset"],
+)  # fmt: skip
+def test_hostile_pages_cost_little(piece: str) -> None:
+    """Markup that never ends is looked through in linear time, repeated or with a long tail."""
+    begin = time.process_time()
+    for markup in (piece * (250_000 // len(piece)), piece + " " * 250_000, piece + "a" * 250_000):
+        found(markup)
+    assert time.process_time() - begin < 3
+
+
+@given(
+    st.binary(max_size=300)
+    | st.text("<link rel=\"sitemap' hrf=/>!-&;,", max_size=300).map(str.encode)
+)
+def test_nothing_raises(data: bytes) -> None:
+    """Whatever the bytes are, nothing is raised and every URL is absolute."""
+    text = data.decode("latin-1")
+    for entry in read_html(data, PAGE, feeds=True) + read_link_header(text, PAGE, feeds=True):
+        assert entry.loc.lower().startswith(("http://", "https://"))

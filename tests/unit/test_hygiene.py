@@ -1,0 +1,121 @@
+"""Habits that a machine can see: read from the code itself."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import package
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCOPES = {"timeout", "timeout_at", "TaskGroup"}
+TESTS = sorted(package.TESTS.rglob("test_*.py"))
+MODULES = package.modules()
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def own_nodes(node: ast.AST) -> list[ast.AST]:
+    """Walk a node without entering the functions that are defined in it."""
+    found: list[ast.AST] = []
+    for child in ast.iter_child_nodes(node):
+        found.append(child)
+        if not isinstance(child, Function | ast.Lambda):
+            found += own_nodes(child)
+    return found
+
+
+def opens_scope(item: ast.withitem) -> bool:
+    call = item.context_expr
+    if not isinstance(call, ast.Call):
+        return False
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in SCOPES
+
+
+def yields_in_scopes(tree: ast.AST) -> list[int]:
+    """List the lines on which a generator yields inside a timeout or a task group."""
+    return [
+        inner.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.AsyncWith | ast.With) and any(map(opens_scope, node.items))
+        for inner in own_nodes(node)
+        if isinstance(inner, ast.Yield | ast.YieldFrom)
+    ]
+
+
+def passes_on(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler raises again, or hands the exception to a future that will."""
+    last = handler.body[-1]
+    raises = isinstance(last, ast.Raise) and last.exc is None
+    return raises or any(
+        isinstance(node, ast.Attribute) and node.attr == "set_exception"
+        for node in ast.walk(handler)
+    )
+
+
+def broad_excepts(tree: ast.AST) -> list[int]:
+    """List the lines on which everything is caught, and not passed on."""
+    broad = {"Exception", "BaseException"}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and not passes_on(node):
+            types = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+            names = {t.id for t in types if isinstance(t, ast.Name)}
+            if node.type is None or names & broad:
+                found.append(node.lineno)
+    return found
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_yield_inside_a_cancel_scope(module: str) -> None:
+    """No generator yields inside a timeout or task group: its consumer would be cancelled.
+
+    https://peps.python.org/pep-0789/
+    """
+    assert yields_in_scopes(MODULES[module]) == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_bugs_are_not_caught(module: str) -> None:
+    """Nothing catches `Exception` and goes on as if it were data."""
+    assert broad_excepts(MODULES[module]) == []
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.name)
+def test_every_test_says_what_it_proves(path: Path) -> None:
+    """Each test function has a docstring that begins with a sentence."""
+    functions = [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, Function) and node.name.startswith("test_")
+    ]
+    assert functions
+    for function in functions:
+        first = (ast.get_docstring(function) or "").partition("\n")[0]
+        assert first.endswith((".", ":")), f"{path.name}: {function.name}"
+
+
+def test_the_scans_see_what_they_look_for() -> None:
+    """The two scans above find the faults in code that has them."""
+    faulty = ast.parse(
+        "async def f():\n"
+        "    async with asyncio.timeout(1), other():\n"
+        "        for x in y:\n"
+        "            yield x\n"
+        "        async def inner():\n"
+        "            yield\n"
+        "    try:\n"
+        "        pass\n"
+        "    except (ValueError, Exception):\n"
+        "        pass\n"
+        "    except:\n"
+        "        pass\n"
+        "    except BaseException:\n"
+        "        clean_up()\n"
+        "        raise\n"
+    )
+    assert yields_in_scopes(faulty) == [4]
+    assert broad_excepts(faulty) == [9, 11]

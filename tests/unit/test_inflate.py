@@ -1,0 +1,110 @@
+"""Damaged compression: whatever inflates before the damage is read, in every frame there is."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import pytest
+from reading import issues, locs, read, urlset
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import Limits
+from sitemapreader.readers import SitemapReader
+from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.layers import Decompressor
+
+SMALL = b'<?xml version="1.0"?>\n' + urlset(
+    b"".join(b"<url><loc>https://a.example/%d</loc></url>\n" % (n * n) for n in range(40))
+)
+HEADERS = {"gzip": 10, "zlib": 2, "raw": 0}
+CERTAIN = b"<?xml"
+"""What comes out before damage may be less than this, and tells nothing then of what it is."""
+
+
+def deflate(data: bytes, frame: str) -> bytes:
+    match frame:
+        case "gzip":
+            return gzip.compress(data, mtime=0)
+        case "zlib":
+            return zlib.compress(data)
+    stream = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return stream.compress(data) + stream.flush()
+
+
+def inflate(data: bytes) -> bytes:
+    inflation, out = Decompressor(Limits(), []), bytearray()
+    try:
+        for piece in (data, b""):
+            for inflated in inflation.feed(piece) if piece else inflation.close():
+                out += inflated
+    except InflateError:
+        pass
+    return bytes(out)
+
+
+def inflate_slowly(data: bytes) -> bytes:
+    """Return what comes out of deflate data that is handed over byte by byte, up to the damage."""
+    stream, out = zlib.decompressobj(-zlib.MAX_WBITS), bytearray()
+    try:
+        for place in range(len(data)):
+            out += stream.decompress(data[place : place + 1])
+    except zlib.error:
+        pass
+    return bytes(out)
+
+
+@pytest.mark.parametrize("frame", HEADERS)
+def test_what_inflates_before_damage_is_kept(frame: str) -> None:
+    """Any byte may be wrong: all comes out that comes out of the bytes that stand before it."""
+    sound, header = deflate(SMALL, frame), HEADERS[frame]
+    tried = 0
+    for place in range(header, len(sound)):
+        before = inflate_slowly(sound[header:place])
+        if before.startswith(CERTAIN):
+            damaged = sound[:place] + b"\xff\xff\xff\xff" + sound[place:]
+            assert inflate(damaged).startswith(before), place
+            tried += 1
+    assert tried > len(sound) / 2
+
+
+def test_records_before_damage_to_bare_deflate_data_are_read() -> None:
+    """Damage in the first bytes, by which it is told what they are, loses nothing before it."""
+    sound = deflate(SMALL, "raw")
+    damaged = sound[:200] + b"<urlset>\xff<url>\n" + sound[200:]
+    assert len(damaged) < 512
+    before = inflate_slowly(sound[:200]).count(b"</url>")
+    assert before > 3
+    assert len(locs(read(damaged))) >= before
+
+
+@pytest.mark.parametrize("words", [b"BONJOUR", b"\x05\x00", b"%PDF-1.4 \n", b"Je suis ici"])
+def test_text_before_a_document_is_not_taken_for_deflate_data(words: bytes) -> None:
+    """What stands before the first tag may look like deflate data for a while."""
+    assert len(locs(read(words + SMALL))) == 40
+
+
+@pytest.mark.parametrize("window", range(9, 16))
+def test_zlib_of_any_window(window: int) -> None:
+    """The window has its size in the header (RFC 1950, section 2.2)."""
+    stream = zlib.compressobj(9, zlib.DEFLATED, window)
+    assert len(locs(read(stream.compress(SMALL) + stream.flush()))) == 40
+
+
+@pytest.mark.parametrize("before", [b"\n", b"\r\n\r\n  ", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
+def test_blanks_before_gzip(before: bytes) -> None:
+    """What a script prints before the data that it sends is passed over, and told."""
+    events = read(before + deflate(SMALL, "gzip"))
+    assert len(locs(events)) == 40
+    assert issues(events) == [IssueCode.LEADING_BYTES]
+
+
+def test_bytes_are_counted_in_any_pieces() -> None:
+    """What comes after the end of reading is counted too, whole or byte by byte."""
+    data = deflate(deflate(deflate(SMALL, "gzip"), "gzip"), "gzip")
+    for size in (len(data), 7, 1):
+        reader = SitemapReader()
+        for at in range(0, len(data), size):
+            reader.feed(data[at : at + size])
+        reader.close()
+        assert reader.stats.raw_bytes == len(data)

@@ -1,0 +1,94 @@
+"""Imports go downwards only, and each foreign power lives in one place."""
+
+from __future__ import annotations
+
+import ast
+
+import package
+import pytest
+
+LAYERS = (
+    {"version"},
+    {"models", "issues", "errors", "options", "installation", "logs"},
+    {"dates", "urls", "report", "document_tree", "report_views"},
+    {"readers"},
+    {"fetch"},
+    {"documents"},
+    {"discovery"},
+    {"walker", "state"},
+    {"output"},
+    {"tables"},
+    {"cli"},
+    {"", "__main__"},
+    {"recipes"},
+)
+"""From the bottom upwards; a module imports from its own layer and those before it."""
+
+CONFINED = {
+    "aiohttp": {"fetch", "recipes"},
+    "asyncio": {"fetch", "documents", "discovery", "walker", "cli", "recipes"},
+    "crawlee": {"recipes"},
+    "feedparser": {"readers"},
+    "httpx": {"recipes"},
+    "protego": {"readers"},
+    "scrapy": {"recipes"},
+    "sqlite3": {"state"},
+    "argparse": {"cli"},
+    "pyarrow": {"output", "tables"},
+    "pandas": {"tables", "report", "report_views"},
+}
+"""Foreign modules, and the only rooms that import them."""
+
+NOT_FOR_READERS = {"socket", "ssl", "http", "urllib.request", "tempfile", "shutil", "os", "io"}
+OPENERS = {"open", "open_text", "read_text", "read_bytes", "write_text", "write_bytes"}
+OTHER_PROCESS = {"readers.feedparser.worker"}
+"""A script that is run, not imported: what it does, it does in a child process with limits."""
+HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
+MODULES = package.modules()
+
+
+def room_of(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def is_reader(module: str) -> bool:
+    return room_of(module) == "readers" and module not in OTHER_PROCESS
+
+
+def test_every_room_has_its_layer() -> None:
+    """A new module or package is placed in the table before it imports anything."""
+    assert len(MODULES) > 10
+    assert {room_of(module) for module in MODULES} <= HEIGHT.keys()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_downwards(module: str) -> None:
+    """No module knows of one above it, not even for a type."""
+    prefix = "sitemapreader."
+    rooms = {
+        room_of(name.removeprefix(prefix))
+        for name in package.imports(MODULES[module])
+        if name.startswith(prefix)
+    }
+    height = HEIGHT[room_of(module)]
+    assert {room for room in rooms if HEIGHT.get(room, 0) > height} == set()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_foreign_powers_are_confined(module: str) -> None:
+    """The network, the event loop, the database and the fallbacks have one room each."""
+    foreign = {room_of(name) for name in package.imports(MODULES[module])}
+    rooms = [CONFINED[name] for name in foreign & CONFINED.keys()]
+    assert all(room_of(module) in allowed for allowed in rooms)
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if is_reader(name)])
+def test_readers_touch_nothing(module: str) -> None:
+    """A reader opens no file and no socket, and awaits nothing: bytes in, events out."""
+    tree = MODULES[module]
+    assert NOT_FOR_READERS.isdisjoint(package.imports(tree))
+    for node in ast.walk(tree):
+        assert not isinstance(node, ast.AsyncFunctionDef | ast.Await)
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            assert called not in OPENERS

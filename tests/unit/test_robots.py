@@ -1,0 +1,362 @@
+"""robots.txt: its Sitemap lines, and its rules for us."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import time
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import package
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import ROBOTS_MAX_BYTES
+from sitemapreader.readers.robots.parser import Robots, parse_robots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+URL = "https://example.org/robots.txt"
+OURS = "sitemapreader/0.1 (+https://pypi.org/project/sitemapreader/)"
+CORPUS = package.ROOT.parent / "shared" / "corpus"
+
+
+def listed(text: str | bytes) -> list[str]:
+    data = text.encode() if isinstance(text, str) else text
+    return [entry.loc for entry in parse_robots(data, URL).sitemaps]
+
+
+def codes(text: str | bytes) -> list[str]:
+    data = text.encode() if isinstance(text, str) else text
+    return [str(issue.code) for issue in parse_robots(data, URL).issues]
+
+
+ONE = ["https://example.org/s.xml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "urls"),
+    [
+        ("Sitemap: https://example.org/s.xml", ONE),
+        ("sitemap:https://example.org/s.xml\r\n", ONE),
+        ("SITEMAP : https://example.org/s.xml", ONE),
+        ("Site-map: https://example.org/s.xml", ONE),
+        ("Sitemaps: https://example.org/s.xml", ONE),
+        ("Sitemap https://example.org/s.xml", ONE),
+        ("  \tSitemap: https://example.org/s.xml  ", ONE),
+        ("User-agent: x\nDisallow: /\nSitemap: https://example.org/s.xml\nAllow: /", ONE),
+        ("Sitemap: https://example.org/s.xml # ours", ONE),
+        ("Sitemap: https://example.org/s.xml#ours", ONE),
+        ("# Sitemap: https://example.org/s.xml", []),
+        ("Sitemap: # https://example.org/s.xml", []),
+        ("Sitemap:", []),
+        ("Sitemapped: https://example.org/s.xml", []),
+        ("X-Sitemap: https://example.org/s.xml", []),
+        ("a\rSitemap: https://example.org/s.xml\rb", ONE),
+        ("Sitemap: /s.xml", ONE),
+        ("Sitemap: s.xml", ONE),
+        ("Sitemap: //cdn.example.net/s.xml", ["https://cdn.example.net/s.xml"]),
+        ("Sitemap: HTTPS://Example.org/S.xml", ["HTTPS://Example.org/S.xml"]),
+        ("Sitemap: https://example.org/s.xml\nsitemap: HTTPS://EXAMPLE.org:443/s.xml", ONE),
+        (
+            "Sitemap: https://b.net/2\nSitemap: https://b.net/1",
+            ["https://b.net/2", "https://b.net/1"],
+        ),
+        ("Sitemap: ftp://example.org/s.xml", []),
+        ("Sitemap: javascript:alert(1)", []),
+        ("Sitemap: {{ site.url }}/sitemap.xml", []),
+        ("Sitemap: /robots.txt", []),
+        ("", []),
+    ],
+)
+def test_sitemap_lines(text: str, urls: list[str]) -> None:
+    """Each spelling of a Sitemap line gives the URL that its author means, once."""
+    assert listed(text) == urls
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Sitemap: https://example.org/s.xml", []),
+        ("Sitemap: /s.xml", ["relative-loc"]),
+        ("Sitemap: mailto:me@example.org", ["unsupported-scheme"]),
+        ("Sitemap: http://[::1/s.xml\nSitemap: //[::1/x", ["invalid-url"]),
+        ("Sitemap: {% url %}", ["template"]),
+        ("Sitemap: https://example.org/my map.xml", ["url-characters"]),
+        ("Sitemap: https://example.org/robots.txt", ["cycle"]),
+        ("Sitemap: https://example.org/" + "a" * 8_192, ["field-too-long"]),
+        ("<!DOCTYPE html><html>Sitemap: /s.xml", ["robots-not-text"]),
+        ("\n \n<html>", ["robots-not-text"]),
+        (b"\x1f\x8b\x08 gzip", ["robots-not-text"]),
+        (b"Sitemap: /s\0.xml", ["robots-not-text"]),
+        (b"Sitemap: https://example.org/s.xml\n" + b"#" * ROBOTS_MAX_BYTES, ["robots-too-large"]),
+    ],
+)
+def test_issues(text: str | bytes, expected: list[str]) -> None:
+    """What was dropped or mended in a Sitemap line, or in the file, is said."""
+    assert codes(text) == expected
+
+
+def test_an_issue_knows_its_line() -> None:
+    """Issues carry the number of their line, whatever ends the lines."""
+    robots = parse_robots(b"User-agent: *\r\n\rSitemap: s.xml\nSitemap: ftp://x", URL)
+    assert [entry.loc for entry in robots.sitemaps] == ONE
+    assert [(issue.line, issue.value) for issue in robots.issues] == [(3, "s.xml"), (4, "ftp://x")]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        codecs.BOM_UTF8 + b"User-agent: *\nDisallow: /no\nSitemap: /s.xml",
+        codecs.BOM_UTF16_LE + "User-agent: *\nDisallow: /no\nSitemap: /s.xml".encode("utf-16-le"),
+        codecs.BOM_UTF16_BE + "User-agent: *\nDisallow: /no\nSitemap: /s.xml".encode("utf-16-be"),
+    ],
+    ids=["utf-8", "utf-16-le", "utf-16-be"],
+)
+def test_byte_order_marks(data: bytes) -> None:
+    """A byte order mark costs neither the first group nor the text."""
+    robots = parse_robots(data, URL)
+    assert [entry.loc for entry in robots.sitemaps] == ONE
+    assert not robots.can_fetch("https://example.org/no", OURS)
+
+
+@pytest.mark.parametrize(
+    "separator", ["\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\x7f"]
+)
+def test_hostile_separators_end_no_line(separator: str) -> None:
+    """A character that only Python takes for the end of a line smuggles in neither rule nor URL."""
+    text = f"User-agent: *{separator}Disallow: /a\nDisallow: /b{separator}Sitemap: /evil.xml"
+    robots = parse_robots(text.encode(), URL)
+    assert robots.sitemaps == ()
+    assert robots.can_fetch("https://example.org/a", OURS)
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed", "forbidden"),
+    [
+        ("User-agent: *\nDisallow: /no", "/yes", "/no/more"),
+        ("User-agent: *\nDisallow:", "/any", None),
+        ("User-agent: *\nDisallow: /\nAllow: /yes", "/yes", "/no"),
+        ("User-agent: *\nDisallow: /*.xml$", "/a.xml?x", "/a.xml"),
+        ("User-agent: other\nDisallow: /", "/any", None),
+        ("User-agent: SiteMapReader\nDisallow: /no\n\nUser-agent: *\nDisallow: /", "/yes", "/no"),
+        ("User-agent: sitemapreader/9\nDisallow: /no", "/yes", "/no"),
+        ("User-agent: a\nUser-agent: sitemapreader\nUser-agent: b\nDisallow: /no", "/yes", "/no"),
+        ("User-agent: a\nDisallow: /yes\nUser-agent: sitemapreader\nDisallow: /no", "/yes", "/no"),
+        (
+            "User-agent: sitemapreader\nDisallow: /n\nUser-agent: b\nDisallow: /y\n"  # noqa: ISC004 (one text)
+            "User-agent: sitemapreader\nDisallow: /o",
+            "/yes",
+            "/or",
+        ),
+        ("User-agent: sitemap\nDisallow: /\nUser-agent: pypi\nDisallow: /", "/any", None),
+        ("User-agent: https\nDisallow: /\nUser-agent: project\nDisallow: /", "/any", None),
+        ("Disallow: /", "/no-group-no-rule", None),
+        ("", "/any", None),
+        ("<html>User-agent: *\nDisallow: /", "/any", None),
+    ],
+)
+def test_rules(text: str, allowed: str, forbidden: str | None) -> None:
+    """The rules that apply are those of the groups for us, else of those for all."""
+    robots = parse_robots(text.encode(), URL)
+    assert robots.can_fetch("https://example.org" + allowed, OURS)
+    assert forbidden is None or not robots.can_fetch("https://example.org" + forbidden, OURS)
+
+
+def test_each_robot_has_its_rules() -> None:
+    """One file can be asked for several robots in turn."""
+    robots = parse_robots(b"User-agent: a\nDisallow: /a\nUser-agent: b\nDisallow: /b", URL)
+    for _ in range(2):
+        assert not robots.can_fetch("https://example.org/a", "a/1")
+        assert robots.can_fetch("https://example.org/b", "a/1")
+        assert not robots.can_fetch("https://example.org/b", "Mozilla/5.0 (compatible; b/2)")
+        assert robots.can_fetch("https://example.org/a", "Mozilla/5.0 (compatible; b/2)")
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "https://example.org/\ud800"])
+def test_what_cannot_be_parsed_is_not_allowed(url: str) -> None:
+    """A URL on which a parser would raise is answered with no, not with an exception."""
+    assert not parse_robots(b"User-agent: *\nDisallow: /x y", URL).can_fetch(url, OURS)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("5", 5.0),
+        ("0.5", 0.5),
+        ("1e9", 60.0),
+        ("-1", None),
+        ("nan", None),
+        ("inf", None),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_crawl_delay(value: str, seconds: float | None) -> None:
+    """A Crawl-delay is taken in seconds, up to a minute; what is no number is none."""
+    robots = parse_robots(f"User-agent: *\nCrawl-delay: {value}".encode(), URL)
+    assert robots.crawl_delay(OURS) == seconds
+
+
+def test_no_rules_is_the_default() -> None:
+    """A robots.txt that is not there allows all, asks for no delay and lists nothing."""
+    robots = Robots()
+    assert robots.can_fetch("https://example.org/", OURS)
+    assert robots.crawl_delay(OURS) is None
+    assert not robots.lists("https://example.org/s.xml")
+
+
+def test_rules_that_protego_chokes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the parser of rules raises, nothing is allowed; the Sitemap lines are ours anyway."""
+
+    def choke(_: str) -> None:
+        raise ValueError("as the test wants it")
+
+    monkeypatch.setattr("protego.Protego.parse", choke)
+    robots = parse_robots(b"User-agent: *\nDisallow: /x\nSitemap: /s.xml", URL)
+    assert not robots.can_fetch("https://example.org/", OURS)
+    assert [entry.loc for entry in robots.sitemaps] == ONE
+
+
+def test_lists_any_spelling() -> None:
+    """What a file lists it lists in every spelling of the URL."""
+    robots = parse_robots(b"Sitemap: /a/../s.xml", URL)
+    assert robots.lists("https://EXAMPLE.org:443/s.xml#top")
+    assert not robots.lists("https://example.org/s.xml?x")
+
+
+def test_at_most_a_thousand_sitemaps() -> None:
+    """The first thousand Sitemap lines are taken, and it is said that there are more."""
+    robots = parse_robots(b"".join(b"Sitemap: http://a.b/%d\n" % n for n in range(1_005)), URL)
+    assert len(robots.sitemaps) == 1_000
+    assert [(issue.code, issue.value) for issue in robots.issues] == [
+        (IssueCode.ROBOTS_TOO_LARGE, "5 Sitemap lines past the first 1000")
+    ]
+
+
+def test_repeated_issues_are_counted() -> None:
+    """The first ten Issues of a code are kept whole, all of them are counted."""
+    robots = parse_robots(b"".join(b"Sitemap: /%d\n" % n for n in range(25)), URL)
+    assert len(robots.issues) == 10
+    assert robots.counts == {IssueCode.RELATIVE_LOC: 25}
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_line_that_was_cut_is_not_read(complete: bool) -> None:
+    """Of a file that broke off, or is too long, the last line is half a line and means nothing."""
+    data = b"Sitemap: https://example.org/s.xml\n"
+    if complete:
+        data += b"#" * (ROBOTS_MAX_BYTES - len(data) - 30) + b"\n"
+    data += b"Sitemap: https://example.org/second.xml\n"
+    robots = parse_robots(data[:-9] if not complete else data, URL, complete=complete)
+    assert [entry.loc for entry in robots.sitemaps] == ONE
+    assert robots.complete is complete
+
+
+HOSTILE = {
+    "rules": b"User-agent: *\n" + b"Disallow: /abcdefgh\n" * 6_000,
+    "robots": b"".join(b"User-agent: a%d\nDisallow: /\n" % n for n in range(4_500)),
+    "one group": b"".join(b"User-agent: %d\n" % n for n in range(4_000)) + b"Disallow: /\n" * 5_000,
+    "repeated": b"User-agent: a\nUser-agent: b\n" * 4_500,
+    "sitemaps": b"".join(b"Sitemap: ftp:%d\n" % n for n in range(7_500)),
+    "blanks": b"Sitemap" + b" " * 120_000,
+    "stars": b"User-agent: *\n" + (b"Disallow: /" + b"*a" * 4_000 + b"\n") * 15,
+    "dollars": b"User-agent: *\n" + b"Disallow: $\n" * 10_000,
+    "percents": b"User-agent: *\n" + (b"Disallow: /" + b"%zz" * 2_600 + b"\n") * 15,
+    "lines": b"\r" * 120_000,
+    "odd blanks": "\u3000User\u3000agent\u3000x\n".encode() * 4_000 + b"Disallow: /\n" * 5_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_cost_little(name: str) -> None:
+    """A file of a quarter of the size that is read is parsed and asked in 15 MB and no time."""
+    tracemalloc.start()
+    try:
+        begin = time.process_time()
+        parse_robots(HOSTILE[name], URL).can_fetch("https://example.org/" + "a/" * 2_000, OURS)
+        seconds = time.process_time() - begin
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert seconds < 2  # 0.1, but for the tracing
+    assert peak < 15_000_000
+
+
+@given(
+    st.binary(max_size=400)
+    | st.text(alphabet="Sitemap:uer-agnt*/ \n\r\t#$%\u2028\ufeff<{", max_size=400).map(str.encode)
+)
+def test_nothing_raises(data: bytes) -> None:
+    """Whatever the bytes are, parsing and asking raise nothing, and URLs are absolute."""
+    robots = parse_robots(data, URL)
+    robots.can_fetch("https://example.org/s", OURS)
+    robots.crawl_delay(OURS)
+    assert all(entry.loc.lower().startswith(("http://", "https://")) for entry in robots.sitemaps)
+
+
+# -- files that nobody here wrote
+
+DIFFERENCES = {
+    "crawlee-python/robots_cross_host_non_http": "the host is no matter for a line in robots.txt",
+    "crawler-commons/robots--sitemap": "a bare URL without `Sitemap:` is none",
+    "robots-parsers/samclarke--sitemap": "relative values are resolved",
+    "scrapy/spider_robotstxt": "a URL stays as written, its scheme too",
+    "scrapy/test_sitemap_urls_from_robots": "a URL stays as written, its scheme too",
+}
+"""Where BEHAVIOUR prevails over another project's test."""
+PEERS = sorted(
+    path for path in CORPUS.glob("peers/*/*/case.json") if '"kind": "robots"' in path.read_text()
+)
+
+
+@pytest.mark.parametrize("path", PEERS, ids=lambda path: f"{path.parts[-3]}/{path.parts[-2]}")
+def test_other_projects_files(path: Path) -> None:
+    """Other projects' assertions hold, but for the differences that are meant."""
+    case = json.loads(path.read_text())
+    data = (path.parent / case["input"]).read_bytes()
+    urls = [entry.loc for entry in parse_robots(data, case["url"] or URL).sitemaps]
+    expected = case["expect"]
+    agrees = (
+        urls == expected["sitemaps"]
+        if "sitemaps" in expected
+        else len(urls) == expected["sitemaps_count"]
+    )
+    assert agrees is (f"{path.parts[-3]}/{path.parts[-2]}" not in DIFFERENCES)
+
+
+def wild() -> list[tuple[str, int]]:
+    manifest = CORPUS / "wild" / "manifest.tsv"
+    if not manifest.exists():
+        return []
+    with manifest.open(encoding="utf-8") as lines:
+        rows = csv.DictReader(lines, delimiter="\t")
+        return [(row["file"], int(row["loc_count"])) for row in rows if row["kind"] == "robots"]
+
+
+@pytest.mark.parametrize(("file", "count"), wild())
+def test_real_files(file: str, count: int) -> None:
+    """Every Sitemap line of a real file is delivered, or dropped as a template with an Issue."""
+    robots = parse_robots((CORPUS / "wild" / file).read_bytes(), URL)
+    assert len(robots.sitemaps) + robots.counts[IssueCode.TEMPLATE] == count
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("https://a.b/${x}.xml", IssueCode.TEMPLATE),
+        ("https://a.b/<?x.xml", IssueCode.TEMPLATE),
+        ("https://a.b/{{ name }}.xml", IssueCode.TEMPLATE),
+        ("https://", IssueCode.INVALID_URL),
+        ("https:///sitemap.xml", IssueCode.INVALID_URL),
+    ],
+)
+def test_a_line_is_as_good_as_a_loc(value: str, code: IssueCode) -> None:
+    """What would be refused as a loc is not asked for as a sitemap."""
+    robots = parse_robots(f"Sitemap: {value}\n".encode(), "https://a.b/robots.txt")
+    assert (robots.sitemaps, dict(robots.counts)) == ((), {code: 1})
