@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event, SitemapEntry, UrlEntry
     from sitemapreader.readers.records.names import Names
-    from sitemapreader.readers.roots import RECORDS
-from sitemapreader.readers.stats import ReadStats
+    from sitemapreader.readers.stats import ReadStats
 
 _RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}
 """Repairs after which markup may have been taken for text."""
