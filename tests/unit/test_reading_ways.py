@@ -161,7 +161,7 @@ DOUBTFUL = {
     "an-image-without-its-loc": "<image:image><image:title>t</image:title></image:image>",
     "an-empty-image": "<image:image/>",
     "a-field-in-a-field": "<lastmod><x:y/>2026-01-01</lastmod>",
-    "unknown": "<x:y/>",
+    "unknown-and-without-a-prefix": "<y/>",
     "no-date": "<lastmod>soon</lastmod>",
     "no-number": "<video:video><video:duration>x</video:duration></video:video>",
     "a-link-with-more": "<xhtml:link rel='alternate' href='https://a/' x='1'/>",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.issues import IssueCode
@@ -44,11 +45,16 @@ def add_extension(
         return
     if is_link and name.key == XHTML:
         context.note(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
-    _add(found, "extras", *(_make_extra(context, one) for one in _walk(element)))
+    _add(found, "extras", *(_make_extra(context.names, one) for one in _walk(element)))
 
 
 def _add(found: dict[str, list[Any]], slot: str, *values: Any) -> None:
     found.setdefault(slot, []).extend(values)
+
+
+def list_extras(names: Names, element: Element) -> list[Extra]:
+    """List what all elements below one are, none of which is in our vocabulary."""
+    return [_make_extra(names, one) for one in islice(_walk(element), 1, None)]
 
 
 def _walk(element: Element) -> Iterator[Element]:
@@ -56,8 +62,8 @@ def _walk(element: Element) -> Iterator[Element]:
     return (one for one in element.iter() if has_name(one))
 
 
-def _make_extra(context: RecordContext, element: Element) -> Extra:
-    name = context.names.count_extra(element.tag)
+def _make_extra(names: Names, element: Element) -> Extra:
+    name = names.count_extra(element.tag)
     return Extra(name.uri, name.local, join_own_texts(element))
 
 
@@ -97,7 +103,7 @@ def _read_extension(
         if field:
             _read_field(context, values, field, child, url)
         elif name.tag not in extension.containers:
-            _add(found, "extras", _make_extra(context, child))
+            _add(found, "extras", _make_extra(names, child))
     if extension.required and not values.get(extension.required):
         local = names[element.tag].local
         context.note(IssueCode.EXTENSION, element, url=url, value=f"<{local}>")

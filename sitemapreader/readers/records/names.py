@@ -70,6 +70,10 @@ class Names(dict[Any, Name]):
             self._own_uris.add(uri)
             self.clear()
 
+    def has_room(self, tags: set[Any]) -> bool:
+        """Tell whether extras may have these names, with those that they have."""
+        return len(self._of_extras | tags) <= self._most
+
     def count_extra(self, tag: object) -> Name:
         """Count the name of an element that becomes an extra, and resolve it."""
         if not self.are_too_many:

@@ -195,7 +195,8 @@ class BatchReader:
 
     def _read_common(self) -> Iterator[list[Event]]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
-        parts, end = self._pattern.read(self._pending, self._position, self._stats.sitemap)
+        begin = self._position
+        parts, end = self._pattern.read(self._pending, begin, self._stats.sitemap)
         for part in parts:
             if isinstance(part[0], tuple):
                 yield from self._read_run(part)
@@ -204,7 +205,7 @@ class BatchReader:
                 yield part
             if self.finished:
                 return
-        if end > self._position and self._pending[end - 1] == "\r":
+        if end > begin and self._pending[end - 1] == "\r":
             end -= 1  # the other half of the end of a line may come with the next block
         self._position = end
         self._scanner.reset(end)

@@ -21,7 +21,7 @@ _STEP = 5_000
 COMMENT_END = "-->"
 CLOSINGS = {"<!--": COMMENT_END, "<?": "?>", "<![CDATA[": "]]>"}
 """Markup that holds no elements: how it begins, how it ends."""
-_REST_OF_TAG = re.compile(r"""(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+(>)?""")
+_REST_OF_TAG = re.compile(r"""(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*)(>)?""")
 _ANY_TAG = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>", re.DOTALL
 )

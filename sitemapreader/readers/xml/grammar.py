@@ -7,8 +7,9 @@ Rules that keep them right and fast:
 - A field may come anywhere, but once: a conditional on its own group refuses it the second time.
 - A text is `[^<]*+`, which is searched as fast as one character is. What else may be wrong with a
   text is looked for in all of a batch at once, by `are_sound`.
-- What was passed is never looked at again, so time is linear: quantifiers are possessive. A loop
-  with a group in it is an atomic group instead, for there they have a bug (cpython#101955).
+- What was passed is never looked at again, so time is linear. Sets of characters have possessive
+  quantifiers; all other loops are atomic groups, for there possessive quantifiers have bugs
+  (cpython#101955, and cpython#106052 before 3.11.5).
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from sitemapreader.readers.roots import RECORD_OF
 
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
-_SECTION = r"<!\[CDATA\[[^\]]*+(?:\](?!\]>)[^\]]*+)*+\]\]>"
-_TEXT = f"[^<]*+(?:{_SECTION}[^<]*+)?+"
-_COMMENT = "<!--[^-]*+(?:-(?!-)[^-]*+)*+-->"
-_INSTRUCTION = r"<\?[^?]*+(?:\?(?!>)[^?]*+)*+\?>"
-_PREFIX = r"(?:[^\W\d][\w.\xb7-]*+:)?+"
-_REST_OF_TAG = """(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>"""
-NOTHING = re.compile(f"(?:{_BLANK}++|{_COMMENT})*+")
+_SECTION = r"<!\[CDATA\[[^\]]*+(?>(?:\](?!\]>)[^\]]*+)*)\]\]>"
+_TEXT = f"[^<]*+(?>(?:{_SECTION}[^<]*+)?)"
+_COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
+_INSTRUCTION = r"<\?[^?]*+(?>(?:\?(?!>)[^?]*+)*)\?>"
+_PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
+_REST_OF_TAG = """(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*)>"""
+NOTHING = re.compile(f"(?>(?:{_BLANK}++|{_COMMENT})*)")
 """What may stand between two records without a word."""
 _REST = r"([\s\S]++)"
 BORDER = "<>"
@@ -37,7 +38,7 @@ BORDER = "<>"
 NESTED_FIELDS = {"publication": ("name", "language")}
 """A container -> the fields that stand in it."""
 LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")
-_FIRST_LINK = re.compile(f'<[^<]*?:link((?:{_BLANK}++[a-z]++="[^"<]*+")++)')
+_FIRST_LINK = re.compile(f'<[^<]*?:link((?>(?:{_BLANK}++[a-z]++="[^"<]*+")+))')
 _ATTRIBUTE_NAME = re.compile(f"{_BLANK}([a-z]++)=")
 
 BY_KEY = {extension.key: extension for extension in EXTENSIONS}
@@ -67,7 +68,7 @@ class Grammar:
 
     def run(self, start: str) -> str:
         """Write a run of tags whose names begin alike, with what stands between them."""
-        return self.once(f"(?=<{start})", f"(?:</?+{start}[^<]*+|{_SECTION}[^<]*+)++")
+        return self.once(f"(?=<{start})", f"(?>(?:</?+{start}[^<]*+|{_SECTION}[^<]*+)+)")
 
 
 def _any_of(alternatives: list[str]) -> str:
@@ -80,7 +81,7 @@ def _repeat(alternatives: list[str]) -> str:
 
 @lru_cache(maxsize=64)
 def write_record_pattern(
-    format_: Format, prefix: str, runs: tuple[tuple[str, str], ...]
+    format_: Format, prefix: str, runs: tuple[tuple[str, str], ...], others: tuple[str, ...]
 ) -> re.Pattern[str]:
     """Write the pattern of a format's records.
 
@@ -88,14 +89,16 @@ def write_record_pattern(
         format_: urlset or index.
         prefix: what the names of the protocol begin with, such as `s:`, or "".
         runs: the prefixes whose elements come in runs, by the key of their namespace.
+        others: the prefixes of elements that become extras.
 
-    Groups: a text for each field of the protocol, one for each run, an odd record as a whole, and
-    all that is left.
+    Groups: a text for each field of the protocol, one for each run, one for the extras, an odd
+    record as a whole, and all that is left.
     """
     grammar = Grammar()
     record = prefix + RECORD_OF[format_]
     fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
     parts = [f"<{_any_of(fields)}", *(grammar.run(f"{each}:") for _, each in runs)]
+    parts.append(grammar.run(f"{_any_of([*others])}:") if others else grammar.once("(?!)", ""))
     common = f"<{record}{_GAP}>{_GAP}{_repeat([*parts, _COMMENT + _GAP])}</{record}{_GAP}>"
     return _or_odd(common, record, "|".join(RECORD_OF.values()))
 
@@ -109,8 +112,8 @@ def _or_odd(common: str, record: str, names: str) -> re.Pattern[str]:
         _INSTRUCTION,
         f"<(?![!?]|/?+{_PREFIX}(?ai:{names})[ \t\r\n/>])",
     ]
-    odd = f"(<{record}(?=[ \t\r\n>]){_REST_OF_TAG}{_any_of(inside)}*+</{record}{_GAP}>)"
-    return re.compile(f"(?:{common}|{odd}){_GAP}(?:{_COMMENT}{_GAP})*+|{_REST}")
+    odd = f"(<{record}(?=[ \t\r\n>]){_REST_OF_TAG}{_repeat(inside)}</{record}{_GAP}>)"
+    return re.compile(f"(?:{common}|{odd}){_GAP}(?>(?:{_COMMENT}{_GAP})*)|{_REST}")
 
 
 FEED_DATE_NAMES = {
@@ -141,10 +144,10 @@ def write_item_pattern(
     grammar = Grammar()
     record, link = prefix + _FEED_RECORDS[format_], f"{prefix}link"
     if format_ is Format.ATOM:
-        parts = [grammar.once(f"(?=<{link}{_BLANK})", f"(?:</?+{link}[ \t\r\n/>][^<]*+)++")]
+        parts = [grammar.once(f"(?=<{link}{_BLANK})", f"(?>(?:</?+{link}[ \t\r\n/>][^<]*+)+)")]
     else:
         parts = [f"<{grammar.field(link)}"]
-    title = f'<{prefix}title(?: type="[a-z]++")?+>'
+    title = f'<{prefix}title(?>(?: type="[a-z]++")?)>'
     parts.append(grammar.once(title, _TEXT, f"</{prefix}title>{_GAP}"))
     prefixes = {OWN: prefix} | {key: f"{each}:" for each, key in reversed(bound)}
     for key, tag in FEED_DATE_NAMES[format_]:
@@ -156,7 +159,7 @@ def write_item_pattern(
     names += [f"{each}:(?!(?ai:{_FEED_TAGS})[ \t\r\n/>])[\\w.-]++" for each, _ in bound]
     name, same = grammar.name(_any_of(names))
     other = f"<(?!/{same}[ \t\r\n>]|[!?])"
-    inside = f"[^<]*+(?:(?:{_SECTION}|{_COMMENT}|{other})[^<]*+){{0,{_MOST_INSIDE}}}+"
+    inside = f"[^<]*+(?>(?:(?:{_SECTION}|{_COMMENT}|{other})[^<]*+){{0,{_MOST_INSIDE}}})"
     end = f"(?:(?<=/>)|{inside}</{same}{_GAP}>)"
     parts.append(f"<{name}(?=[ \t\r\n/>]){_REST_OF_TAG}{end}{_GAP}")
     start = f"<{record}(?=[ \t\r\n>])(?![^<]*xmlns){_REST_OF_TAG}(?<!/>){_GAP}"
@@ -171,9 +174,7 @@ def write_atom_link_pattern(start: str) -> re.Pattern[str]:
     value = """(?:"[^"<]*+"|'[^'<]*+')"""
     names = [grammar.once(f"{name}=", value) for name in LINK_ATTRIBUTES]
     attributes = _repeat([f"{_BLANK}++{_any_of(names)}"])
-    return re.compile(
-        f"(?:{BORDER})?+{start}{attributes}{_GAP}(?:/>|></{start[1:]}>){_GAP}|{_REST}"
-    )
+    return re.compile(f"(?:{BORDER})?{start}{attributes}{_GAP}(?:/>|></{start[1:]}>){_GAP}|{_REST}")
 
 
 @lru_cache(maxsize=64)
@@ -204,10 +205,10 @@ def write_value_pattern(key: str, prefix: str) -> re.Pattern[str]:
     for field in extension.fields:
         if field.many and not field.build:
             one = f"{field.tag}>{_TEXT}</{prefix}:{field.tag}>{_GAP}"
-            fields.append(grammar.once(f"(?={field.tag}>)", f"{one}(?:{start}{one})*+"))
+            fields.append(grammar.once(f"(?={field.tag}>)", f"{one}(?>(?:{start}{one})*)"))
     body = f"{_repeat([start + _any_of(fields)])}"
     element = f"{start}{extension.tag}>{_GAP}{body}</{prefix}:{extension.tag}>{_GAP}"
-    return re.compile(f"(?:{BORDER})?+{element}|{_REST}")
+    return re.compile(f"(?:{BORDER})?{element}|{_REST}")
 
 
 @lru_cache(maxsize=16)
@@ -232,7 +233,7 @@ def write_link_pattern(prefix: str, names: tuple[str, ...]) -> re.Pattern[str]:
     """
     values = "".join(f'{_BLANK}++{name}="([^"<]*+)"' for name in names)
     element = f"<{prefix}:link{values}{_GAP}(?:/>|></{prefix}:link>){_GAP}"
-    return re.compile(f"(?:{BORDER})?+{element}|{_REST}")
+    return re.compile(f"(?:{BORDER})?{element}|{_REST}")
 
 
 # -- characters and references

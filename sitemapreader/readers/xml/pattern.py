@@ -15,13 +15,14 @@ from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.locs import are_plain, parse_reference
 from sitemapreader.readers.records.context import PLAIN_URL
+from sitemapreader.readers.records.extensions import list_extras
 from sitemapreader.readers.records.feeds import choose_link, is_alternate_relation
 from sitemapreader.readers.records.fields import (
     parse_changefreq,
     parse_priority,
     take_text,
 )
-from sitemapreader.readers.records.namespaces import OWN, XHTML
+from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
 from sitemapreader.readers.xml.grammar import (
     BORDER,
     BY_KEY,
@@ -40,6 +41,7 @@ from sitemapreader.readers.xml.grammar import (
     write_record_pattern,
     write_value_pattern,
 )
+from sitemapreader.readers.xml.tree import NotWellFormedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,6 +62,7 @@ _FIELDS = 4
 _MOST_ATTRIBUTES = 8
 _DEEPEST = 32
 """Of what the patterns take: attributes of an element, and elements in one another."""
+_WRAPPER = "x"
 _PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
 """Attributes, with their quotes, of a link that leads to the page itself."""
 _BLANKS = re.compile("\r\n|[\t\r\n]")
@@ -161,10 +164,12 @@ class PatternReader:
         start = f"{own}:" if own else ""
         self._start = f"<{start}link"
         if self._prolog.format.is_feed:
-            others = tuple((each, key) for each, key in keys.items() if each and key != OWN)
-            self._pattern = write_item_pattern(self._prolog.format, start, others)
+            bound = tuple((each, key) for each, key in keys.items() if each and key != OWN)
+            self._pattern = write_item_pattern(self._prolog.format, start, bound)
             return
-        self._pattern = write_record_pattern(self._prolog.format, start, self._runs)
+        known = {*RUNS, ATOM, OWN}
+        others = tuple(each for each, key in keys.items() if each and key not in known)
+        self._pattern = write_record_pattern(self._prolog.format, start, self._runs, others)
 
     # -- entries
 
@@ -179,14 +184,14 @@ class PatternReader:
         moments = columns.values(lastmods, parse_lastmod)
         written = columns.or_none(lastmods)
         sitemaps = repeat(sitemap)
-        runs = {
+        runs: dict[str, tuple[str, Sequence[str]]] = {
             key: (prefix, run)
             for (key, prefix), run in zip(self._runs, found[_FIELDS:], strict=False)
             if any(run)
         }
+        extras = found[_FIELDS + len(self._runs)]
         if self._prolog.format is Format.INDEX:
-            for _, run in runs.values():
-                columns.odd.update(place for place, text in enumerate(run) if text)
+            columns.blame(map(any, zip(*found[_FIELDS:-2], strict=True)))
             vias = repeat(Via.INDEX)
             return list(map(SitemapEntry, locs, moments, vias, sitemaps, written))
         slots: dict[str, Iterable[Any]] = {
@@ -206,12 +211,32 @@ class PatternReader:
                 slots.get("videos", repeat(())),
                 news or repeat(None),
                 self._make_links(columns, *runs[XHTML]) if XHTML in runs else repeat(()),
-                repeat(()),
+                self._make_extras(columns, extras) if any(extras) else repeat(()),
                 sitemaps,
                 written,
                 [one and one.title for one in news] or repeat(None),
             )
         )
+
+    def _make_extras(self, columns: Columns, runs: Sequence[str]) -> Column:
+        """Make the extras of records: the tree reads the elements of all of them at once."""
+        owners = [place for place, run in enumerate(runs) if run]
+        text = "".join(f"<{_WRAPPER}>{runs[place]}</{_WRAPPER}>" for place in owners)
+        extras: list[tuple[Any, ...]] = [()] * len(runs)
+        try:
+            records = self._tree.parse_at_once(text)
+        except NotWellFormedError:
+            records = []
+        tags = {one.tag for record in records for one in record.element.iter()}
+        if len(records) != len(owners) or not self._names.has_room(tags):
+            columns.odd.update(owners)
+            return extras
+        for place, record in zip(owners, records, strict=True):
+            if record.error or record.errors:
+                columns.odd.add(place)
+            elif place not in columns.odd:
+                extras[place] = tuple(list_extras(self._names, record.element))
+        return extras
 
     def _make_posts(
         self, columns: Columns, found: list[tuple[str, ...]], sitemap: str

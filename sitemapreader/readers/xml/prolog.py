@@ -41,9 +41,9 @@ _MAX_WRAPPERS = 64
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
 # No attribute's value has a `<`: so no attempt to match goes further than to the next one
-_TAG = re.compile(r"""<([^\W\d][^\s<>/]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
+_TAG = re.compile(r"""<([^\W\d][^\s<>/]*+)((?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*))>""")
 _DOCTYPE = re.compile(
-    r"""<!doctype(?:\s++([^\s<>\["']*+))?(?:[^"'\[>]++|"[^"]*+"|'[^']*+')*+([\[>])?""",
+    r"""<!doctype(?:\s++([^\s<>\["']*+))?(?>(?:[^"'\[>]++|"[^"]*+"|'[^']*+')*)([\[>])?""",
     re.IGNORECASE,
 )
 _DECLARATION = re.compile(r"<\?xml\s[^<>]*+(?:>|(?=<))")

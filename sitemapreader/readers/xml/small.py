@@ -24,7 +24,7 @@ SMALL_BYTES = 4_096
 _MAX_ROOT_CHARS = 1_000
 _ROOT = re.compile(
     r"""(?:<\?xml version=["']1\.0["'](?: encoding=["'](?ai:utf-8)["'])? ?\?>)?[ \t\r\n]*+"""
-    r"""(<(?:urlset|sitemapindex)(?:[ \t\r\n]++[\w:.-]++=(?:"[^"<&]*+"|'[^'<&]*+'))*+>)"""
+    r"""(<(?:urlset|sitemapindex)(?>(?:[ \t\r\n]++[\w:.-]++=(?:"[^"<&]*+"|'[^'<&]*+'))*)>)"""
 )
 _BLANKS = " \t\r\n"
 

@@ -77,6 +77,16 @@ class TreeReader:
         find_line = _LineFinder(self._start_tag, text, line, list(root.iter()))
         return [self._check(element, find_line) for element in root]
 
+    def parse_at_once(self, text: str) -> list[Record]:
+        """Return the records of a batch, of which no line will be asked for, without pauses."""
+        steps = self.parse(text, 1)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as stop:
+                records: list[Record] = stop.value
+                return records
+
     def _write_start_tag(self) -> None:
         if self._namespaces is not self._prolog.namespaces:
             self._namespaces = self._prolog.namespaces

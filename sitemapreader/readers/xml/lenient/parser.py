@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _MARKUP = re.compile(
     r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|(?P<instruction>\?)"
     r"|(?P<end>/?)(?P<name>[^\W\d][\w.:\xb7-]*+)"
-    r"""(?:(?P<attributes>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>"""
+    r"""(?:(?P<attributes>(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*))>"""
     r"|(?P<loose>[^<>]*+)(?P<closed>>)?))"
 )
 _BEGIN = re.compile(r"<(?:/?[^\W\d]|!--|!\[CDATA\[|\?)")
