@@ -63,6 +63,8 @@ def join_texts(element: Element) -> str:
 
 def join_own_texts(element: Element) -> str:
     """Join the texts that stand in it and in nothing below it, and trim them."""
+    if not len(element):
+        return (element.text or "").strip()
     texts = [element.text, *(child.tail for child in element)]
     return "".join(filter(None, texts)).strip()
 

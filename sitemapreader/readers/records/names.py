@@ -76,7 +76,7 @@ class Names(dict[Any, Name]):
 
     def count_extra(self, tag: object) -> Name:
         """Count the name of an element that becomes an extra, and resolve it."""
-        if not self.are_too_many:
+        if tag not in self._of_extras and not self.are_too_many:
             self._of_extras.add(tag)
         return self[tag]
 

@@ -241,8 +241,8 @@ def write_link_pattern(prefix: str, names: tuple[str, ...]) -> re.Pattern[str]:
 _LEGAL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r")
 _CHARACTERS = ((0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF))
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-_NAMED_STARTS = tuple(f"{name};" for name in _NAMED)
-_NUMBER = re.compile(r"#(?:([0-9]{1,7})|x([0-9A-Fa-f]{1,6}));")
+_NUMBER = re.compile(r"&#(?:([0-9]+)|x([0-9A-Fa-f]+));")
+_BAD_REFERENCE = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)")
 _REFERENCE = re.compile(r"&(?:([a-z]+)|#([0-9]+)|#x([0-9A-Fa-f]+));")
 _SECTION_PATTERN = re.compile(_SECTION)
 _SECTION_START = "<![CDATA["
@@ -263,9 +263,9 @@ def are_sound(text: str) -> bool:
         if not are_sections_closed(text):
             return False
         text = _SECTION_PATTERN.sub("", text)
-    return "&" not in text or all(
-        piece.startswith(_NAMED_STARTS) or _is_number(piece) for piece in text.split("&")[1:]
-    )
+    if "&" not in text:
+        return True
+    return not _BAD_REFERENCE.search(text) and ("&#" not in text or _are_numbers(text))
 
 
 def are_sections_closed(text: str) -> bool:
@@ -280,12 +280,13 @@ def _are_characters(text: str) -> bool:
     return text.isascii() or not ("\ufffe" in text or "\uffff" in text)
 
 
-def _is_number(piece: str) -> bool:
-    found = _NUMBER.match(piece)
-    if not found:
-        return False
-    code = int(found[1]) if found[1] else int(found[2], 16)
-    return code in (9, 10, 13) or any(first <= code <= last for first, last in _CHARACTERS)
+def _are_numbers(text: str) -> bool:
+    """Tell whether all references by number are to characters that XML allows."""
+    codes = (int(found[1]) if found[1] else int(found[2], 16) for found in _NUMBER.finditer(text))
+    return all(
+        code in (9, 10, 13) or any(first <= code <= last for first, last in _CHARACTERS)
+        for code in codes
+    )
 
 
 def decode(text: str) -> str:
@@ -296,7 +297,16 @@ def decode(text: str) -> str:
         before, _, section = text.partition(_SECTION_START)
         section, _, behind = section.rpartition("]]>")
         return decode(before) + section + decode(behind)
-    return _REFERENCE.sub(_resolve, text) if "&" in text else text
+    return resolve_references(text) if "&" in text else text
+
+
+def resolve_references(text: str) -> str:
+    """Resolve references in a text, or in many that are joined."""
+    if "&#" in text:
+        return _REFERENCE.sub(_resolve, text)
+    for name in ("lt", "gt", "quot", "apos"):
+        text = text.replace(f"&{name};", _NAMED[name])
+    return text.replace("&amp;", "&")  # the last: what it gives begins no other
 
 
 def _resolve(found: re.Match[str]) -> str:

@@ -34,6 +34,7 @@ from sitemapreader.readers.xml.grammar import (
     are_sound,
     decode,
     learn_link_attributes,
+    resolve_references,
     write_atom_link_pattern,
     write_item_pattern,
     write_link_pattern,
@@ -63,6 +64,8 @@ _MOST_ATTRIBUTES = 8
 _DEEPEST = 32
 """Of what the patterns take: attributes of an element, and elements in one another."""
 _WRAPPER = "x"
+_NO_CHARACTER = "\0"
+"""Stands in no text of XML."""
 _PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
 """Attributes, with their quotes, of a link that leads to the page itself."""
 _BLANKS = re.compile("\r\n|[\t\r\n]")
@@ -373,14 +376,12 @@ class Columns:
         """Decode texts, and trim them."""
         if not any(column):
             return list(column)
-        if self._marks and not isinstance(column, list):
-            column = list(column)
-        joined = "".join(column) if self._marks else ""
-        if any(mark in joined for mark in self._marks):
-            column = [
-                decode(text) if "&" in text or "<" in text or "\r" in text else text
-                for text in column
-            ]
+        if self._marks:
+            joined = _NO_CHARACTER.join(column)
+            if any(mark in joined for mark in ("<", "\r")):
+                column = [decode(text) for text in column]
+            elif "&" in joined:
+                column = resolve_references(joined).split(_NO_CHARACTER)
         return list(map(str.strip, column))
 
     def or_none(self, texts: list[str]) -> Column:
@@ -448,7 +449,7 @@ class Cut(Columns):
         if any(mark in joined for mark in "\t\n\r"):
             values = [_BLANKS.sub(" ", value) for value in values]
         if "&" in joined:
-            values = [decode(value) if "&" in value else value for value in values]
+            values = resolve_references(_NO_CHARACTER.join(values)).split(_NO_CHARACTER)
         return list(values)
 
     def blame(self, marks: Iterable[bool]) -> None:
