@@ -79,12 +79,12 @@ class StateFile:
     Attributes:
         path: where it is.
         connection: in autocommit; what changes more than one row begins a transaction.
-        renamed: what an unusable file that was in its place is called now.
+        quarantined_as: what an unusable file that was in its place is called now.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.renamed: Path | None = None
+        self.quarantined_as: Path | None = None
         self._is_damaged = False
         self._is_closed = False
         with wrap_errors(path):
@@ -104,10 +104,10 @@ class StateFile:
             self.connection.close()
         if not self._is_closed:
             self._is_closed = True
-            self._leave_in_order()
+            self._clean_up()
         self._lock.close()
 
-    def _leave_in_order(self) -> None:
+    def _clean_up(self) -> None:
         """See to it that the next walk does not open what this one cannot have written."""
         with suppress(OSError):  # then the next walk finds it as it is
             if self._is_damaged:
@@ -152,7 +152,7 @@ class StateFile:
         except (DamageError, UnicodeDecodeError, sqlite3.Error) as error:
             if not is_damage(error):
                 raise
-            self.renamed = quarantine(self.path)
+            self.quarantined_as = quarantine(self.path)
             return _open_checked(self.path)
 
 

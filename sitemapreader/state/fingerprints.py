@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import UrlEntry
 
-KEY_BYTES = 10
-PRINT_BYTES = 6
-MARK_BYTES = KEY_BYTES + PRINT_BYTES
+URL_HASH_BYTES = 10
+RECORD_HASH_BYTES = 6
+FINGERPRINT_BYTES = URL_HASH_BYTES + RECORD_HASH_BYTES
 
-UNDELIVERED = bytes(PRINT_BYTES)
+UNDELIVERED = bytes(RECORD_HASH_BYTES)
 """The print of a URL that is listed and was never handed over."""
-OUTDATED = (1).to_bytes(PRINT_BYTES)
+OUTDATED = (1).to_bytes(RECORD_HASH_BYTES)
 """The print of a URL that was handed over, but not with the record that is listed."""
-FIRST_PRINT = (2).to_bytes(PRINT_BYTES)
+FIRST_RECORD_HASH = (2).to_bytes(RECORD_HASH_BYTES)
 """The lowest print of a record that was handed over."""
 
-_KEY = blake2b(digest_size=KEY_BYTES)
+_KEY = blake2b(digest_size=URL_HASH_BYTES)
 """Copied for each URL, for that takes half as long as to make one."""
 
 
-def marks_of(entries: Iterable[UrlEntry]) -> bytes:
-    """Return the marks of entries, one behind the other."""
+def fingerprint_entries(entries: Iterable[UrlEntry]) -> bytes:
+    """Return the fingerprints of entries, one behind the other."""
     copy = _KEY.copy
     parts = []
     for entry in entries:
         key = copy()
         key.update(entry.loc.encode("utf-8", "surrogatepass"))
         parts.append(key.digest())
-        parts.append(_print_of(entry))
+        parts.append(_hash_record(entry))
     return b"".join(parts)
 
 
-def key_of(loc: str) -> bytes:
-    """Return what a mark begins with that stands for a URL."""
-    return blake2b(loc.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+def hash_url(loc: str) -> bytes:
+    """Return what a fingerprint begins with that stands for a URL."""
+    return blake2b(loc.encode("utf-8", "surrogatepass"), digest_size=URL_HASH_BYTES).digest()
 
 
-def _print_of(entry: UrlEntry) -> bytes:
+def _hash_record(entry: UrlEntry) -> bytes:
     # A new headline is a change of the record, as a new caption of an image is.
     if (
         entry.title
@@ -74,14 +74,22 @@ def _print_of(entry: UrlEntry) -> bytes:
         )
     # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
     written = entry.lastmod_text
-    make = _plain_print if written is None or len(written) <= 64 else _plain_print.__wrapped__
+    make = (
+        _hash_plain_record
+        if written is None or len(written) <= 64
+        else _hash_plain_record.__wrapped__
+    )
     return make(written, entry.changefreq, entry.priority)
 
 
 @lru_cache(maxsize=16_384)
-def _plain_print(lastmod_text: str | None, changefreq: str | None, priority: float | None) -> bytes:
+def _hash_plain_record(
+    lastmod_text: str | None, changefreq: str | None, priority: float | None
+) -> bytes:
     return _hash((lastmod_text, changefreq, priority))
 
 
 def _hash(fields: tuple[object, ...]) -> bytes:
-    return blake2b(repr(fields).encode("utf-8", "surrogatepass"), digest_size=PRINT_BYTES).digest()
+    return blake2b(
+        repr(fields).encode("utf-8", "surrogatepass"), digest_size=RECORD_HASH_BYTES
+    ).digest()

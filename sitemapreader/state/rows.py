@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-SETTLED = "document.seen_run IS :run AND document.status IN ('complete', 'unchanged')"
+FULLY_READ = "document.seen_run IS :run AND document.status IN ('complete', 'unchanged')"
 """The condition that a run knows all that a document lists."""
-UNKNOWN = f"document.listed_run IS NOT NULL AND NOT ({SETTLED})"
+REMOVALS_UNKNOWN = f"document.listed_run IS NOT NULL AND NOT ({FULLY_READ})"
 """The condition that a run does not know what is gone of a document."""
 
 

@@ -9,7 +9,7 @@ import attrs
 
 from sitemapreader.state import url_index
 from sitemapreader.state.database import DamageError
-from sitemapreader.state.rows import SETTLED, UNKNOWN, load_children, read_row
+from sitemapreader.state.rows import FULLY_READ, REMOVALS_UNKNOWN, load_children, read_row
 from sitemapreader.state.schema import seal_of
 from sitemapreader.urls import url_key
 
@@ -117,7 +117,7 @@ def begin(db: sqlite3.Connection, run: Run, request: Request) -> Run:
         # From here on it passes what this walk does, which may be less.
         row = attrs.evolve(last, filters=request.filters)
     else:
-        _leave_stopped(db, run)
+        _discard_stopped(db, run)
         # No document of an older walk may seem to be of this one, so a number never comes twice,
         # even if the row that had the highest one is lost.
         number = max(time.time_ns(), last.id + 1 if last else 0)
@@ -127,7 +127,7 @@ def begin(db: sqlite3.Connection, run: Run, request: Request) -> Run:
     return attrs.evolve(run, id=row.id, is_resumed=is_resumed, is_new=is_new)
 
 
-def _leave_stopped(db: sqlite3.Connection, run: Run) -> None:
+def _discard_stopped(db: sqlite3.Connection, run: Run) -> None:
     if run.lists:  # what a walk that was stopped had handed over is not new to the next one
         url_index.merge(db, run.site)
     db.execute(
@@ -145,18 +145,18 @@ def _write(db: sqlite3.Connection, row: RunRow) -> None:
 
 def finish(db: sqlite3.Connection, run: Run, ending: Ending) -> Removals | None:
     """End a walk; return what is known to be gone, if it compares."""
-    db.execute("CREATE TEMP TABLE alive (url TEXT PRIMARY KEY) WITHOUT ROWID")
-    db.executemany("INSERT OR IGNORE INTO alive VALUES (?)", ((url,) for url in ending.listed))
+    db.execute("CREATE TEMP TABLE reachable (url TEXT PRIMARY KEY) WITHOUT ROWID")
+    db.executemany("INSERT OR IGNORE INTO reachable VALUES (?)", ((url,) for url in ending.listed))
     _add_below_unread(db, run)
     knows_all = ending.knows_all and not _has_unknown_index(db, run)
     if knows_all:
         url_index.forget_unlisted(db, run.site)
     removed = 0 if run.lists else None
     if run.lists and not run.is_new:  # else the next walk merges what is listed, to compare with it
-        removed = url_index.settle(db, run.site, run.id, knows_all=knows_all)
+        removed = url_index.finish_merge(db, run.site, run.id, knows_all=knows_all)
     else:
         db.execute("DELETE FROM removed WHERE site = ?", (run.site,))
-    db.execute("DROP TABLE temp.alive")
+    db.execute("DROP TABLE temp.reachable")
     db.execute("DELETE FROM delivered WHERE run = ?", (run.id,))
     row = read_run(db, run.site)
     if row is None or row.id != run.id:
@@ -167,24 +167,24 @@ def finish(db: sqlite3.Connection, run: Run, ending: Ending) -> Removals | None:
     if removed is None:
         return None
     (unknown,) = db.execute(
-        f"SELECT count(*) FROM document WHERE site = :site AND {UNKNOWN}",
+        f"SELECT count(*) FROM document WHERE site = :site AND {REMOVALS_UNKNOWN}",
         {"site": run.site, "run": run.id},
     ).fetchone()
     return Removals(removed, unknown)
 
 
 def _add_below_unread(db: sqlite3.Connection, run: Run) -> None:
-    """Add to `alive` what indexes listed that were not read now, and all below that."""
+    """Add to `reachable` what indexes listed that were not read now, and all below that."""
     sql = (
         "SELECT document.id, document.url FROM document JOIN child ON child.document = document.id"
-        f" WHERE site = :site AND url IN (SELECT url FROM alive) AND NOT ({SETTLED})"
+        f" WHERE site = :site AND url IN (SELECT url FROM reachable) AND NOT ({FULLY_READ})"
     )
     waiting = db.execute(sql, {"site": run.site, "run": run.id}).fetchall()
     while waiting:
         number, url = waiting.pop()
         for loc, _ in load_children(db, number, url):
             key = url_key(loc)
-            if db.execute("INSERT OR IGNORE INTO alive VALUES (?)", (key,)).rowcount:
+            if db.execute("INSERT OR IGNORE INTO reachable VALUES (?)", (key,)).rowcount:
                 waiting += db.execute(
                     "SELECT id, url FROM document WHERE site = ? AND url = ?", (run.site, key)
                 ).fetchall()

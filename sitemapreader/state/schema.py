@@ -69,7 +69,7 @@ CREATE TABLE document (
     -- of what it lists
     listed_run INTEGER,         -- whose chunks are the newest whole list
     seal INTEGER NOT NULL,
-    merged_run INTEGER,         -- whose chunks are in `listing`; repeated if it is not right
+    merged_run INTEGER,         -- whose chunks are in `url_index`; repeated if it is not right
     UNIQUE (site, url)
 );
 
@@ -98,8 +98,8 @@ CREATE TABLE chunk (
     document INTEGER NOT NULL,
     run INTEGER NOT NULL,
     count INTEGER NOT NULL,
-    marks BLOB NOT NULL,        -- 16 bytes an entry: see marks.py
-    locs BLOB NOT NULL,         -- see `pack_locs`; each is checked with its mark
+    fingerprints BLOB NOT NULL,        -- 16 bytes an entry: see fingerprints.py
+    locs BLOB NOT NULL,         -- see `pack_locs`; each is checked with its fingerprint
     seal INTEGER NOT NULL       -- of all but locs
 );
 CREATE INDEX chunk_document ON chunk (document, run);
@@ -114,26 +114,26 @@ CREATE TABLE delivered (
 CREATE INDEX delivered_run ON delivered (run);
 
 -- the same as the chunks up to `merged_run`, to be asked by URL
-CREATE TABLE listing (
+CREATE TABLE url_index (
     site INTEGER NOT NULL,
-    mark BLOB NOT NULL,
+    fingerprint BLOB NOT NULL,
     document INTEGER NOT NULL,
-    PRIMARY KEY (site, mark, document)
+    PRIMARY KEY (site, fingerprint, document)
 ) WITHOUT ROWID;
 
 -- of these, what is listed no more; settled when its document was read to its end
 CREATE TABLE gone (
     site INTEGER NOT NULL,
-    mark BLOB NOT NULL,
+    fingerprint BLOB NOT NULL,
     document INTEGER NOT NULL,
     loc TEXT NOT NULL,
-    PRIMARY KEY (site, mark, document)
+    PRIMARY KEY (site, fingerprint, document)
 ) WITHOUT ROWID;
 
 -- what the last walk found to be gone
 CREATE TABLE removed (
     site INTEGER NOT NULL,
-    key BLOB NOT NULL,          -- of the URL, as in a mark
+    key BLOB NOT NULL,          -- of the URL, as in a fingerprint
     loc TEXT NOT NULL
 );
 CREATE INDEX removed_site ON removed (site);
@@ -151,9 +151,9 @@ def seal_of(*values: object) -> int:
     return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
 
 
-def seal_chunk(document: int, run: int, count: int, marks: bytes) -> int:
-    """Return the seal of a chunk, whose marks are long."""
-    return seal_of(document, run, count, zlib.crc32(marks))
+def seal_chunk(document: int, run: int, count: int, fingerprints: bytes) -> int:
+    """Return the seal of a chunk, whose fingerprints are long."""
+    return seal_of(document, run, count, zlib.crc32(fingerprints))
 
 
 def is_whole(connection: sqlite3.Connection) -> bool:
@@ -167,16 +167,16 @@ def _tables(connection: sqlite3.Connection) -> set[tuple[str, str]]:
     return set(connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
 
 
-def version_mark(version: int) -> int:
+def encode_version(version: int) -> int:
     """Return how a version is written into `user_version`: beside its own complement."""
     return version | (~version & _VERSIONS) << _VERSION_BITS
 
 
 def read_version(connection: sqlite3.Connection) -> int:
     """Return how many steps were taken; 0 for a file that no step has made, or that is damaged."""
-    (mark,) = connection.execute("PRAGMA user_version").fetchone()
-    version = int(mark) & _VERSIONS
-    return version if version and mark == version_mark(version) else 0
+    (fingerprint,) = connection.execute("PRAGMA user_version").fetchone()
+    version = int(fingerprint) & _VERSIONS
+    return version if version and fingerprint == encode_version(version) else 0
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -188,5 +188,5 @@ def migrate(connection: sqlite3.Connection) -> None:
     connection.executescript(
         f"BEGIN IMMEDIATE;\n{script}\n"
         f"PRAGMA application_id = {APPLICATION_ID};\n"
-        f"PRAGMA user_version = {version_mark(len(STEPS))};\nCOMMIT;"
+        f"PRAGMA user_version = {encode_version(len(STEPS))};\nCOMMIT;"
     )

@@ -11,8 +11,8 @@ import attrs
 
 from sitemapreader.errors import StateError
 from sitemapreader.state.database import DamageError, connect_reader, wrap_errors
-from sitemapreader.state.fingerprints import key_of
-from sitemapreader.state.rows import UNKNOWN, check_types
+from sitemapreader.state.fingerprints import hash_url
+from sitemapreader.state.rows import REMOVALS_UNKNOWN, check_types
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _WEEK = timedelta(days=7)
 _ROWS = 1_000
 
 
-_UNKNOWN = UNKNOWN.replace(":run", "run.id")
+_UNKNOWN = REMOVALS_UNKNOWN.replace(":run", "run.id")
 _TEXT, _NUMBER, _MOMENT = str | None, int | None, float | None
 
 
@@ -154,7 +154,7 @@ class State:
             " WHERE ?1 IS NULL OR site.name IN (?1, ?2) ORDER BY site.name, loc",
             (name, site),
         ):
-            if key != key_of(loc):
+            if key != hash_url(loc):
                 raise StateError(self.path, "a URL in it is damaged; the next walk writes it anew")
             yield loc
 

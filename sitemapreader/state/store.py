@@ -11,7 +11,7 @@ from sitemapreader.models import Change
 from sitemapreader.report import Status
 from sitemapreader.state import run, url_index
 from sitemapreader.state.database import DamageError, StateFile
-from sitemapreader.state.fingerprints import MARK_BYTES
+from sitemapreader.state.fingerprints import FINGERPRINT_BYTES
 from sitemapreader.state.rows import (
     DocumentRow,
     Progress,
@@ -41,13 +41,13 @@ class SiteStore:
     """The state of one site, open for one walk.
 
     Attributes:
-        renamed: what an unusable file in its place is called now.
+        quarantined_as: what an unusable file in its place is called now.
         run: the walk.
     """
 
     def __init__(self, path: Path, site: str, *, lists: bool) -> None:
         self._file = StateFile(path)
-        self.renamed = self._file.renamed
+        self.quarantined_as = self._file.quarantined_as
         self._db = self._file.connection
         try:
             with self._file.guard():
@@ -162,19 +162,19 @@ class DocumentStore:
         with self._file.guard():
             return load_children(self._db, self._id, self.row.url)
 
-    def compare(self, marks: bytes) -> dict[int, Change]:
+    def compare(self, fingerprints: bytes) -> dict[int, Change]:
         """Return what is new or changed, by its position, of entries that a document lists."""
         if self._run.is_new:
-            return dict.fromkeys(range(len(marks) // MARK_BYTES), Change.NEW)
+            return dict.fromkeys(range(len(fingerprints) // FINGERPRINT_BYTES), Change.NEW)
         with self._file.guard():
-            return url_index.compare(self._db, self._run.site, self._id, marks)
+            return url_index.compare(self._db, self._run.site, self._id, fingerprints)
 
     # -- what is written down, inside of a transaction
 
     def restart(self) -> None:
         """Forget how far this walk came: the document is read from its beginning."""
         self._db.execute(
-            "UPDATE chunk SET run = 0, seal = seal_chunk(document, 0, count, marks)"
+            "UPDATE chunk SET run = 0, seal = seal_chunk(document, 0, count, fingerprints)"
             " WHERE document = ? AND run = ?",
             (self._id, self._run.id),
         )
@@ -188,11 +188,12 @@ class DocumentStore:
             (*values, seal_of(*values)),
         )
 
-    def save_chunk(self, marks: bytes, locs: bytes) -> None:
+    def save_chunk(self, fingerprints: bytes, locs: bytes) -> None:
         """Write down what a document lists."""
-        values = (self._id, self._run.id, len(marks) // MARK_BYTES, marks)
+        values = (self._id, self._run.id, len(fingerprints) // FINGERPRINT_BYTES, fingerprints)
         self._db.execute(
-            "INSERT INTO chunk (document, run, count, marks, locs, seal) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO chunk (document, run, count, fingerprints, locs, seal)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
             (*values, locs, seal_chunk(*values)),
         )
 

@@ -1,12 +1,15 @@
-"""What all documents of a site list, as one set: what is new in it, what changed, what is gone.
+"""The set of all URLs that a site's documents list: what is new, changed or gone.
 
-A document's list is written down in portions while it is handed over (`chunk`), and merged into the
-set (`listing`) when the walk ends, in the set's order: so a walk writes to the end of the file
-only, and the set is gone through once. All of it is done by the database, in bounded memory.
+A document's list is written in chunks while its entries are delivered (table `chunk`). The chunks
+are merged into the set (table `url_index`) when the walk ends. SQLite does all the work, in
+bounded memory.
 
-Known is what was handed over. A URL that a filter kept back is listed, but not known: its mark says
-so (`marks.UNDELIVERED`, `marks.OUTDATED`).
+A URL is known once it was delivered. A URL that a filter kept back is listed but not known: its
+fingerprint says so (`UNDELIVERED`, `OUTDATED`).
 """
+
+# A walk only appends to `chunk`. Fingerprints are hashes: inserted one by one into `url_index` they
+# would touch a random page each. Sorted, at the end, they go through it once.
 
 from __future__ import annotations
 
@@ -19,70 +22,95 @@ from typing import TYPE_CHECKING
 from sitemapreader.models import Change
 from sitemapreader.state.database import DamageError
 from sitemapreader.state.fingerprints import (
-    FIRST_PRINT,
-    KEY_BYTES,
-    MARK_BYTES,
+    FINGERPRINT_BYTES,
+    FIRST_RECORD_HASH,
     OUTDATED,
-    PRINT_BYTES,
+    RECORD_HASH_BYTES,
     UNDELIVERED,
-    key_of,
+    URL_HASH_BYTES,
+    hash_url,
 )
-from sitemapreader.state.rows import SETTLED
+from sitemapreader.state.rows import FULLY_READ
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator
 
-_LAST_PRINT = b"\xff" * PRINT_BYTES
-_PORTION = 1_000
-"""Entries of a chunk; what is handed over at once has less."""
+_LAST_RECORD_HASH = b"\xff" * RECORD_HASH_BYTES
+_MAX_CHUNK_ENTRIES = 1_000
+"""More than any chunk has: `walker.persistence` writes smaller ones."""
 
 
-def _spans(mark: str, of: str, least: bytes = UNDELIVERED) -> str:
-    """Return the condition that a row's mark is one of the same URL as another mark.
+def _same_url(fingerprint: str, other: str, least: bytes = UNDELIVERED) -> str:
+    """Return the SQL condition that two columns hold fingerprints of one URL.
 
-    With `least` it is one whose print is that or a higher one.
+    `least` is the lowest record hash of `fingerprint` for which the condition holds.
     """
-    key = f"substr({of}, 1, {KEY_BYTES})"
-    low, high = (f"CAST({key} || x'{end.hex()}' AS BLOB)" for end in (least, _LAST_PRINT))
-    return f"{mark} BETWEEN {low} AND {high}"
+    # BETWEEN, not a comparison of substr(): only that uses the primary key.
+    url_hash = f"substr({other}, 1, {URL_HASH_BYTES})"
+    low, high = (
+        f"CAST({url_hash} || x'{end.hex()}' AS BLOB)" for end in (least, _LAST_RECORD_HASH)
+    )
+    return f"{fingerprint} BETWEEN {low} AND {high}"
 
 
-# The document's own record of a URL counts, for two sitemaps often say different things of one
-# page; that of another document only where it has none, as when a URL has moved.
+def _nth_fingerprint(fingerprints: str, position: str) -> str:
+    """Return the SQL expression for one fingerprint of a column that holds many."""
+    return f"substr({fingerprints}, 1 + {FINGERPRINT_BYTES} * {position}, {FINGERPRINT_BYTES})"
+
+
+# Two sitemaps often say different things of one page, so the document's own record of a URL counts.
+# Another document's record counts only where this one has none, as when a URL has moved.
 _COMPARE = f"""
 WITH RECURSIVE
     n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :count),
-    m (i, mark) AS (SELECT i, substr(:marks, 1 + {MARK_BYTES} * i, {MARK_BYTES}) FROM n)
+    given (i, fingerprint) AS (SELECT i, {_nth_fingerprint(":fingerprints", "i")} FROM n)
 SELECT i, EXISTS (
-    SELECT 1 FROM listing WHERE site = :site AND {_spans("listing.mark", "m.mark", OUTDATED)}
+    SELECT 1 FROM url_index
+    WHERE site = :site AND {_same_url("url_index.fingerprint", "given.fingerprint", OUTDATED)}
 )
-FROM m
+FROM given
 WHERE NOT EXISTS (
-    SELECT 1 FROM listing WHERE site = :site AND mark = m.mark AND document = :document
+    SELECT 1 FROM url_index
+    WHERE site = :site AND fingerprint = given.fingerprint AND document = :document
 ) AND NOT (
-    EXISTS (SELECT 1 FROM listing WHERE site = :site AND mark = m.mark)
+    EXISTS (SELECT 1 FROM url_index WHERE site = :site AND fingerprint = given.fingerprint)
     AND NOT EXISTS (
-        SELECT 1 FROM listing
-        WHERE site = :site AND {_spans("listing.mark", "m.mark", FIRST_PRINT)}
+        SELECT 1 FROM url_index
+        WHERE site = :site
+        AND {_same_url("url_index.fingerprint", "given.fingerprint", FIRST_RECORD_HASH)}
         AND document = :document
     )
 )
 """
+_POSITIONS = f"n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {_MAX_CHUNK_ENTRIES})"
+_NTH_OF_CHUNK = _nth_fingerprint("fingerprints", "i")
 
 
 def is_empty(db: sqlite3.Connection, site: int) -> bool:
-    """Tell whether nothing of a site is listed."""
-    return db.execute("SELECT 1 FROM listing WHERE site = ? LIMIT 1", (site,)).fetchone() is None
+    """Tell whether the index has no URL of a site."""
+    return db.execute("SELECT 1 FROM url_index WHERE site = ? LIMIT 1", (site,)).fetchone() is None
 
 
-def compare(db: sqlite3.Connection, site: int, document: int, marks: bytes) -> dict[int, Change]:
-    """Return which of some entries of a document are new or changed, by their position."""
+def compare(
+    db: sqlite3.Connection, site: int, document: int, fingerprints: bytes
+) -> dict[int, Change]:
+    """Find the new and changed entries of a document.
+
+    Args:
+        db: the state file.
+        site: number of the site.
+        document: number of the document that lists the entries.
+        fingerprints: of all entries, joined.
+
+    Returns:
+        position of each new or changed entry -> its change.
+    """
     values = {
         "site": site,
         "document": document,
-        "marks": marks,
-        "count": len(marks) // MARK_BYTES,
+        "fingerprints": fingerprints,
+        "count": len(fingerprints) // FINGERPRINT_BYTES,
     }
     return {
         position: Change.CHANGED if is_known else Change.NEW
@@ -91,9 +119,9 @@ def compare(db: sqlite3.Connection, site: int, document: int, marks: bytes) -> d
 
 
 def forget_unlisted(db: sqlite3.Connection, site: int) -> None:
-    """Forget documents that are not in `alive`, except where their URLs are to be settled."""
+    """Forget documents that are not in `reachable` and have no chunks to be merged."""
     condition = (
-        "document.site = ? AND url NOT IN (SELECT url FROM alive)"
+        "document.site = ? AND url NOT IN (SELECT url FROM reachable)"
         " AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.document = document.id)"
     )
     _forget(db, f"SELECT id FROM document WHERE {condition}", (site,))
@@ -106,150 +134,151 @@ def _forget(db: sqlite3.Connection, ids: str, values: tuple[object, ...]) -> Non
 
 
 def merge(db: sqlite3.Connection, site: int) -> None:
-    """Bring the set up to what the documents list; what none lists any more stays in it."""
+    """Merge all chunks of a site into the index.
+
+    URLs that their document no longer lists go into `gone` too, and stay in the index.
+    """
     db.execute(
-        "CREATE TEMP TABLE turn AS SELECT id AS document, listed_run AS run, EXISTS ("
+        "CREATE TEMP TABLE merge_batch AS SELECT id AS document, listed_run AS run, EXISTS ("
         " SELECT 1 FROM chunk WHERE chunk.document = document.id AND chunk.run <> listed_run)"
         " AS replaces"
         " FROM document WHERE site = ? AND listed_run IS NOT merged_run",
         (site,),
     )
-    _take_turns(db, site)
+    _merge_batch(db, site)
 
 
-def settle(db: sqlite3.Connection, site: int, run: int, *, knows_all: bool) -> int:
-    """Merge; list the URLs that are gone of documents that were read, and return how many.
+def finish_merge(db: sqlite3.Connection, site: int, run: int, *, knows_all: bool) -> int:
+    """Merge, and list as removed what documents that were fully read no longer list.
 
-    With `knows_all`, what is not in `alive` is gone too.
+    Args:
+        db: the state file.
+        site: number of the site.
+        run: number of the walk that ends.
+        knows_all: whether documents that are not in `reachable` count as removed too.
+
+    Returns:
+        how many URLs were removed.
     """
     merge(db, site)
     db.execute("DELETE FROM removed WHERE site = ?", (site,))
     db.execute(
-        f"CREATE TEMP TABLE settled AS SELECT id AS document FROM document"
-        f" WHERE site = :site AND {SETTLED}",
+        f"CREATE TEMP TABLE finished AS SELECT id AS document FROM document"
+        f" WHERE site = :site AND {FULLY_READ}",
         {"site": site, "run": run},
     )
     if knows_all:
-        _take_vanished(db, site)
-    settled = "gone WHERE site = :site AND document IN (SELECT document FROM settled)"
-    _delete_listed(db, site, settled)
+        _merge_vanished(db, site)
+    gone = "gone WHERE site = :site AND document IN (SELECT document FROM finished)"
+    _delete_listed(db, site, gone)
     rows = db.execute(
-        f"SELECT substr(mark, 1, {KEY_BYTES}), min(loc) FROM {settled} AND NOT EXISTS ("
-        f" SELECT 1 FROM listing WHERE site = :site AND {_spans('listing.mark', 'gone.mark')})"
+        f"SELECT substr(fingerprint, 1, {URL_HASH_BYTES}), min(loc) FROM {gone}"
+        f" AND NOT EXISTS (SELECT 1 FROM url_index WHERE site = :site"
+        f"  AND {_same_url('url_index.fingerprint', 'gone.fingerprint')})"
         f" GROUP BY 1 ORDER BY 2",
         {"site": site},
     )
     removed = db.executemany(
         "INSERT INTO removed VALUES (?, ?, ?)",
-        ((site, key, _check_loc(loc, key)) for key, loc in rows),
+        ((site, url_hash, _check_loc(loc, url_hash)) for url_hash, loc in rows),
     ).rowcount
-    db.execute(f"DELETE FROM {settled}", {"site": site})
-    db.execute("DROP TABLE temp.settled")
+    db.execute(f"DELETE FROM {gone}", {"site": site})
+    db.execute("DROP TABLE temp.finished")
     return max(removed, 0)
 
 
-def _take_vanished(db: sqlite3.Connection, site: int) -> None:
-    """Settle what the documents listed that are not in `alive`, and forget these."""
+def _merge_vanished(db: sqlite3.Connection, site: int) -> None:
+    """Count what documents outside of `reachable` listed as gone, and forget them."""
     db.execute(
-        "CREATE TEMP TABLE turn AS SELECT id AS document, -1 AS run, 1 AS replaces"
-        " FROM document WHERE site = ? AND url NOT IN (SELECT url FROM alive)",
+        # -1 is the number of no run: all chunks count as replaced
+        "CREATE TEMP TABLE merge_batch AS SELECT id AS document, -1 AS run, 1 AS replaces"
+        " FROM document WHERE site = ? AND url NOT IN (SELECT url FROM reachable)",
         (site,),
     )
-    db.execute("CREATE TEMP TABLE vanished AS SELECT document FROM turn")
-    _take_turns(db, site)
+    db.execute("CREATE TEMP TABLE vanished AS SELECT document FROM merge_batch")
+    _merge_batch(db, site)
     _forget(db, "SELECT document FROM vanished", ())
-    db.execute("INSERT INTO settled SELECT document FROM vanished")
+    db.execute("INSERT INTO finished SELECT document FROM vanished")
     db.execute("DROP TABLE temp.vanished")
 
 
-def _check_loc(loc: str, mark: bytes) -> str:
-    """Return a URL; raise DamageError if it is not the one that a mark stands for."""
-    if key_of(loc) != mark[:KEY_BYTES]:
+def _check_loc(loc: str, fingerprint: bytes) -> str:
+    """Return a URL; raise DamageError if a fingerprint is that of another URL."""
+    if hash_url(loc) != fingerprint[:URL_HASH_BYTES]:
         raise DamageError("a URL is damaged")
     return loc
 
 
-def _take_turns(db: sqlite3.Connection, site: int) -> None:
-    """Merge the chunks of the documents in `turn`, and see what these list no more."""
+def _merge_batch(db: sqlite3.Connection, site: int) -> None:
+    """Merge the chunks of the documents in `merge_batch`, and find what these dropped."""
     if db.execute(
-        "SELECT 1 FROM chunk JOIN turn ON turn.document = chunk.document"
-        " WHERE seal <> seal_chunk(chunk.document, chunk.run, count, marks) LIMIT 1"
+        "SELECT 1 FROM chunk JOIN merge_batch ON merge_batch.document = chunk.document"
+        " WHERE seal <> seal_chunk(chunk.document, chunk.run, count, fingerprints) LIMIT 1"
     ).fetchone():
         raise DamageError("a list of URLs is damaged")
-    _insert_marks(
-        db,
-        f"listing SELECT {site}, mark, document",
-        "turn ON turn.document = chunk.document AND turn.run = chunk.run AND NOT turn.replaces",
-    )
-    if db.execute("SELECT 1 FROM turn WHERE replaces LIMIT 1").fetchone():
+    _insert_fingerprints(db, f"url_index SELECT {site}, fingerprint, document", replaces=False)
+    if db.execute("SELECT 1 FROM merge_batch WHERE replaces LIMIT 1").fetchone():
         db.execute(
-            "CREATE TEMP TABLE fresh (mark BLOB, document INTEGER, PRIMARY KEY (mark, document))"
-            " WITHOUT ROWID"
+            "CREATE TEMP TABLE fresh (fingerprint BLOB, document INTEGER,"
+            " PRIMARY KEY (fingerprint, document)) WITHOUT ROWID"
         )
-        _insert_marks(
-            db,
-            "fresh SELECT mark, document",
-            "turn ON turn.document = chunk.document AND turn.run = chunk.run AND turn.replaces",
-        )
+        _insert_fingerprints(db, "fresh SELECT fingerprint, document", replaces=True)
         _find_gone(db, site)
         db.execute(
-            f"INSERT OR IGNORE INTO listing SELECT {site}, mark, document FROM fresh"
-            " ORDER BY mark, document"
+            f"INSERT OR IGNORE INTO url_index SELECT {site}, fingerprint, document FROM fresh"
+            " ORDER BY fingerprint, document"
         )
         db.execute("DROP TABLE temp.fresh")
     db.execute(
-        "UPDATE document SET merged_run = listed_run WHERE id IN (SELECT document FROM turn)"
+        "UPDATE document SET merged_run = listed_run WHERE id IN (SELECT document FROM merge_batch)"
     )
-    db.execute("DROP TABLE temp.turn")
+    db.execute("DROP TABLE temp.merge_batch")
 
 
-def _insert_marks(db: sqlite3.Connection, target: str, joined: str) -> None:
-    """Insert the marks of chunks into a table, in its order."""
+def _insert_fingerprints(db: sqlite3.Connection, target: str, *, replaces: bool) -> None:
+    """Insert the newest fingerprints of a merge batch into a table, in its order."""
     db.execute(
-        f"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {_PORTION}),"
-        f" unpacked AS (SELECT substr(marks, 1 + {MARK_BYTES} * i, {MARK_BYTES}) AS mark,"
-        f" chunk.document AS document FROM chunk JOIN {joined} CROSS JOIN n"
-        " WHERE n.i < chunk.count)"
-        f" INSERT OR IGNORE INTO {target} FROM unpacked ORDER BY mark, document"
+        f"WITH RECURSIVE {_POSITIONS},"
+        f" unpacked AS (SELECT {_NTH_OF_CHUNK} AS fingerprint, chunk.document AS document"
+        "  FROM chunk JOIN merge_batch AS batch ON batch.document = chunk.document"
+        f"  AND batch.run = chunk.run AND {'' if replaces else 'NOT '}batch.replaces"
+        "  CROSS JOIN n WHERE n.i < chunk.count)"
+        f" INSERT OR IGNORE INTO {target} FROM unpacked ORDER BY fingerprint, document"
     )
 
 
 def _find_gone(db: sqlite3.Connection, site: int) -> None:
-    """Move what the documents in `turn` listed, and do not any more, into `gone`."""
+    """Move what documents of the merge batch listed before, and no longer do, into `gone`."""
+    replaced = "SELECT document FROM merge_batch WHERE replaces"
     db.execute(
-        f"CREATE TEMP TABLE old AS WITH RECURSIVE"
-        f" n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {_PORTION}),"
-        f" unpacked AS (SELECT substr(marks, 1 + {MARK_BYTES} * i, {MARK_BYTES}) AS mark,"
-        f"  chunk.document AS document, chunk.id AS chunk, n.i AS i, NULL AS loc"
-        f"  FROM chunk JOIN turn ON turn.document = chunk.document AND turn.run <> chunk.run"
-        f"   AND turn.replaces CROSS JOIN n WHERE n.i < chunk.count"
-        f"  UNION ALL SELECT mark, document, 0, 0, loc FROM gone"
-        f"  WHERE site = {site} AND document IN (SELECT document FROM turn WHERE replaces))"
-        f" SELECT * FROM unpacked AS o WHERE NOT EXISTS ("
-        f"  SELECT 1 FROM fresh WHERE mark = o.mark AND document = o.document)"
+        f"CREATE TEMP TABLE old AS WITH RECURSIVE {_POSITIONS},"
+        f" unpacked AS (SELECT {_NTH_OF_CHUNK} AS fingerprint,"
+        "  chunk.document AS document, chunk.id AS chunk, n.i AS i, NULL AS loc"
+        "  FROM chunk JOIN merge_batch AS batch ON batch.document = chunk.document"
+        "   AND batch.run <> chunk.run AND batch.replaces CROSS JOIN n WHERE n.i < chunk.count"
+        "  UNION ALL SELECT fingerprint, document, 0, 0, loc FROM gone"
+        f"  WHERE site = {site} AND document IN ({replaced}))"
+        " SELECT * FROM unpacked AS o WHERE NOT EXISTS ("
+        "  SELECT 1 FROM fresh WHERE fingerprint = o.fingerprint AND document = o.document)"
     )
-    db.execute(
-        "DELETE FROM gone WHERE site = ? AND document IN"
-        " (SELECT document FROM turn WHERE replaces)",
-        (site,),
+    db.execute(f"DELETE FROM gone WHERE site = ? AND document IN ({replaced})", (site,))
+    same_url = _same_url("fresh.fingerprint", "old.fingerprint")
+    changed = (
+        f"old WHERE EXISTS (SELECT 1 FROM fresh WHERE {same_url} AND fresh.document = old.document)"
     )
-    still = (
-        f"old WHERE EXISTS (SELECT 1 FROM fresh WHERE {_spans('fresh.mark', 'old.mark')}"
-        " AND fresh.document = old.document)"
-    )
-    _delete_listed(db, site, still)  # the URL is there, its record is another one
-    db.execute(f"DELETE FROM {still}")
-    unknown = f"old WHERE substr(mark, {KEY_BYTES + 1}) = x'{UNDELIVERED.hex()}'"
-    _delete_listed(db, site, unknown)  # what was never handed over is not missed
+    _delete_listed(db, site, changed)  # the URL is still listed, with another record
+    db.execute(f"DELETE FROM {changed}")
+    unknown = f"old WHERE substr(fingerprint, {URL_HASH_BYTES + 1}) = x'{UNDELIVERED.hex()}'"
+    _delete_listed(db, site, unknown)  # what was never delivered cannot be reported as removed
     db.execute(f"DELETE FROM {unknown}")
-    rows = db.execute("SELECT chunk, i, mark, document, loc FROM old ORDER BY chunk, i")
+    rows = db.execute("SELECT chunk, i, fingerprint, document, loc FROM old ORDER BY chunk, i")
     db.executemany(
         "INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)",
-        ((site, mark, document, loc) for mark, document, loc in _with_locs(db, rows)),
+        ((site, fingerprint, document, loc) for fingerprint, document, loc in _with_locs(db, rows)),
     )
     db.execute(
-        "DELETE FROM chunk WHERE EXISTS (SELECT 1 FROM turn WHERE turn.document = chunk.document"
-        " AND turn.run <> chunk.run AND turn.replaces)"
+        "DELETE FROM chunk WHERE EXISTS (SELECT 1 FROM merge_batch AS batch"
+        " WHERE batch.document = chunk.document AND batch.run <> chunk.run AND batch.replaces)"
     )
     db.execute("DROP TABLE temp.old")
 
@@ -257,42 +286,41 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
 def _with_locs(
     db: sqlite3.Connection, rows: Iterable[tuple[int, int, bytes, int, str | None]]
 ) -> Iterator[tuple[bytes, int, str]]:
-    """Look up the URLs of marks, a chunk at a time."""
+    """Look up the URLs of fingerprints, a chunk at a time."""
     for chunk, group in groupby(rows, itemgetter(0)):
         locs: list[str] = []
         if chunk:
             (data,) = db.execute("SELECT locs FROM chunk WHERE id = ?", (chunk,)).fetchone()
             locs = unpack_locs(data)
-        for _, position, mark, document, loc in group:
+        for _, position, fingerprint, document, loc in group:
             if loc is None and position >= len(locs):
                 raise DamageError("a list of URLs is too short")
-            yield mark, document, _check_loc(locs[position] if loc is None else loc, mark)
+            found = locs[position] if loc is None else loc
+            yield fingerprint, document, _check_loc(found, fingerprint)
 
 
 def _delete_listed(db: sqlite3.Connection, site: int, rows: str) -> None:
-    """Delete from the set what some rows with a mark and a document name."""
+    """Delete from the index what some rows with a fingerprint and a document name."""
     db.execute(
-        f"DELETE FROM listing WHERE site = :site AND (mark, document) IN"
-        f" (SELECT mark, document FROM {rows})",
+        f"DELETE FROM url_index WHERE site = :site AND (fingerprint, document) IN"
+        f" (SELECT fingerprint, document FROM {rows})",
         {"site": site},
     )
 
 
 def pack_locs(locs: list[str]) -> bytes:
-    """Write URLs as what they begin with, and the rest of each; NUL, which is in none, between.
-
-    Three times as large as if it were deflated, and three times as quick.
-    """
+    """Write URLs as bytes: their common prefix, then the rest of each, separated by NUL."""
+    # Three times as large as deflated, and three times as fast.
     prefix = commonprefix(locs)  # noqa: RUF071 (characters are what is meant)
     start = len(prefix)
     text = "\0".join([prefix, *[loc[start:] for loc in locs]])
-    if text.count("\0") != len(locs):
+    if text.count("\0") != len(locs):  # a URL has a NUL in it
         return json.dumps(locs).encode()
     return text.encode("utf-8", "surrogatepass")
 
 
 def unpack_locs(data: bytes) -> list[str]:
-    """Read what `pack_locs` wrote; raise DamageError for what it cannot have written."""
+    """Read URLs that `pack_locs` wrote; raise DamageError for other bytes."""
     if data.startswith(b"["):
         try:
             locs: list[str] = json.loads(data)

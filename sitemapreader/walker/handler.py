@@ -89,12 +89,12 @@ class WalkDocumentHandler:
             await self._send(self._sieve.deduplicate(passed), len(entries))
             return
         for chunk in tracker.chunks(entries):
-            differing, marks = tracker.compare(chunk)
+            differing, fingerprints = tracker.compare(chunk)
             self._document.known += len(chunk) - len(differing)
             passed = self._select(differing)
             kept = self._sieve.deduplicate(passed)
             await self._send(kept, len(differing))
-            tracker.record(chunk, marks, passed, kept, len(differing) - len(kept))
+            tracker.record(chunk, fingerprints, passed, kept, len(differing) - len(kept))
 
     def _select(self, entries: list[UrlEntry]) -> list[UrlEntry]:
         passed, outside = self._sieve.select(entries, self._scope)

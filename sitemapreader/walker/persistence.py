@@ -21,7 +21,13 @@ from sitemapreader.documents.revalidation import PriorVersion
 from sitemapreader.errors import StateError
 from sitemapreader.models import Change, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.report import FINISHED_BEFORE, SAME_LASTMOD, Document, Status
-from sitemapreader.state.fingerprints import KEY_BYTES, MARK_BYTES, OUTDATED, UNDELIVERED, marks_of
+from sitemapreader.state.fingerprints import (
+    FINGERPRINT_BYTES,
+    OUTDATED,
+    UNDELIVERED,
+    URL_HASH_BYTES,
+    fingerprint_entries,
+)
 from sitemapreader.state.run import Ending, Removals, Request
 from sitemapreader.state.state import name_of_sitemaps
 from sitemapreader.state.store import DocumentStore, SiteStore
@@ -115,9 +121,9 @@ class StateWriter:
         return self._store.run.is_resumed
 
     @property
-    def renamed(self) -> str:
+    def quarantined_as(self) -> str:
         """What an unusable file that was in the state's place is called now, or ""."""
-        return str(self._store.renamed or "")
+        return str(self._store.quarantined_as or "")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -369,22 +375,22 @@ class DocumentTracker:
             yield entries[start : start + RECEIPT_ENTRIES]
 
     def compare(self, entries: list[UrlEntry]) -> tuple[list[UrlEntry], bytes]:
-        """Return the entries that differ from what was handed over, and the marks of all.
+        """Return the entries that are new or changed, and the fingerprints of all.
 
-        What differs has its `change` set. Without `changes` these are all, and there are no marks.
+        Sets `change` of these. Without `changes`, returns all entries and no fingerprints.
         """
         if not self._plan.changes:
             return entries, b""
-        marks = marks_of(entries)
-        found = self._store.compare(marks)
+        fingerprints = fingerprint_entries(entries)
+        found = self._store.compare(fingerprints)
         for position, change in found.items():
             entries[position].change = change
-        return [entries[position] for position in sorted(found)], marks
+        return [entries[position] for position in sorted(found)], fingerprints
 
     def record(
         self,
         entries: list[UrlEntry],
-        marks: bytes,
+        fingerprints: bytes,
         passed: list[UrlEntry],
         sent: list[UrlEntry],
         held: int,
@@ -393,7 +399,7 @@ class DocumentTracker:
 
         Args:
             entries: what it lists.
-            marks: those of all entries.
+            fingerprints: of all entries.
             passed: entries that passed the filters; `unique` may have dropped some of them.
             sent: those that were handed over.
             held: how many more should have been, but for the filters.
@@ -404,10 +410,10 @@ class DocumentTracker:
         self._withheld |= held > 0
         document = self._visit.document
         locs = b""
-        if marks:
+        if fingerprints:
             locs = pack_locs([entry.loc for entry in entries])
             if held:
-                marks = _mark_withheld(marks, entries, passed, sent)
+                fingerprints = _patch_withheld(fingerprints, entries, passed, sent)
         delivered = pack_locs([entry.loc for entry in sent]) if self._plan.unique and sent else b""
         save_progress = functools.partial(
             self._store.save_progress,
@@ -420,8 +426,8 @@ class DocumentTracker:
 
         def write() -> None:
             save_progress()
-            if marks:
-                store.save_chunk(marks, locs)
+            if fingerprints:
+                store.save_chunk(fingerprints, locs)
             if delivered:
                 store.save_delivered(delivered)
 
@@ -457,20 +463,22 @@ class DocumentTracker:
         self._writer.commit_on_ack(write)
 
 
-def _mark_withheld(
-    marks: bytes, entries: list[UrlEntry], passed: list[UrlEntry], sent: list[UrlEntry]
+def _patch_withheld(
+    fingerprints: bytes, entries: list[UrlEntry], passed: list[UrlEntry], sent: list[UrlEntry]
 ) -> bytes:
-    """Return the marks of a chunk, where records that were not handed over are not known.
+    """Return the fingerprints of a chunk, where records that were not handed over are not known.
 
     What `unique` drops was handed over by another document, so its URL is known.
     """
     given, met = set(map(id, sent)), set(map(id, passed))
-    patched = bytearray(marks)
+    patched = bytearray(fingerprints)
     for position, entry in enumerate(entries):
         if entry.change is not None and id(entry) not in given:
             is_known = entry.change is not Change.NEW or id(entry) in met
-            end = position * MARK_BYTES + MARK_BYTES
-            patched[end - MARK_BYTES + KEY_BYTES : end] = OUTDATED if is_known else UNDELIVERED
+            end = position * FINGERPRINT_BYTES + FINGERPRINT_BYTES
+            patched[end - FINGERPRINT_BYTES + URL_HASH_BYTES : end] = (
+                OUTDATED if is_known else UNDELIVERED
+            )
     return bytes(patched)
 
 

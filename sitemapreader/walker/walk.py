@@ -267,8 +267,8 @@ class Walk:
         await writer.begin()
         report = self.report
         report.resumed = writer.is_resumed
-        if writer.renamed:
-            await trip.note(make_issue(IssueCode.STATE_REPLACED, value=writer.renamed))
+        if writer.quarantined_as:
+            await trip.note(make_issue(IssueCode.STATE_REPLACED, value=writer.quarantined_as))
         syncing = asyncio.create_task(writer.keep_synced())
         try:
             await crew.run()

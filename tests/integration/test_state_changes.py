@@ -12,7 +12,7 @@ from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Change, Extra, Image, UrlEntry
 from sitemapreader.state import State
-from sitemapreader.state.fingerprints import MARK_BYTES, marks_of
+from sitemapreader.state.fingerprints import FINGERPRINT_BYTES, fingerprint_entries
 from sitemapreader.state.url_index import pack_locs, unpack_locs
 from sitemapreader.walker import walk, walk_sync
 
@@ -23,7 +23,7 @@ TOP = "https://example.org/top.xml"
 ONE = "https://example.org/one.xml"
 TWO = "https://example.org/two.xml"
 HOME = "https://example.org/"
-MARK = "e214f6debfae6feeb956633093a168a8"
+FINGERPRINT = "e214f6debfae6feeb956633093a168a8"
 
 
 @pytest.fixture
@@ -232,14 +232,19 @@ async def test_more_than_one_portion(db: Path) -> None:
     ],
 )
 def test_every_field_counts(change: dict[str, Any]) -> None:
-    """A mark tells another record of the same URL, and is the same for the same record."""
+    """A fingerprint tells another record of the same URL, and is the same for the same record."""
     plain, other = UrlEntry(HOME, lastmod_text="2020-01-01"), UrlEntry(HOME, **change)
-    assert len(marks_of([plain])) == MARK_BYTES
-    assert marks_of([plain])[:10] == marks_of([other])[:10]
-    assert marks_of([plain]) != marks_of([other])
-    assert marks_of([other]) == marks_of([UrlEntry(HOME, sitemap=ONE, **change)])
-    assert marks_of([UrlEntry(HOME + "a")])[:10] != marks_of([UrlEntry(HOME)])[:10]
-    assert marks_of([UrlEntry("http://x/\ud800")])  # never raises
+    assert len(fingerprint_entries([plain])) == FINGERPRINT_BYTES
+    assert fingerprint_entries([plain])[:10] == fingerprint_entries([other])[:10]
+    assert fingerprint_entries([plain]) != fingerprint_entries([other])
+    assert fingerprint_entries([other]) == fingerprint_entries(
+        [UrlEntry(HOME, sitemap=ONE, **change)]
+    )
+    assert (
+        fingerprint_entries([UrlEntry(HOME + "a")])[:10]
+        != fingerprint_entries([UrlEntry(HOME)])[:10]
+    )
+    assert fingerprint_entries([UrlEntry("http://x/\ud800")])  # never raises
 
 
 @pytest.mark.parametrize(
@@ -258,7 +263,7 @@ def test_packed_urls_come_back(locs: list[str]) -> None:
     assert unpack_locs(pack_locs(locs)) == locs
 
 
-def test_marks_outlive_the_process() -> None:
-    """A mark is the same in every process, whatever its hash seed: these bytes are on disks."""
-    assert marks_of([UrlEntry(HOME, lastmod_text="2020-01-01")]).hex() == MARK
+def test_fingerprints_outlive_the_process() -> None:
+    """A fingerprint is the same in every process, for it is kept on disk."""
+    assert fingerprint_entries([UrlEntry(HOME, lastmod_text="2020-01-01")]).hex() == FINGERPRINT
     assert Change("new") is Change.NEW

@@ -146,7 +146,7 @@ async def test_a_newer_file_is_left_alone(db: Path) -> None:
     """A file that a later version wrote is neither used nor renamed."""
     await come(db)
     with closing(sqlite3.connect(db)) as connection:
-        mark = schema.version_mark(len(schema.STEPS) + 1)
+        mark = schema.encode_version(len(schema.STEPS) + 1)
         connection.execute(f"PRAGMA user_version = {mark}")
     kept = content(db)
     with pytest.raises(StateError, match="a newer sitemapreader wrote it"):

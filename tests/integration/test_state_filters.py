@@ -322,7 +322,7 @@ def test_nothing_is_lost_in_any_sequence_of_walks(changes: bool) -> None:
     check()
 
 
-async def check_marks(steps: list[Step]) -> None:
+async def check_fingerprints(steps: list[Step]) -> None:
     """Compare each walk with a model of what the consumer has been given."""
     with tempfile.TemporaryDirectory() as folder:
         db = Path(folder) / "site.db"
@@ -365,4 +365,4 @@ async def check_marks(steps: list[Step]) -> None:
 @given(STEPS)
 def test_changes_are_told_as_a_model_tells_them(steps: list[Step]) -> None:
     """New, changed and removed are right against what was handed over, whatever the filters."""
-    asyncio.run(check_marks(steps))
+    asyncio.run(check_fingerprints(steps))

@@ -13,7 +13,7 @@ from sitemapreader import UrlEntry, urls
 from sitemapreader.models import Format
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.readers.records.namespaces import namespace_key
-from sitemapreader.state.fingerprints import marks_of
+from sitemapreader.state.fingerprints import fingerprint_entries
 from sitemapreader.walker.filters import EntryFilter
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SHORT_KEYS = {
     "dates._iso_date": "eleven characters",
     "readers.robots.parser._names_of": "the caller's own User-Agent",
     "readers.records.namespaces._known_key": "URIs of up to 200 characters",
-    "state.fingerprints._plain_print": "dates of up to 64 characters",
+    "state.fingerprints._hash_plain_record": "dates of up to 64 characters",
     "walker.filters._is_origin": "origins of up to 300 characters",
     "state.rows._describe": "classes of ours",
     "readers.xml.small._allow_all": "the caller's limits",
@@ -72,7 +72,7 @@ CALLS: dict[str, Callable[[str], Any]] = {
     "base": lambda url: urls.resolve(url, "x"),
     "sieve": lambda url: EntryFilter().select([UrlEntry(url)], ("https://example.org/",)),
     "unique": lambda url: EntryFilter(unique=True).deduplicate([UrlEntry(url)]),
-    "date": lambda url: marks_of([UrlEntry("u", lastmod_text=url)]),
+    "date": lambda url: fingerprint_entries([UrlEntry("u", lastmod_text=url)]),
     "namespace": lambda url: namespace_key(url, "", Format.URLSET),
 }
 

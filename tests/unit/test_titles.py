@@ -14,7 +14,7 @@ import pytest
 from sitemapreader import UrlEntry, open_output, to_arrow, to_dataframe
 from sitemapreader.issues import IssueCode
 from sitemapreader.recipes.crawlee import make_request
-from sitemapreader.state.fingerprints import marks_of
+from sitemapreader.state.fingerprints import fingerprint_entries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,5 +94,5 @@ def test_a_new_title_is_a_change() -> None:
     plain = UrlEntry(PAGE, lastmod_text="2026")
     titled = UrlEntry(PAGE, lastmod_text="2026", title="2026")
     other = UrlEntry(PAGE, title="2026")
-    prints = {marks_of([entry]) for entry in (plain, titled, other)}
+    prints = {fingerprint_entries([entry]) for entry in (plain, titled, other)}
     assert len(prints) == 3
