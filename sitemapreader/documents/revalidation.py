@@ -3,47 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Self
 
 import attrs
 
+from sitemapreader._digest import BodyHasher
 from sitemapreader.errors import FetchError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
     from types import TracebackType
 
+    from sitemapreader._digest import BodyDigest
     from sitemapreader.models import Format
 
 _MEMORY_BYTES = 1_048_576
 """Of a body that is kept back, so much is held in memory; the rest lies on disk."""
 _PIECE_BYTES = 65_536
-
-
-@attrs.frozen
-class Body:
-    """The identity of some bytes: how many, and their hash."""
-
-    size: int
-    digest: bytes
-
-
-class BodyHasher:
-    """The identity of the bytes that have come so far, as they came over the wire."""
-
-    def __init__(self) -> None:
-        self._size = 0
-        self._hash = blake2b(digest_size=16)
-
-    def add(self, chunk: bytes) -> None:
-        """Take more bytes."""
-        self._size += len(chunk)
-        self._hash.update(chunk)
-
-    def body(self) -> Body:
-        """Return what they are."""
-        return Body(self._size, self._hash.digest())
 
 
 @attrs.frozen
@@ -62,8 +38,8 @@ class PriorVersion:
     headers: Mapping[str, str] = attrs.field(factory=dict)
     final_url: str = ""
     format: Format | None = None
-    body: Body | None = None
-    start: Body | None = None
+    body: BodyDigest | None = None
+    start: BodyDigest | None = None
     offset: int = 0
 
 
@@ -74,7 +50,12 @@ class ReplayBuffer:
     """
 
     def __init__(
-        self, chunks: AsyncGenerator[bytes, None], expected: Body, *, whole: bool, declared: str
+        self,
+        chunks: AsyncGenerator[bytes, None],
+        expected: BodyDigest,
+        *,
+        whole: bool,
+        declared: str,
     ) -> None:
         self._chunks = chunks
         self._expected = expected
@@ -102,18 +83,18 @@ class ReplayBuffer:
             declared < expected.size or (self._whole and declared != expected.size)
         ):
             return False
-        imprint, missing = BodyHasher(), expected.size
+        hasher, missing = BodyHasher(), expected.size
         while missing:
             chunk = await self._next()
             if not chunk:
                 return False
             part = chunk[:missing]
-            imprint.add(part)
+            hasher.add(part)
             self._held.write(part)
             missing -= len(part)
             if len(part) < len(chunk):
                 self._rest.append(chunk[len(part) :])
-        if imprint.body() != expected:
+        if hasher.snapshot() != expected:
             return False
         return not self._whole or not (self._rest or await self._has_more())
 

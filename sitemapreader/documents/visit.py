@@ -7,6 +7,7 @@ from contextlib import aclosing
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, cast
 
+from sitemapreader._digest import BodyHasher
 from sitemapreader.documents.download import (
     charset_of,
     find_blocking_page,
@@ -17,7 +18,7 @@ from sitemapreader.documents.download import (
     read_events,
     tries_of,
 )
-from sitemapreader.documents.revalidation import BodyHasher, ReplayBuffer
+from sitemapreader.documents.revalidation import ReplayBuffer
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.breaker import HOST_CODES
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
@@ -91,14 +92,14 @@ class DocumentVisit:
     `is_postponed` says that nothing was fetched, because its host is left alone for a while; then
     there is no outcome.
 
-    With `past`, it is asked for only if it has changed, and `imprint` has what came of its body.
+    With `past`, it is asked for only if it has changed, and `hasher` has what came of its body.
     """
 
     def __init__(
         self, trip: WalkContext, document: Document, host: Host, past: PriorVersion | None = None
     ) -> None:
         self.document = document
-        self.imprint = BodyHasher()
+        self.hasher = BodyHasher()
         self.is_postponed = False
         self._past = past
         self._known_entries = 0
@@ -223,7 +224,7 @@ class DocumentVisit:
         if self.document.format is None:
             self._start += chunk[: MAX_REFUSAL_BYTES - len(self._start)]
         if self._past is not None or self.document.format in (None, Format.INDEX):
-            self.imprint.add(chunk)
+            self.hasher.add(chunk)
 
     async def _take(self, events: Iterable[Event]) -> bool:
         """Hand over events; return whether more are wanted.
@@ -309,7 +310,7 @@ class DocumentVisit:
                 del counts[code]
             self._trip.report.count(counts, self.document)
         index = self.document.format is Format.INDEX
-        await self._host.finish(self.imprint.body().digest if index else None)
+        await self._host.finish(self.hasher.snapshot().digest if index else None)
         return fault
 
     def _find_blocking_page(self) -> FetchError | None:

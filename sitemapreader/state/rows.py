@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from sitemapreader.documents.revalidation import Body
+from sitemapreader._digest import BodyDigest
 from sitemapreader.models import Format
 from sitemapreader.state.database import DamageError
 from sitemapreader.state.schema import seal_of
@@ -56,9 +56,11 @@ class DocumentRow:
     listed_run: int | None = None
 
     @property
-    def body(self) -> Body | None:
+    def body(self) -> BodyDigest | None:
         """The bytes of the last reading."""
-        return None if self.digest is None or self.size is None else Body(self.size, self.digest)
+        return (
+            None if self.digest is None or self.size is None else BodyDigest(self.size, self.digest)
+        )
 
     @property
     def kind(self) -> Format | None:
@@ -84,9 +86,9 @@ class Progress:
     filters: str | None
 
     @property
-    def start(self) -> Body:
+    def start(self) -> BodyDigest:
         """The bytes that were read."""
-        return Body(self.size, self.digest)
+        return BodyDigest(self.size, self.digest)
 
 
 def read_row(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sitemapreader.documents.revalidation import Body
+    from sitemapreader._digest import BodyDigest
     from sitemapreader.report import Document
     from sitemapreader.state.run import Ending, Removals, Request
 
@@ -180,7 +180,9 @@ class DocumentStore:
         )
         self._db.execute("DELETE FROM progress WHERE document = ?", (self._id,))
 
-    def save_progress(self, entries: int, final_url: str, start: Body, filters: str | None) -> None:
+    def save_progress(
+        self, entries: int, final_url: str, start: BodyDigest, filters: str | None
+    ) -> None:
         """Write down how far a document has been handed over."""
         values = (self._id, self._run.id, entries, final_url, start.size, start.digest, filters)
         self._db.execute(
@@ -222,7 +224,7 @@ class DocumentStore:
         self,
         outcome: Document,
         *,
-        body: Body,
+        body: BodyDigest,
         lastmod: str | None,
         asked_at: float,
         filters: str | None,

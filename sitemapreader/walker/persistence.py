@@ -419,7 +419,7 @@ class DocumentTracker:
             self._store.save_progress,
             self._offset,
             document.final_url,
-            self._visit.imprint.body(),
+            self._visit.hasher.snapshot(),
             self._filters(document),
         )
         store = self._store
@@ -451,7 +451,7 @@ class DocumentTracker:
             elif visit is not None and document.status in _READ:
                 store.save_reading(
                     document,
-                    body=visit.imprint.body(),
+                    body=visit.hasher.snapshot(),
                     lastmod=lastmod,
                     asked_at=asked_at,
                     filters=filters,

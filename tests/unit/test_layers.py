@@ -8,7 +8,7 @@ import package
 import pytest
 
 LAYERS = (
-    {"version"},
+    {"version", "_digest"},
     {"models", "issues", "errors", "options", "installation", "logs"},
     {"dates", "urls", "report", "document_tree", "report_views"},
     {"readers"},
