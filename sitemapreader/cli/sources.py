@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sitemapreader.cli.config import RunConfig
     from sitemapreader.models import Event
     from sitemapreader.options import FetchOptions
-    from sitemapreader.readers.detect import ExtraFormats
+    from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.walker import Walk
 
 _REMOVED_AT_ONCE = 500

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import IssueCode
     from sitemapreader.models import Format, UrlEntry
-    from sitemapreader.readers.detect import ExtraFormats
+    from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.readers.robots.parser import Robots
 
 

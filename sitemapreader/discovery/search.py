@@ -18,7 +18,7 @@ from sitemapreader.documents.download import charset_of, fetch_whole
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
-from sitemapreader.readers.detect import check_formats
+from sitemapreader.readers.formats import check_formats
 from sitemapreader.readers.pages.hints import read_html, read_link_header
 from sitemapreader.report import Document, Role, Status, issue_of
 from sitemapreader.urls import (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.detect import ExtraFormats
+    from sitemapreader.readers.formats import ExtraFormats
 
 __all__ = ["SitemapReader", "read"]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format
 from sitemapreader.readers.decode.charset import has_conflicting_encodings
+from sitemapreader.readers.formats import ROOTLESS, ROOTS
 from sitemapreader.readers.pages.llms import LlmsReader
 from sitemapreader.readers.pages.page import HtmlReader
-from sitemapreader.readers.roots import ROOTLESS, ROOTS
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
 from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
@@ -18,16 +18,12 @@ from sitemapreader.readers.xml.reader import XmlReader
 from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
 
-ExtraFormats: TypeAlias = "Iterable[Literal['html', 'llms'] | Format]"
-"""Formats that are read only where they are asked for."""
 Reader: TypeAlias = XmlReader | TextReader | HtmlReader | LlmsReader
-
-_EXTRA_FORMATS = (Format.HTML, Format.LLMS)
 
 # What begins one of our XML documents, wherever it stands: behind front matter, warnings, blanks.
 _XML_BEGINS = re.compile(
@@ -38,19 +34,6 @@ _HEADING = re.compile(rb"#[ \t]+\S")
 _JSON_FEED = re.compile(rb'"version"\s*:\s*"https?:\\?/\\?/jsonfeed\.org\\?/version\\?/')
 """https://www.jsonfeed.org/version/1.1/; PHP escapes slashes."""
 _SAMPLE_LINES = 20
-
-
-def check_formats(names: ExtraFormats) -> frozenset[Format]:
-    """Return formats by their names; raise TypeError or ValueError for what is none of them."""
-    if isinstance(names, str):
-        raise TypeError(f"extra_formats must be several: write {{{names!r}}}, not {names!r}")
-    formats = frozenset[str](names)
-    if unknown := formats.difference(_EXTRA_FORMATS):
-        raise ValueError(
-            f"extra_formats has {min(unknown)!r}: choose from {', '.join(_EXTRA_FORMATS)}; "
-            "the other formats are read in any case"
-        )
-    return frozenset(map(Format, formats))
 
 
 def choose_reader(

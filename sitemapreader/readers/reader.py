@@ -17,8 +17,9 @@ from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limi
 from sitemapreader.readers.decode.charset import Transcoder, start_transcoder
 from sitemapreader.readers.decode.gzip import InflateError
 from sitemapreader.readers.decode.layers import Decompressor
-from sitemapreader.readers.detect import check_formats, choose_reader, is_conclusive, is_html
+from sitemapreader.readers.detect import choose_reader, is_conclusive, is_html
 from sitemapreader.readers.feedparser.fallback import FeedparserFallback
+from sitemapreader.readers.formats import check_formats
 from sitemapreader.readers.pages.hints import find_meta_charset
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.small import SMALL_BYTES, read_small
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader.models import Event
-    from sitemapreader.readers.detect import ExtraFormats, Reader
+    from sitemapreader.readers.detect import Reader
+    from sitemapreader.readers.formats import ExtraFormats
 
 BLOCK_BYTES = 32_768
 """Fast, as what is made of it stays in the processor's cache; holds an event loop up for 1-2 ms."""

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format, UrlEntry
-from sitemapreader.readers.locs import are_plain, find_url_error, url_warnings
-from sitemapreader.urls import has_web_scheme
+from sitemapreader.urls import are_clean_urls, find_url_error, has_web_scheme, url_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +68,9 @@ class TextReader:
             self._stats.drop(events, IssueCode.FIELD_TOO_LONG, line=self._line)
             lines[0] = ""
         urls = [line.strip() for line in lines]
-        if are_plain(urls) and "".join(urls).isprintable():  # unlike XML, it may have any character
+        if (
+            are_clean_urls(urls) and "".join(urls).isprintable()
+        ):  # unlike XML, it may have any character
             self._stats.deliver(len(urls))
             sitemap = self._stats.sitemap
             events += [UrlEntry(url, sitemap=sitemap) for url in urls]

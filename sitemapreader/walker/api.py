@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.readers.detect import ExtraFormats
+    from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.arguments import WalkArguments

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions, Limits
-    from sitemapreader.readers.detect import ExtraFormats
+    from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.config import Follow, OnDocument, Patterns, Scope, Sitemaps, Undated

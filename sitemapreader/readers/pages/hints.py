@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.readers.decode.charset import start_transcoder
-from sitemapreader.readers.locs import find_url_error
 from sitemapreader.readers.pages.tags import TagScanner
 from sitemapreader.readers.stats import ReadStats
-from sitemapreader.urls import resolve, url_key
+from sitemapreader.urls import find_url_error, resolve, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
-from sitemapreader.readers.locs import find_url_error, url_warnings
-from sitemapreader.urls import resolve, same_hosts
+from sitemapreader.urls import find_url_error, resolve, same_hosts, url_warnings
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.locs import find_url_error, url_warnings
+from sitemapreader.readers.formats import RECORDS
 from sitemapreader.readers.records.elements import XML_BASE, Record, join_texts, list_texts
-from sitemapreader.readers.roots import RECORDS
 from sitemapreader.readers.stats import MAX_ISSUES_PER_CODE
-from sitemapreader.urls import SCHEMES, has_web_scheme, resolve
+from sitemapreader.urls import SCHEMES, find_url_error, has_web_scheme, resolve, url_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

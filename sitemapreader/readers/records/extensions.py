@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Extra
-from sitemapreader.readers.locs import parse_reference
 from sitemapreader.readers.records.elements import has_name, join_own_texts, read_attributes
 from sitemapreader.readers.records.feeds import is_alternate
 from sitemapreader.readers.records.fields import EXTENSIONS, Extension, Field
 from sitemapreader.readers.records.names import NO_NAME
 from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
+from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

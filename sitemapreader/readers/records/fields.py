@@ -13,8 +13,8 @@ import attrs
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.models import Format, Image, News, Price, Restriction, Video
-from sitemapreader.readers.locs import parse_reference
 from sitemapreader.readers.records.namespaces import ATOM, DC, IMAGE, NEWS, OWN, VIDEO
+from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable

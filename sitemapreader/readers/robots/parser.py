@@ -28,10 +28,9 @@ from sitemapreader.options import (
     ROBOTS_MAX_OTHER_LINES,
     ROBOTS_MAX_SITEMAPS,
 )
-from sitemapreader.readers.locs import find_url_error
 from sitemapreader.readers.robots.rule_index import Rule, RuleIndex, normalise_path
 from sitemapreader.readers.stats import ReadStats
-from sitemapreader.urls import has_web_scheme, resolve, url_key
+from sitemapreader.urls import find_url_error, has_web_scheme, resolve, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

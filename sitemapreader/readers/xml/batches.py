@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import PATTERNS
+from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.context import RecordContext
 from sitemapreader.readers.records.elements import list_texts, read_attributes
 from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.records.namespaces import OWN
 from sitemapreader.readers.records.url import read_record
-from sitemapreader.readers.roots import RECORD_OF, ROOTS
 from sitemapreader.readers.xml.boundaries import (
     COMMENT_END,
     Scanner,

@@ -18,9 +18,9 @@ import re
 from functools import lru_cache
 
 from sitemapreader.models import Format
+from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.fields import EXTENSIONS, FEED_FIELDS, PROTOCOL_FIELDS
 from sitemapreader.readers.records.namespaces import ATOM, DC, OWN, XHTML
-from sitemapreader.readers.roots import RECORD_OF
 
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"

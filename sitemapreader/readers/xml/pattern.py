@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
-from sitemapreader.readers.locs import are_plain, parse_reference
 from sitemapreader.readers.records.context import PLAIN_URL
 from sitemapreader.readers.records.extensions import list_extras
 from sitemapreader.readers.records.feeds import choose_link, is_alternate_relation
@@ -43,6 +42,7 @@ from sitemapreader.readers.xml.grammar import (
     write_value_pattern,
 )
 from sitemapreader.readers.xml.tree import NotWellFormedError
+from sitemapreader.urls import are_clean_urls, parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -306,7 +306,7 @@ class PatternReader:
         absent = [None] * cut.size
         values = {name: cut.attributes(cut.next()) for name in names}
         hrefs = values["href"]
-        if not are_plain(hrefs):
+        if not are_clean_urls(hrefs):
             cut.blame(not href or parse_reference(href) is None for href in hrefs)
         if "rel" in values:
             known = {text: is_alternate_relation(text) for text in set(values["rel"])}
@@ -392,8 +392,8 @@ class Columns:
 
     def check_locs(self, locs: list[str]) -> None:
         """Blame the records whose URLs have anything odd about them."""
-        if not are_plain(locs):
-            self.blame(not PLAIN_URL.fullmatch(loc) and not are_plain([loc]) for loc in locs)
+        if not are_clean_urls(locs):
+            self.blame(not PLAIN_URL.fullmatch(loc) and not are_clean_urls([loc]) for loc in locs)
 
     def values(self, texts: list[str], parse: Callable[[str], Any]) -> Column:
         """Parse texts, each different one once; those that cannot be read are to blame."""
@@ -401,7 +401,7 @@ class Columns:
             return self.or_none(texts)
         if parse is parse_lastmod and (moments := _parse_dates(texts)) is not None:
             return moments
-        if parse is parse_reference and are_plain(texts):
+        if parse is parse_reference and are_clean_urls(texts):
             return texts
         known = {text: parse(text) if text else None for text in set(texts)}
         values = [known[text] for text in texts]

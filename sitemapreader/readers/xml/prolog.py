@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.formats import RECORD_OF, ROOTLESS, ROOTS
 from sitemapreader.readers.records.namespaces import (
     MAX_NAMESPACE_CHARS,
     MAX_NAMESPACES,
     NAMESPACES,
     PROTOCOL_URI,
 )
-from sitemapreader.readers.roots import RECORD_OF, ROOTLESS, ROOTS
 from sitemapreader.readers.xml.boundaries import CLOSINGS
 from sitemapreader.readers.xml.lenient.attributes import (
     bind,

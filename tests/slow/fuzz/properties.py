@@ -20,9 +20,9 @@ from sitemapreader.models import Format, UrlEntry
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
 from sitemapreader.readers import SitemapReader, reader
 from sitemapreader.readers.feedparser import fallback
+from sitemapreader.readers.formats import RECORDS, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.robots.parser import parse_robots
-from sitemapreader.readers.roots import RECORDS, ROOTS
 from sitemapreader.readers.stats import MAX_ISSUES_PER_CODE
 from sitemapreader.readers.xml import batches
 from sitemapreader.urls import has_web_scheme

@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Comment, Element
 import attrs
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.elements import Record, join_texts
-from sitemapreader.readers.roots import RECORD_OF, ROOTS
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits

@@ -12,9 +12,9 @@ from collections import ChainMap
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.formats import RECORDS, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACES, USUAL_PREFIXES
-from sitemapreader.readers.roots import RECORDS, ROOTS
 from sitemapreader.readers.xml.lenient.attributes import (
     bind,
     find_unbound,
