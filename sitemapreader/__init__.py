@@ -32,6 +32,7 @@ from sitemapreader.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from sitemapreader.discovery import Discovery, discover
+    from sitemapreader.documents.download import charset_of, is_absent
     from sitemapreader.errors import (
         FetchError,
         IssueError,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.folder import FolderFetcher
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
-    from sitemapreader.issues import Issue, IssueCode, Severity
+    from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
     from sitemapreader.models import (
         Alternate,
         Change,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from sitemapreader.tables.arrow import read_batches, to_arrow
     from sitemapreader.tables.pandas import to_dataframe
     from sitemapreader.tables.summary import IncompleteWarning
+    from sitemapreader.urls import origin_of
     from sitemapreader.walker import Walk, WalkArguments, walk, walk_sync
 
 
@@ -116,8 +118,12 @@ __all__ = [
     "Video",
     "Walk",
     "WalkArguments",
+    "charset_of",
     "discover",
+    "is_absent",
+    "make_issue",
     "open_output",
+    "origin_of",
     "parse_robots",
     "read",
     "read_batches",
@@ -130,6 +136,7 @@ __all__ = [
 
 _ROOMS = {
     "discovery": ("Discovery", "discover"),
+    "documents.download": ("charset_of", "is_absent"),
     "errors": ("FetchError", "IssueError", "IssueGroup", "SitemapReaderError", "StateError"),
     "fetch": ("Fetcher", "Response"),
     "fetch.content": ("read_body",),
@@ -139,7 +146,7 @@ _ROOMS = {
     "tables.pandas": ("to_dataframe",),
     "tables.summary": ("IncompleteWarning",),
     "tables.arrow": ("read_batches", "to_arrow"),
-    "issues": ("Issue", "IssueCode", "Severity"),
+    "issues": ("Issue", "IssueCode", "Severity", "make_issue"),
     "models": (
         "Alternate",
         "Change",
@@ -162,6 +169,7 @@ _ROOMS = {
     "readers.robots.parser": ("OtherLine", "Robots", "parse_robots"),
     "report": ("Document", "Report", "Role", "Status"),
     "state": ("State",),
+    "urls": ("origin_of",),
     "walker": ("Walk", "WalkArguments", "walk", "walk_sync"),
 }
 """Where each name is loaded from when it is first asked for.

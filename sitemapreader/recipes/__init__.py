@@ -4,7 +4,6 @@
 |---|---|---|
 | `recipes.scrapy` | `scrapy` | `SitemapReaderSpider`, in the place of SitemapSpider |
 | `recipes.crawlee` | `crawlee` | a request loader, in the place of SitemapRequestLoader |
-| `recipes.httpx` | `httpx` | `HttpxFetcher`, a `Fetcher` on an `httpx.AsyncClient` of yours |
 | `recipes.indexnow` | | `submit_changes`: new, changed and removed URLs, for search engines |
 | `recipes.documents` | | `SiteDocuments`: pages for search indexes, LangChain and LlamaIndex |
 | `recipes.page_text` | | `extract_text`: the text of an HTML page |

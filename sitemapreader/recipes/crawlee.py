@@ -23,9 +23,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader import IssueCode
-from sitemapreader.installation import advise_extra
-from sitemapreader.issues import make_issue
+from sitemapreader import IssueCode, make_issue
 
 try:
     from crawlee import Request
@@ -33,7 +31,7 @@ try:
     from pydantic import ValidationError
 except ImportError as error:
     raise ImportError(
-        f"sitemapreader.recipes.crawlee needs Crawlee; {advise_extra('crawlee')}"
+        "sitemapreader.recipes.crawlee needs Crawlee; the extra `crawlee` brings it"
     ) from error
 
 if TYPE_CHECKING:

@@ -27,12 +27,12 @@ from sitemapreader import (
     HttpFetcher,
     IssueCode,
     Robots,
+    is_absent,
+    origin_of,
     parse_robots,
     read_body,
     walk,
 )
-from sitemapreader.documents.download import is_absent
-from sitemapreader.urls import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

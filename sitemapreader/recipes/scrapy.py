@@ -38,11 +38,10 @@ from sitemapreader import (
     SitemapReader,
     UrlEntry,
     Via,
+    charset_of,
+    make_issue,
     parse_robots,
 )
-from sitemapreader.documents.download import charset_of
-from sitemapreader.installation import advise_extra
-from sitemapreader.issues import make_issue
 
 try:
     from scrapy import Request, Spider
@@ -60,7 +59,7 @@ try:
     from scrapy.utils.asyncio import run_in_thread, sleep
 except ImportError as error:
     raise ImportError(
-        f"sitemapreader.recipes.scrapy needs Scrapy 2.18 or later; {advise_extra('scrapy')}"
+        "sitemapreader.recipes.scrapy needs Scrapy 2.18 or later; the extra `scrapy` brings it"
     ) from error
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ def sitemapreader_recipes_doc() -> str:
     return importlib.import_module("sitemapreader.recipes").__doc__ or ""
 
 
-@pytest.mark.parametrize("library", ["crawlee", "httpx", "scrapy"])
+@pytest.mark.parametrize("library", ["crawlee", "scrapy"])
 def test_a_missing_extra_is_named(library: str) -> None:
     """A recipe whose library is not there says which extra has it."""
     code = (

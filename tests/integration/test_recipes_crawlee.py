@@ -59,7 +59,7 @@ def make_site(base: str) -> Mapping[str, Page]:
 
 
 async def crawl(base: str, loader: str, folder: Path) -> Any:
-    script = str(package.ROOT / "tests" / "recipes_crawlee.py")
+    script = str(package.TESTS / "support" / "recipes_crawlee.py")
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, script, base, loader),
         stdout=asyncio.subprocess.PIPE,

@@ -15,9 +15,9 @@ import sitemapreader
 from sitemapreader.discovery import WELL_KNOWN_PATHS, discover
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.fetch.httpx import HttpxFetcher
 from sitemapreader.fetch.refusals import MAX_PAGE_BYTES, find_protection
 from sitemapreader.options import FetchOptions
-from sitemapreader.recipes.httpx import HttpxFetcher
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -31,7 +31,7 @@ NEEDS = {
     "llama_index": "llama_index",
     "recipes.scrapy": "scrapy",
     "recipes.crawlee": "crawlee",
-    "recipes.httpx": "httpx",
+    "fetch.httpx": "httpx",
 }
 """What a block uses, and the library that it needs for this."""
 OFFLINE = ("FolderFetcher", "MemoryFetcher")

@@ -7,6 +7,8 @@ import ast
 import package
 import pytest
 
+import sitemapreader
+
 LAYERS = (
     {"version", "_digest"},
     {"models", "issues", "errors", "options", "installation", "logs"},
@@ -29,7 +31,7 @@ CONFINED = {
     "asyncio": {"fetch", "documents", "discovery", "walker", "cli", "recipes"},
     "crawlee": {"recipes"},
     "feedparser": {"readers"},
-    "httpx": {"recipes"},
+    "httpx": {"fetch"},
     "protego": {"readers"},
     "scrapy": {"recipes"},
     "sqlite3": {"state"},
@@ -92,3 +94,15 @@ def test_readers_touch_nothing(module: str) -> None:
         if isinstance(node, ast.Call):
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             assert called not in OPENERS
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if room_of(name) == "recipes"])
+def test_recipes_use_public_names(module: str) -> None:
+    """A recipe that is copied into another project imports what the package exports."""
+    allowed = {"sitemapreader", *(f"sitemapreader.{name}" for name in sitemapreader.__all__)}
+    imported = {
+        name
+        for name in package.imports(MODULES[module])
+        if name.startswith("sitemapreader") and not name.startswith("sitemapreader.recipes")
+    }
+    assert imported <= allowed

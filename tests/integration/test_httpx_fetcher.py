@@ -25,7 +25,7 @@ from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.walker import walk
 
 httpx = pytest.importorskip("httpx", reason="the extra `httpx` is not installed")
-from sitemapreader.recipes.httpx import HttpxFetcher  # noqa: E402 (it needs the extra)
+from sitemapreader.fetch.httpx import HttpxFetcher  # noqa: E402 (it needs the extra)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -29,7 +29,7 @@ from socket import gaierror
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sitemapreader import FetchError, FetchOptions, IssueCode, Limits
+from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import AddressPolicy, literal_address
 from sitemapreader.fetch.body import Body, DeadlineClock, read_start
 from sitemapreader.fetch.headers import STAY, is_conditional, make_headers, read_headers
@@ -38,19 +38,19 @@ from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Ref
 from sitemapreader.fetch.request_url import read_target
 from sitemapreader.fetch.retries import fetch_again
 from sitemapreader.installation import advise_extra
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import FetchOptions, Limits
 
 try:
     import httpx
 except ImportError as error:
-    raise ImportError(
-        f"sitemapreader.recipes.httpx needs httpx; {advise_extra('httpx')}"
-    ) from error
+    raise ImportError(f"sitemapreader.fetch.httpx needs httpx; {advise_extra('httpx')}") from error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
 
-    from sitemapreader import Issue
     from sitemapreader.fetch.request_url import RequestUrl
+    from sitemapreader.issues import Issue
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _CONNECTION = frozenset({"host", "connection", "accept-encoding"})
