@@ -90,39 +90,39 @@ async def discover(
     )
     async with borrow_fetcher(fetcher, options, limits) as opened:
         report = Report(limits.documents)
-        trip = WalkContext(
+        context = WalkContext(
             opened,
             options,
             limits,
             Budget(limits),
             report,
-            _keep_to_ourselves,
+            _discard_batch,
             extra_formats=search.extra_formats,
         )
-        trip.trust([site])
-        permissions = RobotsRules(trip, respect=respect_robots)
-        scout = DiscoveryProber(trip, permissions)
-        await search_site(search, trip, permissions, scout.try_entries)
+        context.trust([site])
+        rules = RobotsRules(context, respect=respect_robots)
+        prober = DiscoveryProber(context, rules)
+        await search_site(search, context, rules, prober.try_entries)
         return Discovery(
-            tuple(scout.sitemaps.values()),
-            permissions.recall(site),
+            tuple(prober.sitemaps.values()),
+            rules.cached(site),
             tuple(report.issues),
             report.counts,
             tuple(report.documents),
         )
 
 
-async def _keep_to_ourselves(_: Batch, __: int = 0, /) -> None:
+async def _discard_batch(_: Batch, __: int = 0, /) -> None:
     """Send nothing: a discovery has no consumer but its result."""
 
 
 class DiscoveryProber:
     """Tries sitemaps by looking at their first bytes, one after the other, until one answers."""
 
-    def __init__(self, trip: WalkContext, permissions: RobotsRules) -> None:
+    def __init__(self, context: WalkContext, rules: RobotsRules) -> None:
         self.sitemaps: dict[str, SitemapEntry] = {}
-        self._trip = trip
-        self._permissions = permissions
+        self._context = context
+        self._rules = rules
 
     async def try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
         """Note what the site names, and look for one that is a sitemap."""
@@ -132,30 +132,30 @@ class DiscoveryProber:
                 self.sitemaps.setdefault(url_key(entry.loc), entry)
         looked_at = []
         for entry in entries:
-            document = await self._look(entry)
+            document = await self._probe_entry(entry)
             if document.format is not None:
                 self.sitemaps.setdefault(url_key(entry.loc), entry)
                 return ProbeResult.FOUND
             looked_at.append(document)
         return judge_failures(looked_at)
 
-    async def _look(self, entry: SitemapEntry) -> Document:
-        report, document = self._trip.report, document_of(entry)
+    async def _probe_entry(self, entry: SitemapEntry) -> Document:
+        report, document = self._context.report, document_of(entry)
         try:
-            refusal = await self._permissions.find_refusal(entry, [entry.sitemap], "site")
+            refusal = await self._rules.check_fetch(entry, [entry.sitemap], "site")
             if refusal is None:
-                self._trip.budget.take_document(entry.loc)
+                self._context.budget.take_document(entry.loc)
         except FetchError as error:
             refusal = error.code
         if refusal is not None:
-            await self._trip.note(make_issue(refusal, entry.sitemap, url=entry.loc))
+            await self._context.note(make_issue(refusal, entry.sitemap, url=entry.loc))
             report.end(document, Status.SKIPPED, str(refusal))
             return document
-        await DocumentVisit(self._trip, document, _Glance()).run()
+        await DocumentVisit(self._context, document, _ProbeHandler()).run()
         return document
 
 
-class _Glance:
+class _ProbeHandler:
     """A host who only wants to know whether a document is a sitemap."""
 
     async def refuse(self, url: str) -> str:

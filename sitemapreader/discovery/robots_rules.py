@@ -48,22 +48,22 @@ class RobotsRules:
     counts.
     """
 
-    def __init__(self, trip: WalkContext, *, respect: bool) -> None:
-        self._trip = trip
+    def __init__(self, context: WalkContext, *, respect: bool) -> None:
+        self._context = context
         self._respect = respect
-        self._agent = trip.options.user_agent
-        self._known: dict[str, tuple[Robots, int]] = {}
+        self._agent = context.options.user_agent
+        self._cache: dict[str, tuple[Robots, int]] = {}
         self._fetching: dict[str, asyncio.Lock] = {}
-        self._silent: dict[str, tuple[Issue, Document]] = {}
-        self._locked: set[str] = set()
+        self._unreachable: dict[str, tuple[Issue, Document]] = {}
+        self._login_required: set[str] = set()
         self._blocked: set[str] = set()
 
-    async def find_refusal(
-        self, entry: SitemapEntry, homes: Sequence[str], hosts: Hosts
+    async def check_fetch(
+        self, entry: SitemapEntry, referrers: Sequence[str], hosts: Hosts
     ) -> IssueCode | None:
         """Return why a sitemap is not to be fetched, or `None` if it may be.
 
-        `homes` are the URLs that led to it, the nearest last. Raises FetchError where the budget
+        `referrers` are the URLs that led to it, the nearest last. Raises FetchError if the budget
         ends before the answer is known.
         """
         if entry.via in _NAMED:
@@ -71,10 +71,10 @@ class RobotsRules:
         url = entry.loc
         if (
             entry.via is not Via.WELL_KNOWN
-            and homes
-            and not await _belong(hosts, homes, url)
-            and not await self._lists(homes[-1], url)
-            and not await self._lists(url, url)
+            and referrers
+            and not await _belongs_to_any(hosts, referrers, url)
+            and not await self._is_listed(referrers[-1], url)
+            and not await self._is_listed(url, url)
         ):
             return IssueCode.CROSS_HOST_CHILD
         if not self._respect:
@@ -91,66 +91,66 @@ class RobotsRules:
         if not origin:  # no address at all: whoever opens it says so
             return Robots()
         async with self._fetching.setdefault(origin, asyncio.Lock()):
-            known = self._known.pop(origin, None)
+            known = self._cache.pop(origin, None)
             if known is None:
                 known = await self._fetch(f"{origin}/robots.txt", via)
-                self._heed(url, known[0])
-            self._known[origin] = known  # now the one used last
-            self._forget()
+                self._apply_crawl_delay(url, known[0])
+            self._cache[origin] = known  # now the one used last
+            self._evict()
         return known[0]
 
-    def recall(self, url: str) -> Robots:
+    def cached(self, url: str) -> Robots:
         """Return the robots.txt of a URL if it is at hand, else one without rules."""
-        return self._known.get(origin_of(url), (Robots(), 0))[0]
+        return self._cache.get(origin_of(url), (Robots(), 0))[0]
 
-    def is_silent(self, url: str) -> bool:
+    def is_unreachable(self, url: str) -> bool:
         """Tell whether the host of a URL gave no answer at all when it was asked for the file."""
-        return origin_of(url) in self._silent
+        return origin_of(url) in self._unreachable
 
-    async def note_silence(self, url: str) -> bool:
+    async def note_unreachable_host(self, url: str) -> bool:
         """Say why the host of a URL gave no answer at all; return whether that is so."""
-        silence = self._silent.get(origin_of(url))
+        silence = self._unreachable.get(origin_of(url))
         if silence is not None:
-            await self._trip.note(*silence)
+            await self._context.note(*silence)
         return silence is not None
 
-    def is_locked(self, url: str) -> bool:
+    def requires_login(self, url: str) -> bool:
         """Tell whether a login was asked for in the place of the file."""
-        return origin_of(url) in self._locked
+        return origin_of(url) in self._login_required
 
     def is_blocked(self, url: str) -> bool:
         """Tell whether a bot protection answered in the place of the file."""
         return origin_of(url) in self._blocked
 
-    async def _lists(self, place: str, url: str) -> bool:
+    async def _is_listed(self, place: str, url: str) -> bool:
         """Tell whether the robots.txt of a place names `url`: the proof for a cross-submit.
 
         https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
         """
         return (await self.robots_of(place)).lists(url)
 
-    def _heed(self, url: str, robots: Robots) -> None:
+    def _apply_crawl_delay(self, url: str, robots: Robots) -> None:
         delay = robots.crawl_delay(self._agent) if self._respect else None
         if delay is not None:
-            self._trip.set_crawl_delay(url, delay)
+            self._context.set_crawl_delay(url, delay)
 
-    def _forget(self) -> None:
-        while len(self._known) > 1 and self._size() > MAX_REMEMBERED_BYTES:
-            origin = next(iter(self._known))
-            del self._known[origin]
+    def _evict(self) -> None:
+        while len(self._cache) > 1 and self._size() > MAX_REMEMBERED_BYTES:
+            origin = next(iter(self._cache))
+            del self._cache[origin]
             if not self._fetching[origin].locked():
                 del self._fetching[origin]
 
     def _size(self) -> int:
-        return sum(size for _, size in self._known.values())
+        return sum(size for _, size in self._cache.values())
 
     async def _fetch(self, url: str, via: Via | None) -> tuple[Robots, int]:
-        report = self._trip.report
+        report = self._context.report
         if self._respect:
             asyncio.get_running_loop().call_soon(load_rules_parser)
         with report.following(Document(url, role=Role.ROBOTS, via=via)) as document:
             try:
-                whole = await fetch_whole(self._trip, url, ROBOTS_MAX_BYTES)
+                whole = await fetch_whole(self._context, url, ROBOTS_MAX_BYTES)
             except FetchError as error:
                 return await self._judge(error, document), _LEAST_BYTES
             document.final_url, document.http_status = whole.url, whole.status
@@ -159,7 +159,7 @@ class RobotsRules:
             robots = await self._parse(whole)
             document.children = len(robots.sitemaps)
             for issue in robots.issues:
-                await self._trip.note(issue, document)
+                await self._context.note(issue, document)
             report.count(robots.counts, document)
             if whole.fault is None:
                 report.end(document, *status_of(document.counts, document.children))
@@ -183,37 +183,37 @@ class RobotsRules:
     async def _judge(self, error: FetchError, document: Document) -> Robots:
         """Say what it means that there is no robots.txt: no rules, or nothing allowed."""
         if error.code in _BUDGETS:
-            self._trip.report.end(document, Status.SKIPPED, str(error.code))
+            self._context.report.end(document, Status.SKIPPED, str(error.code))
             raise error
         document.http_status, document.tries = error.http_status, error.tries
         absent = error.code in _LEADS_NOWHERE or is_absent(error)
         origin = origin_of(document.url)
         if error.http_status in _NOT_OF_THE_HOST:
-            self._silent[origin] = issue_of(error, document), document
+            self._unreachable[origin] = issue_of(error, document), document
         if error.code is IssueCode.BLOCKED_BY_SITE:
             self._blocked.add(origin)
         if error.http_status in LOGIN_STATUSES:
-            self._locked.add(origin)
+            self._login_required.add(origin)
         if error.code in _LEADS_NOWHERE:
-            await self._trip.note(make_issue(error.code, document.url), document)
+            await self._context.note(make_issue(error.code, document.url), document)
         elif not absent:
             await self._note_unreachable(error, document)
         status = Status.SKIPPED if absent else Status.FAILED
-        self._trip.report.end(document, status, str(error.code))
+        self._context.report.end(document, status, str(error.code))
         return Robots(document.url, complete=absent)
 
     async def _note_unreachable(self, error: FetchError, document: Document) -> None:
         said = f"{error.code}: {error.detail}" if error.detail else str(error.code)
         issue = make_issue(IssueCode.ROBOTS_UNREACHABLE, document.url, value=said)
-        await self._trip.note(issue, document)
+        await self._context.note(issue, document)
 
 
-async def _belong(hosts: Hosts, homes: Sequence[str], url: str) -> bool:
+async def _belongs_to_any(hosts: Hosts, referrers: Sequence[str], url: str) -> bool:
     """Tell whether a URL belongs to one of those that led to it."""
-    if hosts == "site" and not has_suffixes() and not _share("host", homes, url):
+    if hosts == "site" and not has_suffixes() and not _matches_any("host", referrers, url):
         await asyncio.to_thread(load_suffixes)
-    return _share(hosts, homes, url)
+    return _matches_any(hosts, referrers, url)
 
 
-def _share(hosts: Hosts, homes: Sequence[str], url: str) -> bool:
-    return any(same_hosts(hosts, home, url) for home in homes)
+def _matches_any(hosts: Hosts, referrers: Sequence[str], url: str) -> bool:
+    return any(same_hosts(hosts, referrer, url) for referrer in referrers)

@@ -70,15 +70,15 @@ class ProbeResult(Enum):
 
     FOUND = auto()
     """One of them is one."""
-    LOCKED = auto()
+    LOGIN_REQUIRED = auto()
     """None is, and a login was asked for."""
     BLOCKED = auto()
     """None is, and a bot protection refused a request."""
-    NOTHING = auto()
+    NOT_FOUND = auto()
     """None is."""
 
 
-_REFUSED = frozenset({ProbeResult.LOCKED, ProbeResult.BLOCKED})
+_REFUSED = frozenset({ProbeResult.LOGIN_REQUIRED, ProbeResult.BLOCKED})
 
 
 TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[ProbeResult]]"
@@ -89,9 +89,9 @@ def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
     """Tell what came of trying sitemaps none of which is one, by their outcomes."""
     tried = [each for each in documents if each is not None]
     if any(each.http_status in LOGIN_STATUSES for each in tried):
-        return ProbeResult.LOCKED
+        return ProbeResult.LOGIN_REQUIRED
     is_blocked = any(each.reason == IssueCode.BLOCKED_BY_SITE for each in tried)
-    return ProbeResult.BLOCKED if is_blocked else ProbeResult.NOTHING
+    return ProbeResult.BLOCKED if is_blocked else ProbeResult.NOT_FOUND
 
 
 def _site(value: str) -> str:
@@ -118,7 +118,7 @@ class Search:
 
 
 async def search_site(
-    search: Search, trip: WalkContext, permissions: RobotsRules, try_entries: TryEntries
+    search: Search, context: WalkContext, rules: RobotsRules, try_entries: TryEntries
 ) -> None:
     """Search a site, and have what is found tried; if none of it is a sitemap, say why.
 
@@ -126,84 +126,86 @@ async def search_site(
     but no further one, so that moves in a circle end. It is a stranger's address: the user has
     named the old one only.
     """
-    outcome = await _search(search, trip, permissions, try_entries)
+    outcome = await _search(search, context, rules, try_entries)
     place = search
-    if outcome.trial is not ProbeResult.FOUND and outcome.moved_to:
+    if outcome.result is not ProbeResult.FOUND and outcome.moved_to:
         if not await _is_same_site(search.site, outcome.moved_to):
             issue = make_issue(IssueCode.SITE_MOVED, search.site, url=outcome.moved_to)
-            await trip.note(issue)
+            await context.note(issue)
         place = attrs.evolve(search, site=outcome.moved_to)
-        outcome = await _search(place, trip, permissions, try_entries, reads_page=False)
-    if outcome.trial is not ProbeResult.FOUND and not await permissions.note_silence(place.site):
-        await _note_failure(outcome.trial, search, trip)
+        outcome = await _search(place, context, rules, try_entries, reads_page=False)
+    if outcome.result is not ProbeResult.FOUND and not await rules.note_unreachable_host(
+        place.site
+    ):
+        await _note_failure(outcome.result, search, context)
 
 
 @attrs.frozen
 class _Outcome:
     """What came of a search, and where the start page of a site without sitemaps has moved to."""
 
-    trial: ProbeResult
+    result: ProbeResult
     moved_to: str = ""
 
 
-async def _note_failure(trial: ProbeResult, search: Search, trip: WalkContext) -> None:
+async def _note_failure(result: ProbeResult, search: Search, context: WalkContext) -> None:
     """Say why there is no sitemap."""
-    if trial is ProbeResult.LOCKED:
-        await trip.note(make_issue(IssueCode.LOGIN_REQUIRED, search.site))
-    elif trial is ProbeResult.BLOCKED:
-        if not trip.report.counts[IssueCode.BLOCKED_BY_SITE]:  # else it was said with its sign
-            await trip.note(make_issue(IssueCode.BLOCKED_BY_SITE, search.site))
+    if result is ProbeResult.LOGIN_REQUIRED:
+        await context.note(make_issue(IssueCode.LOGIN_REQUIRED, search.site))
+    elif result is ProbeResult.BLOCKED:
+        if not context.report.counts[IssueCode.BLOCKED_BY_SITE]:  # else it was said with its sign
+            await context.note(make_issue(IssueCode.BLOCKED_BY_SITE, search.site))
     else:
-        tried = [each for each in trip.report.documents if each.via is Via.WELL_KNOWN]
+        tried = [each for each in context.report.documents if each.via is Via.WELL_KNOWN]
         forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
         said = f"{forbidden} of {len(tried)} guessed paths answer with 403" if forbidden else None
-        await trip.note(make_issue(IssueCode.NO_SITEMAP, search.site, value=said))
+        await context.note(make_issue(IssueCode.NO_SITEMAP, search.site, value=said))
 
 
 async def _search(
     search: Search,
-    trip: WalkContext,
-    permissions: RobotsRules,
+    context: WalkContext,
+    rules: RobotsRules,
     try_entries: TryEntries,
     *,
     reads_page: bool = True,
 ) -> _Outcome:
     try:
-        robots = await permissions.robots_of(search.site, Via.GIVEN)
+        robots = await rules.robots_of(search.site, Via.GIVEN)
     except FetchError as error:  # the budget
-        await trip.note(make_issue(error.code, search.site))
-        return _Outcome(ProbeResult.NOTHING)
+        await context.note(make_issue(error.code, search.site))
+        return _Outcome(ProbeResult.NOT_FOUND)
     named = await try_entries(robots.sitemaps)
-    found, probed = named is ProbeResult.FOUND, ProbeResult.NOTHING
+    found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
     may_probe = robots.complete or not search.respect_robots
     if may_probe and (search.probe == "always" or (search.probe == "auto" and not found)):
-        is_refused = permissions.is_locked(search.site) or permissions.is_blocked(search.site)
+        is_refused = rules.requires_login(search.site) or rules.is_blocked(search.site)
         refusals = is_refused + (named in _REFUSED)
         probed = await _probe(search, refusals, try_entries)
         found |= probed is ProbeResult.FOUND
-    is_out_of_reach = probed in _REFUSED or permissions.is_silent(search.site)
+    is_out_of_reach = probed in _REFUSED or rules.is_unreachable(search.site)
     wants_page = search.feeds or search.probe == "always" or not found
-    linked, moved_to = ProbeResult.NOTHING, ""
+    linked, moved_to = ProbeResult.NOT_FOUND, ""
     if reads_page and wants_page and not is_out_of_reach:
-        linked, moved_to = await _try_page(search, trip, try_entries, found=found)
+        linked, moved_to = await _try_page(search, context, try_entries, found=found)
     found |= linked is ProbeResult.FOUND
     if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
         found |= await _probe_llms(search, try_entries)
     if found:
         return _Outcome(ProbeResult.FOUND)
-    if ProbeResult.BLOCKED in (named, linked) or permissions.is_blocked(search.site):
+    if ProbeResult.BLOCKED in (named, linked) or rules.is_blocked(search.site):
         return _Outcome(ProbeResult.BLOCKED)
     return _Outcome(probed, moved_to)
 
 
 async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> ProbeResult:
     """Try one path after the other, until one is a sitemap, or the root turns out to be locked."""
-    trial = ProbeResult.NOTHING
+    result = ProbeResult.NOT_FOUND
     for urls in list_probes(search.site, search.extra_paths):
-        trial = await _probe_folder(urls, refusals, try_entries)
-        if trial is ProbeResult.FOUND:
+        result = await _probe_folder(urls, refusals, try_entries)
+        if result is ProbeResult.FOUND:
             break
-    return trial
+    return result
 
 
 async def _probe_llms(search: Search, try_entries: TryEntries) -> bool:
@@ -214,8 +216,8 @@ async def _probe_llms(search: Search, try_entries: TryEntries) -> bool:
     if search.probe == "never":
         return False
     urls = [f"{folder}llms.txt" for folder in _list_folders(search.site)]
-    trials = [await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)]) for url in urls]
-    return ProbeResult.FOUND in trials
+    results = [await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)]) for url in urls]
+    return ProbeResult.FOUND in results
 
 
 async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntries) -> ProbeResult:
@@ -226,14 +228,14 @@ async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntr
     """
     is_open = False
     for url in urls:
-        trial = await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)])
-        if trial is ProbeResult.FOUND:
-            return trial
-        is_open |= trial is ProbeResult.NOTHING
-        refusals += trial in _REFUSED
-        if trial in _REFUSED and refusals >= _REFUSALS and not is_open:
-            return trial
-    return ProbeResult.NOTHING
+        result = await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)])
+        if result is ProbeResult.FOUND:
+            return result
+        is_open |= result is ProbeResult.NOT_FOUND
+        refusals += result in _REFUSED
+        if result in _REFUSED and refusals >= _REFUSALS and not is_open:
+            return result
+    return ProbeResult.NOT_FOUND
 
 
 def list_probes(site: str, extra_paths: Sequence[str] = ()) -> Iterator[list[str]]:
@@ -258,7 +260,7 @@ def _list_folders(site: str) -> list[str]:
 
 
 async def _try_page(
-    search: Search, trip: WalkContext, try_entries: TryEntries, *, found: bool
+    search: Search, context: WalkContext, try_entries: TryEntries, *, found: bool
 ) -> tuple[ProbeResult, str]:
     """Try the sitemaps that the start page names, in its header first.
 
@@ -266,13 +268,13 @@ async def _try_page(
     If there is none, and none was `found` before, feeds that were not asked for are pointed out.
     """
     document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
-    with trip.report.following(document):
+    with context.report.following(document):
         try:
-            page = await fetch_whole(trip, search.site, MAX_PAGE_BYTES)
+            page = await fetch_whole(context, search.site, MAX_PAGE_BYTES)
         except FetchError as error:
             document.http_status, document.tries = error.http_status, error.tries
-            await trip.note(issue_of(error, document), document)
-            trip.report.end(document, Status.FAILED, str(error.code))
+            await context.note(issue_of(error, document), document)
+            context.report.end(document, Status.FAILED, str(error.code))
             return judge_failures([document]), ""
         document.final_url, document.http_status = page.url, page.status
         document.tries = page.tries
@@ -280,16 +282,17 @@ async def _try_page(
         entries = _find_links(page, feeds=search.feeds)
         document.children = len(entries)
         if page.fault is not None:
-            await trip.note(issue_of(page.fault, document), document)
+            await context.note(issue_of(page.fault, document), document)
         status = Status.COMPLETE if page.fault is None else Status.PARTIAL
-        trip.report.end(document, status, str(page.fault.code) if page.fault else "")
+        context.report.end(document, status, str(page.fault.code) if page.fault else "")
     tried = await try_entries(list(entries.values()))
     if tried is not ProbeResult.FOUND and not found and not search.feeds:
         feeds = [link for key, link in _find_links(page, feeds=True).items() if key not in entries]
         if feeds:
             said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
             url = feeds[0].loc
-            await trip.note(make_issue(IssueCode.FEED_NOT_READ, search.site, url=url, value=said))
+            issue = make_issue(IssueCode.FEED_NOT_READ, search.site, url=url, value=said)
+            await context.note(issue)
     return tried, await _find_move(search.site, page)
 
 

@@ -113,7 +113,7 @@ def literal_address(host: str) -> str | None:
 
 
 @attrs.define
-class Route:
+class ConnectAttempt:
     """One connection in the making: whose it is, and what was said of its addresses."""
 
     host: str
@@ -123,8 +123,8 @@ class Route:
     """Whether any address was let through."""
 
 
-ROUTE: ContextVar[Route] = ContextVar("route")
-"""The route of the request that this task is making; what the socket factory has to go by."""
+CONNECT_ATTEMPT: ContextVar[ConnectAttempt] = ContextVar("attempt")
+"""The attempt of the request that this task is making; what the socket factory has to go by."""
 
 
 class AddressPolicy:
@@ -171,11 +171,11 @@ class AddressPolicy:
         is connected to: a name that resolves differently the next time changes nothing.
         """
         family, kind, protocol, _, address = info
-        route = ROUTE.get()
-        if not self.allows(route.host, address[0]):
-            route.refused = route.refused or address[0]
+        attempt = CONNECT_ATTEMPT.get()
+        if not self.allows(attempt.host, address[0]):
+            attempt.refused = attempt.refused or address[0]
             raise OSError(errno.EACCES, f"{address[0]} is not a public address")
-        route.tried = True
+        attempt.tried = True
         made = socket.socket(family, kind, protocol)
         made.setblocking(False)
         return made

@@ -18,8 +18,8 @@ import attrs
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.addresses import ROUTE, AddressPolicy, Route
-from sitemapreader.fetch.headers import STAY, make_headers, read_headers
+from sitemapreader.fetch.addresses import CONNECT_ATTEMPT, AddressPolicy, ConnectAttempt
+from sitemapreader.fetch.headers import SAFE_CROSS_ORIGIN, make_headers, read_headers
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
@@ -67,17 +67,17 @@ _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.
 
 
 @contextmanager
-def _door(target: RequestUrl, route: Route | None = None) -> Iterator[None]:
-    """Turn foreign exceptions into FetchErrors; without a route, it is the body that comes."""
+def _map_errors(target: RequestUrl, attempt: ConnectAttempt | None = None) -> Iterator[None]:
+    """Turn foreign exceptions into FetchErrors; without a attempt, it is the body that comes."""
     try:
         yield
     except _FOREIGN as error:
         code = next(code for kinds, code in _CODES if isinstance(error, kinds))
         detail, status = _describe(error), None
-        if route is None:
+        if attempt is None:
             code = _IN_BODY.get(code, code)
-        elif route.refused and not route.tried:
-            code, detail = IssueCode.BLOCKED_ADDRESS, f"{route.host} is {route.refused}"
+        elif attempt.refused and not attempt.tried:
+            code, detail = IssueCode.BLOCKED_ADDRESS, f"{attempt.host} is {attempt.refused}"
         elif _is_handshake(error, target):
             code = IssueCode.TLS
         elif isinstance(error, aiohttp.ClientHttpProxyError) and error.status in LOGIN_STATUSES:
@@ -137,7 +137,7 @@ class Answer:
 
     async def read(self) -> bytes:
         """Return the next piece of the body, b"" at the end; raise FetchError if it breaks off."""
-        with _door(self._target):
+        with _map_errors(self._target):
             try:
                 piece = await self._response.content.readany()
             except RuntimeError as error:
@@ -223,25 +223,29 @@ class AiohttpTransport:
         target: RequestUrl,
         extra: Mapping[str, str],
         *,
-        at_home: bool,
+        same_origin: bool,
         authorization: str,
         clock: DeadlineClock,
     ) -> Answer:
         """Send one GET request and wait for the headers of its answer, whatever that is.
 
-        `at_home` says whether the caller's headers, and those of a given session, are meant for
+        `same_origin` says whether the caller's headers, and those of a given session, are meant for
         this origin.
         """
         session, options = self._ready_session(), self._options
         headers = make_headers(
-            options, extra, present=session.headers, at_home=at_home, authorization=authorization
+            options,
+            extra,
+            present=session.headers,
+            same_origin=same_origin,
+            authorization=authorization,
         )
-        middlewares = _middlewares(session, at_home=at_home)
-        route = Route(target.host)
-        token = ROUTE.set(route)
+        middlewares = _middlewares(session, same_origin=same_origin)
+        attempt = ConnectAttempt(target.host)
+        token = CONNECT_ATTEMPT.set(attempt)
         stale = _MAX_STALE if self._sees_connections else 1
         try:
-            with _door(target, route):
+            with _map_errors(target, attempt):
                 while True:
                     work = self._get(session, target, headers, middlewares)
                     seconds = options.connect_seconds + options.headers_seconds
@@ -250,11 +254,11 @@ class AiohttpTransport:
                     except _UnansweredError:
                         # Perhaps a connection of the pool, closed by the server in the meantime:
                         # then the request may be repeated at once (RFC 9112, section 9.3.1).
-                        if route.tried or not stale:
+                        if attempt.tried or not stale:
                             raise
                         stale -= 1
         finally:
-            ROUTE.reset(token)
+            CONNECT_ATTEMPT.reset(token)
 
     async def _get(
         self,
@@ -318,7 +322,7 @@ async def _send_once(
 
 
 @attrs.frozen
-class _Withhold:
+class _StripHeaders:
     """Take what a session sends to everybody out of a request to a stranger.
 
     Cookies among it; and the stranger's own never get into the session's jar.
@@ -337,11 +341,11 @@ class _Withhold:
 
 
 def _middlewares(
-    session: aiohttp.ClientSession, *, at_home: bool
+    session: aiohttp.ClientSession, *, same_origin: bool
 ) -> tuple[aiohttp.ClientMiddlewareType, ...]:
     # A request's middlewares replace the session's, and aiohttp has no public name for those.
     kept: tuple[aiohttp.ClientMiddlewareType, ...] = tuple(getattr(session, "_middlewares", ()))
-    if at_home:
+    if same_origin:
         return (_send_once, *kept)
-    secrets = {name for name in session.headers if name.lower() not in STAY}
-    return (_Withhold(frozenset(secrets | {"Authorization", "Cookie"})), _send_once, *kept)
+    secrets = {name for name in session.headers if name.lower() not in SAFE_CROSS_ORIGIN}
+    return (_StripHeaders(frozenset(secrets | {"Authorization", "Cookie"})), _send_once, *kept)

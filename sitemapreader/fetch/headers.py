@@ -21,7 +21,7 @@ ACCEPT_ENCODING = "gzip"
 VALIDATORS = frozenset({"if-none-match", "if-modified-since"})
 """They name a version of a document that we have. No secrets, and useless where they are dropped:
 most redirects lead from http to https, or to `www`."""
-STAY = VALIDATORS | {"user-agent", "accept", "accept-language", "accept-charset"}
+SAFE_CROSS_ORIGIN = VALIDATORS | {"user-agent", "accept", "accept-language", "accept-charset"}
 """The headers that may cross into another origin; all else may be a secret of the first."""
 
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
@@ -33,21 +33,21 @@ def make_headers(
     extra: Mapping[str, str],
     *,
     present: Collection[str] = (),
-    at_home: bool,
+    same_origin: bool,
     authorization: str = "",
 ) -> CIMultiDict[str]:
     """Put a request's headers together.
 
-    `present` are the names that the session sends anyhow; `at_home` says whether the caller's
+    `present` are the names that the session sends anyhow; `same_origin` says whether the caller's
     headers are meant for this origin.
     """
     made = CIMultiDict({"User-Agent": options.user_agent, "Accept": ACCEPT})
     for name in present:
         made.popall(name, None)
-    if authorization and at_home:
+    if authorization and same_origin:
         made["Authorization"] = authorization
     for name, value in (*options.headers.items(), *extra.items()):
-        if at_home or name.lower() in STAY:
+        if same_origin or name.lower() in SAFE_CROSS_ORIGIN:
             made[name] = value
     made["Accept-Encoding"] = ACCEPT_ENCODING
     return made

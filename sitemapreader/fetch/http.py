@@ -1,7 +1,7 @@
 """HttpFetcher: documents over HTTP.
 
 What a request goes through, in this order: its URL is checked (`targets`), its port and address are
-(`addresses`), it waits for its turn (`politeness`), it is sent (`wire`), redirects are followed one
+(`addresses`), it waits for its slot (`politeness`), it is sent (`wire`), redirects are followed one
 by one (`redirects`), it is tried again where that can help (`retries`), and its body is watched
 while it comes (`body`).
 """
@@ -22,9 +22,9 @@ from sitemapreader.fetch.client import AiohttpTransport, Answer
 from sitemapreader.fetch.headers import is_conditional
 from sitemapreader.fetch.redirects import REDIRECTS, RedirectChain
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
-from sitemapreader.fetch.request_url import RequestUrl, read_target
-from sitemapreader.fetch.retries import fetch_again
-from sitemapreader.fetch.throttle import HostThrottle, LongWaitError, Turn
+from sitemapreader.fetch.request_url import RequestUrl, parse_request_url
+from sitemapreader.fetch.retries import fetch_with_retries
+from sitemapreader.fetch.throttle import HostThrottle, LongWaitError, Slot
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.logs import log_request
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
@@ -52,15 +52,15 @@ class HttpResponse:
         tries: how often it was asked for before it came, redirects not counted.
     """
 
-    def __init__(self, answer: Answer, turn: Turn, trail: RedirectChain, body: Body) -> None:
-        self.url = str(trail.target)
+    def __init__(self, answer: Answer, slot: Slot, chain: RedirectChain, body: Body) -> None:
+        self.url = str(chain.target)
         self.status = answer.status
         self.headers = answer.headers
-        self.issues = trail.issues
-        self.is_permanent = trail.is_permanent
+        self.issues = chain.issues
+        self.is_permanent = chain.is_permanent
         self.tries = 1
         self._answer = answer
-        self._turn = turn
+        self._slot = slot
         self._body = body
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -74,16 +74,16 @@ class HttpResponse:
         self.close()
 
     async def _next_piece(self) -> bytes:
-        await self._turn.go_on()
+        await self._slot.resume()
         try:
             return await self._body.next_piece()
         finally:
-            self._turn.rest()
+            self._slot.pause()
 
     def close(self) -> None:
-        """Give back the connection and the turn; `open` does it in any case."""
+        """Give back the connection and the slot; `open` does it in any case."""
         self._answer.close()
-        self._turn.leave()
+        self._slot.release()
 
 
 class HttpFetcher:
@@ -122,8 +122,8 @@ class HttpFetcher:
         self.options = options
         self.limits = limits
         self._policy = AddressPolicy(options.allow_networks, options.allow_ports)
-        self._politeness = HostThrottle(options.per_host, options.delay_seconds)
-        self._wire = AiohttpTransport(options, self._policy, session)
+        self._throttle = HostThrottle(options.per_host, options.delay_seconds)
+        self._transport = AiohttpTransport(options, self._policy, session)
         self._named: dict[str, str] = {}
         """Origins that the user named, and the userinfo that they were named with."""
 
@@ -140,7 +140,7 @@ class HttpFetcher:
 
     async def aclose(self) -> None:
         """Close the fetcher's own session; a given one stays open. May be called again."""
-        await self._wire.aclose()
+        await self._transport.aclose()
 
     def trust(self, url: str) -> None:
         """Take `url` as one that the user named, and not some document.
@@ -152,7 +152,7 @@ class HttpFetcher:
         A URL that cannot be requested is passed over; `open` says why.
         """
         try:
-            target = read_target(url)
+            target = parse_request_url(url)
         except FetchError:
             return
         self._policy.trust(target.host, target.port)
@@ -164,7 +164,7 @@ class HttpFetcher:
         More than 60 is taken as 60; less than `options.delay_seconds`, negative or NaN as that.
         """
         if host := host_of(host_url):
-            self._politeness.set_delay(host, min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS))
+            self._throttle.set_delay(host, min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS))
 
     @asynccontextmanager
     async def open(
@@ -179,10 +179,10 @@ class HttpFetcher:
             FetchError: whatever else happens, by its code; `url` is the one that it happened at.
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
-        start = read_target(url)
+        start = parse_request_url(url)
         clock = DeadlineClock(self.options.total_seconds)
         fetch = partial(self._fetch, start, headers or _NO_HEADERS, clock)
-        response, tries = await fetch_again(fetch, self.options, url)
+        response, tries = await fetch_with_retries(fetch, self.options, url)
         response.tries = tries
         try:
             yield response
@@ -193,42 +193,42 @@ class HttpFetcher:
         self, start: RequestUrl, extra: Mapping[str, str], clock: DeadlineClock
     ) -> HttpResponse:
         """Go the way from one URL to the document, once."""
-        trail = RedirectChain(start, self.options)
+        chain = RedirectChain(start, self.options)
         if start.userinfo and start.userinfo != self._named.get(start.origin):
-            trail.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
+            chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         while True:
-            self._check_reach(trail.target)
-            turn = await self._enter(trail)
+            self._check_reach(chain.target)
+            slot = await self._enter(chain)
             answer = None
             try:
-                answer = await self._ask(trail, extra, clock)
-                location = await self._judge(answer, trail.target, extra, clock)
+                answer = await self._ask(chain, extra, clock)
+                location = await self._judge(answer, chain.target, extra, clock)
             except BaseException:
-                self._drop(answer, turn)
+                self._drop(answer, slot)
                 raise
             if location is None:
-                turn.rest()
-                return HttpResponse(answer, turn, trail, self._make_body(answer, trail, clock))
-            self._drop(answer, turn)
-            trail.follow(location, status=answer.status)
+                slot.pause()
+                return HttpResponse(answer, slot, chain, self._make_body(answer, chain, clock))
+            self._drop(answer, slot)
+            chain.follow(location, status=answer.status)
 
-    async def _enter(self, trail: RedirectChain) -> Turn:
-        """Wait for a turn; raise FetchError where a walk can do other things meanwhile."""
-        host, breaker, url = trail.target.host, BREAKER.get(), str(trail.start)
+    async def _enter(self, chain: RedirectChain) -> Slot:
+        """Wait for a slot; raise FetchError where a walk can do other things meanwhile."""
+        host, breaker, url = chain.target.host, BREAKER.get(), str(chain.start)
         if breaker is None:
-            return await self._politeness.enter(host)
+            return await self._throttle.acquire(host)
         breaker.check(url)
         try:
-            turn = await self._politeness.enter(host, max_wait=ROBOTS_MAX_CRAWL_DELAY_SECONDS)
+            slot = await self._throttle.acquire(host, max_wait=ROBOTS_MAX_CRAWL_DELAY_SECONDS)
         except LongWaitError as error:
             breaker.postpone(url, error.seconds)
             raise FetchError(IssueCode.HOST_REFUSES, url, str(error)) from error
         try:
             breaker.check(url)
         except FetchError:
-            turn.leave()
+            slot.release()
             raise
-        return turn
+        return slot
 
     def _check_reach(self, target: RequestUrl) -> None:
         if not self._policy.allows_port(target.port):
@@ -238,15 +238,15 @@ class HttpFetcher:
             raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), literal)
 
     async def _ask(
-        self, trail: RedirectChain, extra: Mapping[str, str], clock: DeadlineClock
+        self, chain: RedirectChain, extra: Mapping[str, str], clock: DeadlineClock
     ) -> Answer:
-        origin = trail.start.origin
+        origin = chain.start.origin
         userinfo = self._named.get(origin)
-        with log_request(str(trail.target)) as request:
-            answer = await self._wire.ask(
-                trail.target,
+        with log_request(str(chain.target)) as request:
+            answer = await self._transport.ask(
+                chain.target,
                 extra,
-                at_home=trail.at_home and (not self._named or origin in self._named),
+                same_origin=chain.same_origin and (not self._named or origin in self._named),
                 authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
                 clock=clock,
             )
@@ -259,10 +259,10 @@ class HttpFetcher:
         """Return where an answer redirects to, `None` if it is the document; else raise."""
         status, headers = answer.status, answer.headers
         if status == 200 or (status == 304 and is_conditional(extra)):
-            self._politeness.speed_up(target.host)
+            self._throttle.speed_up(target.host)
             return None
         if status == _TOO_MANY_REQUESTS:
-            self._politeness.slow_down(target.host)
+            self._throttle.slow_down(target.host)
         if status in REDIRECTS and "location" in headers:
             return headers["location"]
         raw = b""
@@ -272,19 +272,19 @@ class HttpFetcher:
         error = refusal.make_error(self.options.retry_after_seconds)
         wait = error.retry_after_seconds
         if wait is not None and wait <= self.options.retry_after_seconds:
-            self._politeness.defer(target.host, wait)
+            self._throttle.defer(target.host, wait)
         raise error
 
-    def _drop(self, answer: Answer | None, turn: Turn) -> None:
+    def _drop(self, answer: Answer | None, slot: Slot) -> None:
         """Leave an answer without its body: a redirect's can be endless."""
         if answer is not None:
             answer.close()
-        turn.leave()
+        slot.release()
 
-    def _make_body(self, answer: Answer, trail: RedirectChain, clock: DeadlineClock) -> Body:
+    def _make_body(self, answer: Answer, chain: RedirectChain, clock: DeadlineClock) -> Body:
         return Body(
             answer,
-            str(trail.target),
+            str(chain.target),
             clock=clock,
             options=self.options,
             max_bytes=self.limits.raw_bytes,

@@ -32,11 +32,16 @@ from typing import TYPE_CHECKING
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import AddressPolicy, literal_address
 from sitemapreader.fetch.body import Body, DeadlineClock, read_start
-from sitemapreader.fetch.headers import STAY, is_conditional, make_headers, read_headers
+from sitemapreader.fetch.headers import (
+    SAFE_CROSS_ORIGIN,
+    is_conditional,
+    make_headers,
+    read_headers,
+)
 from sitemapreader.fetch.redirects import REDIRECTS, RedirectChain
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
-from sitemapreader.fetch.request_url import read_target
-from sitemapreader.fetch.retries import fetch_again
+from sitemapreader.fetch.request_url import parse_request_url
+from sitemapreader.fetch.retries import fetch_with_retries
 from sitemapreader.installation import advise_extra
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
@@ -75,7 +80,7 @@ _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.
 
 
 @contextmanager
-def _door(url: str, *, in_body: bool) -> Iterator[None]:
+def _map_errors(url: str, *, in_body: bool) -> Iterator[None]:
     """Turn httpx's exceptions into FetchErrors."""
     try:
         yield
@@ -120,7 +125,7 @@ class _Source:
         self._url = url
 
     async def read(self) -> bytes:
-        with _door(self._url, in_body=True):
+        with _map_errors(self._url, in_body=True):
             async for piece in self._pieces:
                 if piece:
                     return piece
@@ -194,7 +199,7 @@ class HttpxFetcher:
         over; `open` says why.
         """
         with suppress(FetchError):
-            target = read_target(url)
+            target = parse_request_url(url)
             self._policy.trust(target.host, target.port)
             self._named.add(target.origin)
 
@@ -212,7 +217,7 @@ class HttpxFetcher:
         """
         clock = DeadlineClock(self.options.total_seconds)
         fetch = partial(self._fetch, url, headers or _NO_HEADERS, clock)
-        response, tries = await fetch_again(fetch, self.options, url)
+        response, tries = await fetch_with_retries(fetch, self.options, url)
         response.tries = tries
         try:
             yield response
@@ -223,11 +228,11 @@ class HttpxFetcher:
         self, url: str, extra: Mapping[str, str], clock: DeadlineClock
     ) -> HttpxResponse:
         """Go the way from one URL to the document, once."""
-        trail = RedirectChain(read_target(url), self.options)
+        trail = RedirectChain(parse_request_url(url), self.options)
         seconds = self.options.connect_seconds + self.options.headers_seconds
         while True:
             place = str(trail.target)
-            with _door(place, in_body=False):
+            with _map_errors(place, in_body=False):
                 answer = await clock.wait(self._ask(trail, extra), seconds)
             if answer.status_code == 200 or (answer.status_code == 304 and is_conditional(extra)):
                 body = Body(
@@ -245,24 +250,24 @@ class HttpxFetcher:
 
     async def _ask(self, trail: RedirectChain, extra: Mapping[str, str]) -> httpx.Response:
         client, target = self._client, trail.target
-        at_home = trail.at_home and target.origin in self._named
+        same_origin = trail.same_origin and target.origin in self._named
         url, extensions = str(target), {}
-        if not at_home:
+        if not same_origin:
             address = await self._find_address(target)
             url = str(target.url.with_host(address))
             extensions = {"sni_hostname": target.host}
         present = {n for n, value in client.headers.items() if value != _DEFAULTS.get(n)}
-        headers = make_headers(self.options, extra, present=present, at_home=at_home)
-        if not at_home:
+        headers = make_headers(self.options, extra, present=present, same_origin=same_origin)
+        if not same_origin:
             headers["Host"] = target.url.raw_authority
             # The pool knows connections by address: a kept one would be that of another name.
             headers["Connection"] = "close"
         request = client.build_request(
             "GET", url, headers=list(headers.items()), extensions=extensions
         )
-        if at_home:
+        if same_origin:
             return await client.send(request, stream=True, follow_redirects=False)
-        for name in set(request.headers) - STAY - _CONNECTION:
+        for name in set(request.headers) - SAFE_CROSS_ORIGIN - _CONNECTION:
             del request.headers[name]
         answer = await client.send(request, stream=True, follow_redirects=False, auth=None)
         await _check_name(answer, target)

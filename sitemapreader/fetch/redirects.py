@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.request_url import RequestUrl, check_text, read_target
+from sitemapreader.fetch.request_url import RequestUrl, check_text, parse_request_url
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.urls import has_web_scheme, resolve
 
@@ -23,7 +23,7 @@ class RedirectChain:
 
     Attributes:
         target: where it has led to.
-        at_home: whether it has never left the origin that it began at.
+        same_origin: whether it has never left the origin that it began at.
         is_permanent: whether each redirect so far says that it is there to stay.
         issues: what was mended on the way.
     """
@@ -31,7 +31,7 @@ class RedirectChain:
     def __init__(self, start: RequestUrl, options: FetchOptions) -> None:
         self.start = start
         self.target = start
-        self.at_home = True
+        self.same_origin = True
         self.is_permanent = True
         self.issues: list[Issue] = []
         self._options = options
@@ -57,7 +57,7 @@ class RedirectChain:
         self._seen.add(goes_to.key)
         self.is_permanent = self.is_permanent and status in PERMANENT
         # Once left is left for good: a stranger in the middle has chosen where we come back to.
-        self.at_home = self.at_home and goes_to.origin == self.start.origin
+        self.same_origin = self.same_origin and goes_to.origin == self.start.origin
         self.target = goes_to
 
     def _read(self, location: str) -> RequestUrl:
@@ -66,7 +66,7 @@ class RedirectChain:
             check_text(location)  # before it is resolved, for that drops a tab in the middle
             if not has_web_scheme(location):
                 location = resolve(str(self.target), location) or location
-            return read_target(location)
+            return parse_request_url(location)
         except FetchError as error:
             said = f"redirect to {error.url}, {error.detail}"
             raise FetchError(error.code, str(self.target), said) from error

@@ -66,7 +66,7 @@ class RequestUrl:
         return url_key(str(self.url))
 
 
-def read_target(url: str) -> RequestUrl:
+def parse_request_url(url: str) -> RequestUrl:
     """Check and parse a URL.
 
     Raises:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ASK_LATER = frozenset({429, 503})
+RETRY_AFTER_STATUSES = frozenset({429, 503})
 """The statuses whose Retry-After is an order (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
 
 _SECONDS = re.compile(r"[0-9]+", re.ASCII)
@@ -38,7 +38,7 @@ def _is_not_ours(record: logging.LogRecord) -> bool:
 logging.getLogger("stamina").addFilter(_is_not_ours)
 
 
-async def fetch_again(
+async def fetch_with_retries(
     fetch: Callable[[], Awaitable[T]], options: FetchOptions, url: str = ""
 ) -> tuple[T, int]:
     """Call `fetch`, again where that can help; return what it gives, and how often it was called.
@@ -88,7 +88,7 @@ def wait_before_retry(error: Exception) -> bool | float:
         if error.retry_after_seconds is not None:
             return error.retry_after_seconds
         status = error.http_status or 0
-        return status in ASK_LATER or 500 <= status < 600
+        return status in RETRY_AFTER_STATUSES or 500 <= status < 600
     if error.code is IssueCode.DNS:
         return getattr(error.__cause__, "errno", None) == socket.EAI_AGAIN
     return error.code is IssueCode.CONNECT
@@ -96,7 +96,7 @@ def wait_before_retry(error: Exception) -> bool | float:
 
 def read_retry_after(status: int, headers: Mapping[str, str]) -> float | None:
     """Return the seconds for which an answer asks to be left alone, or `None`."""
-    if status in ASK_LATER and "retry-after" in headers:
+    if status in RETRY_AFTER_STATUSES and "retry-after" in headers:
         return parse_retry_after(headers["retry-after"], datetime.now(UTC))
     return None
 

@@ -1,12 +1,12 @@
 """Manners towards one host: how many requests at once, and how long between two of them.
 
-A turn is the right to one request. It counts while we ask something of the server, and for a moment
+A slot is the right to one request. It counts while we ask something of the server, and for a moment
 longer; then it is lent: a reader that its own consumer holds up asks for nothing. Otherwise a
-consumer that fetches pages with the fetcher of its walk would wait for a turn that a reader has,
+consumer that fetches pages with the fetcher of its walk would wait for a slot that a reader has,
 and the reader for the consumer.
 
-It is lent to other parties only (see `PARTY`). The workers of a walk that is held up have no need
-to open all that they could; for them it counts until it is left.
+It is lent to other requesters only (see `REQUESTER`). The workers of a walk that is held up have no
+need to open all that they could; for them it counts until it is released.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import attrs
 
 from sitemapreader.logs import log_pause
 
-PARTY: ContextVar[object] = ContextVar("party", default=None)
-"""For whom a task fetches: a walk is a party of its own, and everybody else is one together."""
+REQUESTER: ContextVar[object] = ContextVar("requester", default=None)
+"""For whom a task fetches: a walk is a requester of its own, and everybody else is one together."""
 
 LENT_AFTER_SECONDS = 0.2
-"""How long a response goes unread before its turn is lent; a step of a reader takes a fraction."""
+"""How long a response goes unread before its slot is lent; a step of a reader takes a fraction."""
 MAX_IDLE_HOSTS = 1024
 """Hosts without requests that are remembered; a run over the whole web meets millions."""
 
@@ -37,32 +37,32 @@ _GOOD_ANSWERS = 20
 
 
 @attrs.define(eq=False)
-class Turn:
-    """The right to one request; it lasts until `leave`.
+class Slot:
+    """The right to one request; it lasts until `release`.
 
     Attributes:
-        party: whose request it is.
-        lent_at: monotonic time from which on another party may have it.
+        requester: whose request it is.
+        lent_at: monotonic time from which on another requester may have it.
     """
 
     _host: _Host | None
-    party: object
+    requester: object
     lent_at: float = math.inf
 
-    def rest(self) -> None:
-        """Say that nothing is asked of the server until `go_on`."""
+    def pause(self) -> None:
+        """Say that nothing is asked of the server until `resume`."""
         if self._host is not None:
             self.lent_at = time.monotonic() + LENT_AFTER_SECONDS
             self._host.expect_loan()
 
-    async def go_on(self) -> None:
-        """Say that the server is asked again; wait, if the turn was lent, until there is room."""
+    async def resume(self) -> None:
+        """Say that the server is asked again; wait, if the slot was lent, until there is room."""
         if self._host is not None and self.lent_at <= time.monotonic():
             await self._host.admit(self)
         self.lent_at = math.inf
 
-    def leave(self) -> None:
-        """Give the turn to the next one. The second time, do nothing."""
+    def release(self) -> None:
+        """Give the slot to the next one. The second time, do nothing."""
         host, self._host = self._host, None
         if host is not None:
             host.dismiss(self)
@@ -81,19 +81,19 @@ class _Host:
     extra_delay: float = 0.0
     good_answers: int = 0
     """... since then."""
-    _turns: set[Turn] = attrs.field(factory=set, init=False)
+    _slots: set[Slot] = attrs.field(factory=set, init=False)
     # not a dict, which takes long to find its first key if many before it are gone
-    _queue: OrderedDict[Turn, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)
+    _queue: OrderedDict[Slot, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)
     _alarm: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
 
-    async def admit(self, turn: Turn) -> None:
-        """Wait until there is room for a turn. First come, first served, of those who can be."""
-        admitted = self._queue[turn] = asyncio.get_running_loop().create_future()
+    async def admit(self, slot: Slot) -> None:
+        """Wait until there is room for a slot. First come, first served, of those who can be."""
+        admitted = self._queue[slot] = asyncio.get_running_loop().create_future()
         self._serve()
         try:
             await admitted
         finally:
-            self._queue.pop(turn, None)
+            self._queue.pop(slot, None)
 
     def get_wait(self, max_wait: float) -> float:
         """Return the seconds until the next request; raise LongWaitError if they are too many."""
@@ -102,17 +102,17 @@ class _Host:
             raise LongWaitError(wait)
         return wait
 
-    def dismiss(self, turn: Turn) -> None:
-        """Take a turn away for good."""
-        self._turns.discard(turn)
+    def dismiss(self, slot: Slot) -> None:
+        """Take a slot away for good."""
+        self._slots.discard(slot)
         self.users -= 1
         self._serve()
 
     def expect_loan(self) -> None:
-        """Look again when the next turn is lent, if somebody waits."""
+        """Look again when the next slot is lent, if somebody waits."""
         if self._queue and self._alarm is None:
             now = time.monotonic()
-            moment = min((t.lent_at for t in self._turns if t.lent_at > now), default=math.inf)
+            moment = min((t.lent_at for t in self._slots if t.lent_at > now), default=math.inf)
             if moment < math.inf:
                 loop = asyncio.get_running_loop()
                 self._alarm = loop.call_later(moment - now, self._sound)
@@ -124,30 +124,30 @@ class _Host:
     def _serve(self) -> None:
         """Let in all who can be."""
         now = time.monotonic()
-        while (turn := self._next(now)) is not None:
-            self._queue.pop(turn).set_result(None)
-            self._turns.add(turn)
-            turn.lent_at = math.inf
+        while (slot := self._next(now)) is not None:
+            self._queue.pop(slot).set_result(None)
+            self._slots.add(slot)
+            slot.lent_at = math.inf
         self.expect_loan()
 
-    def _next(self, now: float) -> Turn | None:
+    def _next(self, now: float) -> Slot | None:
         if self._is_full(now):
             return None
-        waiting = (turn for turn, admitted in self._queue.items() if not admitted.done())
-        return next((turn for turn in waiting if self._has_room(turn, now)), None)
+        waiting = (slot for slot, admitted in self._queue.items() if not admitted.done())
+        return next((slot for slot in waiting if self._has_room(slot, now)), None)
 
     def _is_full(self, now: float) -> bool:
         """Tell whether there is room for nobody."""
-        return sum(turn.lent_at > now for turn in self._turns) >= self.limit
+        return sum(slot.lent_at > now for slot in self._slots) >= self.limit
 
-    def _has_room(self, turn: Turn, now: float) -> bool:
-        """Tell whether there is room for a turn; for a new one, those of its party count as well.
+    def _has_room(self, slot: Slot, now: float) -> bool:
+        """Tell whether there is room for a slot; a new one also counts its requester's others.
 
         One that returns does not wait for them: they may be as lent as it is, and wait for it.
         """
-        if turn in self._turns:
+        if slot in self._slots:
             return not self._is_full(now)
-        counting = (t.lent_at > now or t.party is turn.party for t in self._turns)
+        counting = (t.lent_at > now or t.requester is slot.requester for t in self._slots)
         return sum(counting) < self.limit
 
 
@@ -164,7 +164,7 @@ class LongWaitError(Exception):
 
 
 class HostThrottle:
-    """Hand out turns: at most `per_host` at once, `delay_seconds` from one start to the next."""
+    """Hand out slots: at most `per_host` at once, `delay_seconds` from one start to the next."""
 
     def __init__(self, per_host: int, delay_seconds: float) -> None:
         self._per_host = per_host
@@ -213,21 +213,21 @@ class HostThrottle:
         else:
             place.slowed_at = 0.0
 
-    async def enter(self, host: str, *, max_wait: float = math.inf) -> Turn:
-        """Wait for a turn; raise LongWaitError where the host wants to be left alone for longer."""
+    async def acquire(self, host: str, *, max_wait: float = math.inf) -> Slot:
+        """Wait for a slot; raise LongWaitError where the host wants to be left alone for longer."""
         place = self._host(host)
         place.users += 1
-        turn = Turn(place, PARTY.get())
+        slot = Slot(place, REQUESTER.get())
         try:
-            await place.admit(turn)
+            await place.admit(slot)
             # Asked again after each sleep: another one may have started, or been told to stay away.
             while (wait := place.get_wait(max_wait)) > 0:  # noqa: ASYNC110 (the time is known)
                 await asyncio.sleep(wait)
         except BaseException:
-            turn.leave()
+            slot.release()
             raise
         place.not_before = time.monotonic() + max(place.delay, place.extra_delay)
-        return turn
+        return slot
 
     def _host(self, host: str) -> _Host:
         place = self._hosts.get(host)

@@ -212,7 +212,7 @@ class WalkRunner:
         entry, budget = job.entry, self._trip.budget
         try:
             budget.check(entry.loc)
-            code = await self._permissions.find_refusal(entry, job.homes, self._plan.hosts)
+            code = await self._permissions.check_fetch(entry, job.homes, self._plan.hosts)
             if code is None:
                 budget.take_document(entry.loc)
         except FetchError as error:  # only the budget's; what is left is named at the end

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sitemapreader.documents.budget import Budget
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
-from sitemapreader.fetch.throttle import PARTY
+from sitemapreader.fetch.throttle import REQUESTER
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Via
 from sitemapreader.report import Report
@@ -240,7 +240,8 @@ class Walk:
 
     async def _run(self) -> None:
         search = self._plan.search
-        PARTY.set(object())  # not the walk: connections that stay open keep the context they have
+        # Not the walk itself: connections that stay open keep the context they have.
+        REQUESTER.set(object())
         try:
             async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
                 trip = WalkContext(

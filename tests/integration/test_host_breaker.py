@@ -273,7 +273,7 @@ async def test_no_more_outcomes_are_kept_than_there_is_room_for() -> None:
 async def test_a_host_that_asks_for_a_long_wait_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A Retry-After that is longer than a Crawl-delay can be sends the others' turns on."""
+    """A Retry-After that is longer than a Crawl-delay can be sends the others' slots on."""
     monkeypatch.setattr("sitemapreader.fetch.http.ROBOTS_MAX_CRAWL_DELAY_SECONDS", 0.2)
     asked: set[str] = set()
 
@@ -430,12 +430,12 @@ async def test_429_halves_the_pace_and_good_answers_restore_it() -> None:
     politeness.speed_up("never.example")
 
 
-async def test_a_long_wait_gives_the_turn_back() -> None:
-    """Who does not wait leaves the turn to those who do."""
+async def test_a_long_wait_gives_the_slot_back() -> None:
+    """Who does not wait leaves the slot to those who do."""
     politeness = HostThrottle(1, 0.0)
     politeness.defer("a.example", 30)
     with pytest.raises(LongWaitError, match="30 s"):
-        await politeness.enter("a.example", max_wait=5)
+        await politeness.acquire("a.example", max_wait=5)
     politeness._host("a.example").not_before = 0
     async with asyncio.timeout(1):
-        (await politeness.enter("a.example")).leave()
+        (await politeness.acquire("a.example")).release()

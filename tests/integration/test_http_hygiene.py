@@ -109,7 +109,7 @@ async def leave_in(way: Callable[[FaultServer, HttpFetcher], Awaitable[None]]) -
                 assert done, f"{way} hangs after {steps} steps"
                 if not task.cancelled():
                     task.result()
-                hosts = fetcher._politeness._hosts.values()
+                hosts = fetcher._throttle._hosts.values()
                 assert not any(host.users for host in hosts), f"{way}: a turn is lost"
             if steps is not None and not task.cancelled():
                 break  # it had ended before: there is nothing more to cancel

@@ -14,7 +14,7 @@ from faults import FaultServer
 
 from sitemapreader.fetch import throttle as politeness
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.throttle import LENT_AFTER_SECONDS, PARTY, HostThrottle, Turn
+from sitemapreader.fetch.throttle import LENT_AFTER_SECONDS, REQUESTER, HostThrottle, Slot
 from sitemapreader.options import FetchOptions
 
 if TYPE_CHECKING:
@@ -118,106 +118,106 @@ async def test_what_a_crawl_delay_may_be(asked: float, kept: float) -> None:
     """At most a minute, at least the option; nonsense counts as the option."""
     fetcher = HttpFetcher(FetchOptions(delay_seconds=0.5))
     fetcher.set_crawl_delay("https://Site.example:8443/robots.txt", asked)
-    assert fetcher._politeness._host("site.example").delay == kept
+    assert fetcher._throttle._host("site.example").delay == kept
 
 
 async def test_a_turn_that_is_given_up_while_waiting_is_not_lost() -> None:
-    """Cancelled at the slot or in the gap, a request leaves the others their turns."""
+    """Cancelled at the slot or in the gap, a request leaves the others their slots."""
     polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    turn = await polite.enter("a")
-    waiting = asyncio.create_task(polite.enter("a"))
+    slot = await polite.acquire("a")
+    waiting = asyncio.create_task(polite.acquire("a"))
     await asyncio.sleep(0)
     waiting.cancel()
-    turn.leave()
-    turn.leave()
+    slot.release()
+    slot.release()
     polite.defer("a", 60)
-    sleeping = asyncio.create_task(polite.enter("a"))
+    sleeping = asyncio.create_task(polite.acquire("a"))
     await asyncio.sleep(0)
     sleeping.cancel()
     await asyncio.gather(waiting, sleeping, return_exceptions=True)
     host = polite._host("a")
-    assert (host.users, host._turns, host._queue) == (0, set(), OrderedDict())
+    assert (host.users, host._slots, host._queue) == (0, set(), OrderedDict())
 
 
 LENT = LENT_AFTER_SECONDS + 0.05
 WALK, OTHER_WALK = object(), object()
 
 
-def entering(polite: HostThrottle, party: object = None) -> asyncio.Task[Turn]:
-    """Ask for a turn in a task of a party."""
-    token = PARTY.set(party)
-    task = asyncio.create_task(polite.enter("a"))
-    PARTY.reset(token)
+def entering(polite: HostThrottle, requester: object = None) -> asyncio.Task[Slot]:
+    """Ask for a slot in a task of a requester."""
+    token = REQUESTER.set(requester)
+    task = asyncio.create_task(polite.acquire("a"))
+    REQUESTER.reset(token)
     return task
 
 
-async def is_let_in(task: asyncio.Task[Turn], seconds: float = 0.0) -> bool:
+async def is_let_in(task: asyncio.Task[Slot], seconds: float = 0.0) -> bool:
     await asyncio.wait([task], timeout=seconds)
     return task.done()
 
 
-async def test_a_turn_that_rests_is_lent_to_another_party_only() -> None:
-    """Who shares the party waits until it is left; who does not, until it has rested a while."""
+async def test_a_paused_slot_is_lent_to_another_requester_only() -> None:
+    """The same requester waits for its release, another one only for a pause of some length."""
     polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    turn = await entering(polite, WALK)
-    turn.rest()
+    slot = await entering(polite, WALK)
+    slot.pause()
     sibling, stranger = entering(polite, WALK), entering(polite)
     assert not await is_let_in(stranger)
     assert await is_let_in(stranger, 5)
     assert not await is_let_in(sibling, LENT)
-    (await stranger).leave()
+    (await stranger).release()
     assert not await is_let_in(sibling, LENT)
-    turn.leave()
+    slot.release()
     assert await is_let_in(sibling, 5)
 
 
 async def test_a_turn_that_does_not_rest_is_not_lent() -> None:
     """As long as something is asked of the server, and between two steps of a reader."""
     polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    turn = await entering(polite, WALK)
+    slot = await entering(polite, WALK)
     stranger = entering(polite)
     assert not await is_let_in(stranger, LENT)
     for _ in range(5):
-        turn.rest()
+        slot.pause()
         assert not await is_let_in(stranger, LENT_AFTER_SECONDS / 4)
-        await turn.go_on()
+        await slot.resume()
     assert not await is_let_in(stranger, LENT)
-    turn.leave()
+    slot.release()
     assert await is_let_in(stranger, 5)
 
 
-async def test_a_lent_turn_returns_in_its_turn() -> None:
-    """It waits for those it was lent to, but for none that comes later, nor for its own party."""
+async def test_a_lent_slot_returns_in_order() -> None:
+    """It waits for those it was lent to, not for later ones, nor for its own requester."""
     polite = HostThrottle(per_host=2, delay_seconds=0.0)
     walk = [await entering(polite, WALK) for _ in range(2)]
-    for turn in walk:
-        turn.rest()
+    for slot in walk:
+        slot.pause()
     strangers = [entering(polite) for _ in range(2)]
     assert await is_let_in(strangers[0], 5)
     assert await is_let_in(strangers[1], 5)
-    returning = asyncio.create_task(walk[0].go_on())
+    returning = asyncio.create_task(walk[0].resume())
     await asyncio.sleep(0)
     latecomer = entering(polite)
     await asyncio.sleep(0)
     assert not returning.done()
-    (await strangers[0]).leave()
+    (await strangers[0]).release()
     await asyncio.wait_for(returning, 5)
     assert not await is_let_in(latecomer, LENT)
-    (await strangers[1]).leave()
+    (await strangers[1]).release()
     assert await is_let_in(latecomer, 5)
 
 
 async def test_a_lent_turn_that_nobody_took_returns_at_once() -> None:
-    """With or without others of its party in the queue."""
+    """With or without others of its requester in the queue."""
     polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    turn = await entering(polite, WALK)
+    slot = await entering(polite, WALK)
     sibling = entering(polite, WALK)
-    turn.rest()
+    slot.pause()
     assert not await is_let_in(sibling, LENT)
     async with asyncio.timeout(5):
-        await turn.go_on()
-    turn.leave()
-    await turn.go_on()
+        await slot.resume()
+    slot.release()
+    await slot.resume()
     assert await is_let_in(sibling, 5)
 
 
@@ -225,21 +225,21 @@ async def test_a_lent_turn_may_be_left() -> None:
     """While it is away, or on its way back; the others are served as before."""
     polite = HostThrottle(per_host=1, delay_seconds=0.0)
     for returns in (False, True):
-        turn = await entering(polite, WALK)
-        turn.rest()
+        slot = await entering(polite, WALK)
+        slot.pause()
         borrower = await entering(polite)
         if returns:
-            returning = asyncio.create_task(turn.go_on())
+            returning = asyncio.create_task(slot.resume())
             await asyncio.sleep(0)
             returning.cancel()
             await asyncio.wait([returning])
-        turn.leave()
+        slot.release()
         third = entering(polite, OTHER_WALK)
         assert not await is_let_in(third, LENT)
-        borrower.leave()
-        (await third).leave()
+        borrower.release()
+        (await third).release()
     host = polite._host("a")
-    assert (host.users, host._turns, host._queue) == (0, set(), OrderedDict())
+    assert (host.users, host._slots, host._queue) == (0, set(), OrderedDict())
 
 
 async def test_never_more_than_may_be_are_asked_for_at_once() -> None:
@@ -250,23 +250,23 @@ async def test_never_more_than_may_be_are_asked_for_at_once() -> None:
 
     async def read() -> None:
         nonlocal active, most, done
-        turn = await polite.enter("a")
+        slot = await polite.acquire("a")
         for _ in range(3):
             active += 1
             most = max(most, active)
             await asyncio.sleep(dice.random() * 0.01)
             active -= 1
-            turn.rest()
+            slot.pause()
             await asyncio.sleep(dice.choice((0.0, 0.01, LENT)))
-            await turn.go_on()
-        turn.leave()
+            await slot.resume()
+        slot.release()
         done += 1
 
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-        for party in (None, WALK, OTHER_WALK) * 4:
-            token = PARTY.set(party)
+        for requester in (None, WALK, OTHER_WALK) * 4:
+            token = REQUESTER.set(requester)
             group.create_task(read())
-            PARTY.reset(token)
+            REQUESTER.reset(token)
     assert (most, done) == (2, 12)
 
 
@@ -276,10 +276,10 @@ async def test_many_wait_for_one_host() -> None:
     served = []
 
     async def ask(number: int) -> None:
-        turn = await polite.enter("a")
+        slot = await polite.acquire("a")
         served.append(number)
         await asyncio.sleep(0)
-        turn.leave()
+        slot.release()
 
     begin = time.monotonic()
     async with asyncio.TaskGroup() as group:
@@ -293,11 +293,11 @@ async def test_only_so_many_idle_hosts_are_remembered(monkeypatch: pytest.Monkey
     """A run over many hosts forgets those that need no memory, and only those."""
     monkeypatch.setattr(politeness, "MAX_IDLE_HOSTS", 10)
     polite = HostThrottle(per_host=1, delay_seconds=0.0)
-    busy = await polite.enter("busy")
+    busy = await polite.acquire("busy")
     polite.set_delay("slow", 5)
     polite.defer("later", 60)
     for number in range(100):
-        (await polite.enter(f"h{number}")).leave()
+        (await polite.acquire(f"h{number}")).release()
     assert len(polite._hosts) <= 10
     assert {"busy", "slow", "later"} <= set(polite._hosts)
-    busy.leave()
+    busy.release()

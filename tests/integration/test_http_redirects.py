@@ -11,7 +11,7 @@ from faults import DOCUMENT, REDIRECT_BODY_BYTES, FaultServer
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.redirects import RedirectChain
-from sitemapreader.fetch.request_url import read_target
+from sitemapreader.fetch.request_url import parse_request_url
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 
@@ -56,7 +56,7 @@ def sent(server: FaultServer, number: int = -1) -> dict[str, str]:
 
 
 def make_trail(url: str, **options: object) -> RedirectChain:
-    return RedirectChain(read_target(url), FetchOptions(**options))  # type: ignore[arg-type]
+    return RedirectChain(parse_request_url(url), FetchOptions(**options))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -166,11 +166,11 @@ async def test_a_circle_is_seen_through_its_spellings(server: FaultServer) -> No
 
 def test_as_many_redirects_as_are_allowed() -> None:
     """Exactly `redirects` are followed."""
-    trail = make_trail("http://site.example/0", max_redirects=3)
+    chain = make_trail("http://site.example/0", max_redirects=3)
     for number in range(1, 4):
-        trail.follow(f"/{number}")
+        chain.follow(f"/{number}")
     with pytest.raises(FetchError) as caught:
-        trail.follow("/4")
+        chain.follow("/4")
     assert caught.value.code == IssueCode.TOO_MANY_REDIRECTS
     assert caught.value.url == "http://site.example/3"
 
@@ -180,13 +180,13 @@ def test_https_stays_https() -> None:
     with pytest.raises(FetchError) as caught:
         make_trail("https://site.example/").follow("http://site.example/")
     assert caught.value.code == IssueCode.DOWNGRADE
-    trail = make_trail("https://site.example/", allow_downgrade=True)
-    trail.follow("http://site.example/")
-    assert str(trail.target) == "http://site.example/"
-    trail = make_trail("http://site.example/")
-    trail.follow("https://site.example/")
-    assert str(trail.target) == "https://site.example/"
-    assert not trail.at_home
+    chain = make_trail("https://site.example/", allow_downgrade=True)
+    chain.follow("http://site.example/")
+    assert str(chain.target) == "http://site.example/"
+    chain = make_trail("http://site.example/")
+    chain.follow("https://site.example/")
+    assert str(chain.target) == "https://site.example/"
+    assert not chain.same_origin
 
 
 @pytest.mark.parametrize(
@@ -205,10 +205,10 @@ def test_https_stays_https() -> None:
 )
 def test_locations_are_resolved(location: str, target: str) -> None:
     """Relative references, other hosts, international names, and no fragments."""
-    trail = make_trail("http://site.example/a/b")
-    trail.follow(location)
-    assert str(trail.target) == target
-    assert trail.at_home == target.startswith("http://site.example/")
+    chain = make_trail("http://site.example/a/b")
+    chain.follow(location)
+    assert str(chain.target) == target
+    assert chain.same_origin == target.startswith("http://site.example/")
 
 
 @pytest.mark.parametrize(
@@ -253,15 +253,15 @@ def test_locations_that_are_not_followed(location: str) -> None:
 )
 def test_what_another_origin_is(one: str, other: str) -> None:
     """Scheme, port and host make an origin, each of them (RFC 6454)."""
-    trail = make_trail(one, allow_downgrade=True)
-    trail.follow(other)
-    assert not trail.at_home
-    trail.follow("http://site.example/again")
-    assert not trail.at_home
+    chain = make_trail(one, allow_downgrade=True)
+    chain.follow(other)
+    assert not chain.same_origin
+    chain.follow("http://site.example/again")
+    assert not chain.same_origin
 
 
 def test_a_default_port_is_no_other_origin() -> None:
     """`:80` and no port are one origin."""
-    trail = make_trail("http://site.example/")
-    trail.follow("http://SITE.example:80/x")
-    assert trail.at_home
+    chain = make_trail("http://site.example/")
+    chain.follow("http://SITE.example:80/x")
+    assert chain.same_origin

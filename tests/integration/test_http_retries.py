@@ -19,7 +19,7 @@ from sitemapreader.discovery import discover
 from sitemapreader.document_tree import describe_document
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.retries import fetch_again, parse_retry_after, wait_before_retry
+from sitemapreader.fetch.retries import fetch_with_retries, parse_retry_after, wait_before_retry
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.report import Document
@@ -133,7 +133,7 @@ async def test_pauses_double() -> None:
         raise FetchError(IssueCode.CONNECT, "")
 
     with pytest.raises(FetchError) as caught:
-        await fetch_again(fetch, options)
+        await fetch_with_retries(fetch, options)
     assert caught.value.tries == len(times) == 4
     pauses = [after - before for before, after in pairwise(times)]
     assert all(pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.05), strict=True))
@@ -202,7 +202,7 @@ async def test_a_bug_is_not_tried_again() -> None:
         raise KeyError
 
     with pytest.raises(KeyError):
-        await fetch_again(fetch, QUICK)
+        await fetch_with_retries(fetch, QUICK)
     assert len(calls) == 1
 
 

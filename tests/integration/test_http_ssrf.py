@@ -236,7 +236,7 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
         fetcher.trust("http://rebound.test/")
         async with fetcher.open("http://rebound.test/stale") as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
-        session = fetcher._wire._ready_session()
+        session = fetcher._transport._ready_session()
         assert isinstance(session.connector, aiohttp.TCPConnector)
         session.connector.clear_dns_cache()
         ANSWERS["rebound.test"] = ["127.0.0.1"]

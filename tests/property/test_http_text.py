@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.headers import is_conditional, is_current, make_headers, read_headers
 from sitemapreader.fetch.redirects import RedirectChain
-from sitemapreader.fetch.request_url import read_target
+from sitemapreader.fetch.request_url import parse_request_url
 from sitemapreader.fetch.retries import parse_retry_after
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS, FetchOptions
@@ -38,7 +38,7 @@ def test_any_text_is_a_target_or_an_invalid_url(text: str) -> None:
     """Reading a URL gives something that can be requested, or INVALID_URL."""
     refusal = None
     try:
-        target = read_target(text)
+        target = parse_request_url(text)
     except FetchError as error:
         refusal = error
     if refusal is not None:
@@ -50,20 +50,20 @@ def test_any_text_is_a_target_or_an_invalid_url(text: str) -> None:
     assert str(target).isascii()
     assert str(target).isprintable()
     assert "@" not in target.origin
-    assert read_target(str(target)).key == target.key
+    assert parse_request_url(str(target)).key == target.key
 
 
 @given(URLISH)
 def test_any_location_is_followed_or_refused(text: str) -> None:
     """A redirect leads somewhere, or is refused for one of three reasons."""
-    trail = RedirectChain(read_target("https://site.example/a/b?c"), FetchOptions())
+    chain = RedirectChain(parse_request_url("https://site.example/a/b?c"), FetchOptions())
     refusal = None
     try:
-        trail.follow(text)
+        chain.follow(text)
     except FetchError as error:
         refusal = error
     if refusal is None:
-        assert trail.target.url.scheme == "https"
+        assert chain.target.url.scheme == "https"
     else:
         assert refusal.code in REFUSALS
         assert refusal.url == "https://site.example/a/b?c"
@@ -146,7 +146,7 @@ def test_the_version_that_one_has(
 def test_headers_of_a_call_win_over_those_of_the_options() -> None:
     """Names are compared without case; only Accept-Encoding is ours alone."""
     options = FetchOptions(headers={"accept": "a/b", "X": "1", "Accept-Encoding": "br"})
-    made = make_headers(options, {"x": "2"}, at_home=True)
+    made = make_headers(options, {"x": "2"}, same_origin=True)
     assert made.getall("Accept") == ["a/b"]
     assert made.getall("X") == ["2"]
     assert made.getall("Accept-Encoding") == ["gzip"]
@@ -155,6 +155,6 @@ def test_headers_of_a_call_win_over_those_of_the_options() -> None:
 def test_a_url_of_any_length_is_read_or_refused_at_once() -> None:
     """The longest that is read, and one character more."""
     url = "http://site.example/".ljust(MAX_URL_CHARS, "a")
-    assert len(str(read_target(url))) == MAX_URL_CHARS
+    assert len(str(parse_request_url(url))) == MAX_URL_CHARS
     with pytest.raises(FetchError, match="longer than 8192"):
-        read_target(url + "a")
+        parse_request_url(url + "a")

@@ -15,7 +15,7 @@ from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.redirects import RedirectChain
-from sitemapreader.fetch.request_url import read_target
+from sitemapreader.fetch.request_url import parse_request_url
 from sitemapreader.fetch.retries import parse_retry_after
 from sitemapreader.options import FetchOptions
 
@@ -157,7 +157,7 @@ async def other_origin(web: Web) -> str:
 @row(115, "https to http", "downgrade")
 async def downgrade(_: Web) -> str:
     try:
-        RedirectChain(read_target("https://a.org/"), QUICK).follow("http://a.org/x")
+        RedirectChain(parse_request_url("https://a.org/"), QUICK).follow("http://a.org/x")
     except FetchError as error:
         return str(error.code)
     return "followed"

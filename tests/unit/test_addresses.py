@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sitemapreader.fetch.addresses import (
-    ROUTE,
+    CONNECT_ATTEMPT,
     AddressPolicy,
-    Route,
+    ConnectAttempt,
     is_public,
     literal_address,
     read_address,
@@ -125,15 +125,15 @@ def test_ports() -> None:
 def test_the_socket_factory_refuses_before_there_is_a_socket() -> None:
     """A refused address raises OSError and is remembered; one that is let through is too."""
     policy = AddressPolicy(["127.0.0.0/8"])
-    route = Route("site.example")
-    token = ROUTE.set(route)
+    attempt = ConnectAttempt("site.example")
+    token = CONNECT_ATTEMPT.set(attempt)
     try:
         with pytest.raises(OSError, match=r"10\.0\.0\.1 is not a public address"):
             policy.make_socket((2, 1, 6, "", ("10.0.0.1", 80)))
-        assert (route.refused, route.tried) == ("10.0.0.1", False)
+        assert (attempt.refused, attempt.tried) == ("10.0.0.1", False)
         made = policy.make_socket((2, 1, 6, "", ("127.0.0.1", 80)))
         assert not made.getblocking()
         made.close()
-        assert (route.refused, route.tried) == ("10.0.0.1", True)
+        assert (attempt.refused, attempt.tried) == ("10.0.0.1", True)
     finally:
-        ROUTE.reset(token)
+        CONNECT_ATTEMPT.reset(token)
