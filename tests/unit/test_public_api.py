@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 from types import ModuleType
 
+import package
 import pytest
 
 import sitemapreader
@@ -134,3 +136,10 @@ def test_the_package_is_typed() -> None:
     package = inspect.getfile(sitemapreader).removesuffix("__init__.py")
     with open(package + "py.typed", encoding="utf-8") as marker:  # noqa: PTH123 (one line)
         assert marker.read() == ""
+
+
+def test_the_reference_has_every_name() -> None:
+    """docs/reference.md lists each public name."""
+    page = (package.ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\.\. auto\w+:: sitemapreader\.(\w+)$", page, re.MULTILINE))
+    assert listed == set(sitemapreader.__all__)
