@@ -76,6 +76,7 @@ class IssueCode(StrEnum):
     GZIP_HEADER_TOO_LONG = ("gzip-header-too-long", ERROR, "the gzip header is longer than is read", "compress it without name and comment")
     GZIP_CHECKSUM = ("gzip-checksum", WARNING, "a checksum or length of the compressed file does not fit the data", "write the file again")
     GZIP_TRAILING_BYTES = ("gzip-trailing-bytes", INFO, "bytes stand after the compressed data", "remove them")
+    GZIP_TRAILING_DOCUMENT = ("gzip-trailing-document", ERROR, "a document that is not compressed follows the compressed data, and was not read", "read each document from a file of its own, or compress both")
     GZIP_TRUNCATED = ("gzip-truncated", ERROR, "the compressed data ends too early", "check the upload and the server's limits")
     GZIP_CORRUPT = ("gzip-corrupt", ERROR, "the compressed data is damaged", "write the file again")
     # -- the markup of a record

@@ -35,10 +35,11 @@ class Console:
     def __init__(
         self, *, quiet: bool = False, verbose: bool = False, has_file: bool = False
     ) -> None:
-        quiet = quiet or sys.stderr is None  # closed by whoever started the program
-        self.wants_progress = not quiet and sys.stderr.isatty()
+        is_open = sys.stderr is not None  # whoever started the program may have closed it
+        self.wants_progress = is_open and not quiet and sys.stderr.isatty()
         self.clear: Callable[[], None] | None = None
         self._is_quiet = quiet
+        self._is_open = is_open
         self._least = Severity.INFO if verbose else Severity.WARNING
         is_terminal = sys.stdout is not None and sys.stdout.isatty()
         self._shows_results = is_terminal and not has_file
@@ -55,8 +56,13 @@ class Console:
             self.clear()
 
     def say(self, text: str) -> None:
-        """Print a line."""
-        if self._is_quiet:
+        """Print a line, unless `--quiet` was given."""
+        if not self._is_quiet:
+            self.print_error(text)
+
+    def print_error(self, text: str) -> None:
+        """Print a line about the error that ends the program, even with `--quiet`."""
+        if not self._is_open:
             return
         if self.clear is not None:
             self.clear()

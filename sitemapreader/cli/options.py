@@ -367,7 +367,12 @@ def add_network(parser: Parser) -> None:
 def add_messages(parser: Parser) -> None:
     """Add what is said on standard error."""
     add = parser.add_argument_group("messages").add_argument
-    add("-q", "--quiet", action="store_true", help="say nothing on standard error")
+    add(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print nothing on standard error but the error that ends the program",
+    )
     add("-v", "--verbose", action="store_true", help="say what was odd without being wrong, too")
 
 

@@ -55,11 +55,11 @@ def run_process(
         abandon_standard_output()
         return CLOSED_PIPE
     except StateError as error:
-        console.say(translate(str(error)))
+        console.print_error(translate(str(error)))
         return NO_URL
     except OSError as error:
         abandon_standard_output()
-        console.say(f"cannot write to {outlet.name}: {error.strerror or error}")
+        console.print_error(f"cannot write to {outlet.name}: {error.strerror or error}")
         return NO_URL
 
 

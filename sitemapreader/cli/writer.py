@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader.cli.parser import UsageError
-from sitemapreader.output import FORMATS, open_output
+from sitemapreader.output import FORMATS, SUFFIXES, open_output
 from sitemapreader.output.sink import Sink
 
 if TYPE_CHECKING:
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from sitemapreader.output import Output
 
 STANDARD_OUTPUT = "-"
-_PROMISES = {*FORMATS, "gz", "html", "json", "ods", "xls", "xlsx", "xml", "zip", "zst"}
-"""Suffixes that say what is in a file."""
+_KNOWN_SUFFIXES = {
+    *FORMATS,
+    *("gz", "html", "json", "ndjson", "ods", "xls", "xlsx", "xml", "zip", "zst"),
+}
+"""Suffixes that name a format, whether it can be written or not."""
 _MAY_END_WITH_NUL = ("urls", "jsonl")
 _HAVE_HEADER = ("csv", "tsv")
 
@@ -71,12 +74,13 @@ def format_of(arguments: argparse.Namespace, formats: Sequence[str] = FORMATS) -
     if "csv" in formats:  # tables and lines of entries may be compressed; trees are not
         name = name.removesuffix(".gz")
     suffix = Path(name).suffix.removeprefix(".")
-    if not arguments.format and suffix in _PROMISES.difference(formats):
+    form = SUFFIXES.get(f".{suffix}", suffix)
+    if not arguments.format and form not in formats and suffix in _KNOWN_SUFFIXES:
         raise UsageError(
             f"-o: nothing is written as .{suffix}: end the name with .{', .'.join(formats[1:])} "
             "or .txt, or say with --format what is meant"
         )
-    return str(arguments.format or (suffix if suffix in formats else formats[0]))
+    return str(arguments.format or (form if form in formats else formats[0]))
 
 
 class Lines:

@@ -21,7 +21,8 @@ __all__ = ["FORMATS", "Output", "find_format", "open_output"]
 
 FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
 """Names of the formats."""
-_SUFFIXES = {f".{name}": name for name in FORMATS} | {".txt": "urls", ".ndjson": "jsonl"}
+SUFFIXES = {f".{name}": name for name in FORMATS} | {".txt": "urls", ".ndjson": "jsonl"}
+"""Suffix of a file -> the format that it names."""
 _GZIP = ".gz"
 _MAY_END_WITH_NUL = ("urls", "jsonl")
 _HAVE_HEADER = ("csv", "tsv")
@@ -84,12 +85,12 @@ def find_format(path: str | None) -> str:
         return FORMATS[0]
     name = os.path.basename(path).lower()  # noqa: PTH119 (a text in, a text out)
     suffix = os.path.splitext(name.removesuffix(_GZIP))[1]  # noqa: PTH122 (the same)
-    if suffix not in _SUFFIXES:
+    if suffix not in SUFFIXES:
         raise ValueError(
             f"the name {path!r} does not say which format is meant: "
-            f"end it with {', '.join(_SUFFIXES)}, or pass one of {', '.join(FORMATS)}"
+            f"end it with {', '.join(SUFFIXES)}, or pass one of {', '.join(FORMATS)}"
         )
-    return _SUFFIXES[suffix]
+    return SUFFIXES[suffix]
 
 
 def _is_gzip(path: str | None) -> bool:

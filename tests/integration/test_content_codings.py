@@ -215,6 +215,16 @@ def test_junk_after_zstd_is_noted() -> None:
     assert notes == [IssueCode.GZIP_TRAILING_BYTES]
 
 
+def test_a_document_after_zstd_is_an_error() -> None:
+    """What begins as a document after the last frame was not read, and is named."""
+    notes: list[IssueCode] = []
+    inflation = Decompressor(Limits(), notes)
+    data = to_zstd(XML) + b"\n" + XML
+    pieces = [piece for byte in data for piece in inflation.feed(bytes([byte]))]
+    assert b"".join((*pieces, *inflation.close())) == XML
+    assert notes == [IssueCode.GZIP_TRAILING_DOCUMENT]
+
+
 @pytest.mark.parametrize("window_log", [24, 27])
 def test_a_large_window_is_refused(window_log: int) -> None:
     """RFC 9659 allows 8 MiB; more would be memory that a stranger asks for."""

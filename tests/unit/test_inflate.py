@@ -108,3 +108,35 @@ def test_bytes_are_counted_in_any_pieces() -> None:
             reader.feed(data[at : at + size])
         reader.close()
         assert reader.stats.raw_bytes == len(data)
+
+
+@pytest.mark.parametrize("frame", HEADERS)
+@pytest.mark.parametrize(
+    ("behind", "code"),
+    [
+        (SMALL, IssueCode.GZIP_TRAILING_DOCUMENT),
+        (b" \r\n\xef\xbb\xbf" + SMALL, IssueCode.GZIP_TRAILING_DOCUMENT),
+        (b"\n<!-- a --><!-- b -->\n<urlset>", IssueCode.GZIP_TRAILING_DOCUMENT),
+        ("\ufeff<urlset>".encode("utf-16-be"), IssueCode.GZIP_TRAILING_DOCUMENT),
+        (b"HTTPS://a.example/", IssueCode.GZIP_TRAILING_DOCUMENT),
+        (b"\n", IssueCode.GZIP_TRAILING_BYTES),
+        (b"served by <b>", IssueCode.GZIP_TRAILING_BYTES),
+        (b"<!-- no end", IssueCode.GZIP_TRAILING_BYTES),
+        (b"\x1f\x8b", IssueCode.GZIP_TRAILING_BYTES),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_what_follows_the_data_is_judged_in_any_chunks(
+    frame: str, behind: bytes, code: IssueCode, size: int
+) -> None:
+    """A document behind compressed data is an error, junk is not, wherever the chunks end."""
+    data = deflate(SMALL, frame) + behind
+    notes: list[IssueCode] = []
+    inflation, out = Decompressor(Limits(), notes), bytearray()
+    for start in range(0, len(data), size):
+        for piece in inflation.feed(data[start : start + size]):
+            out += piece
+    for piece in inflation.close():
+        out += piece
+    assert bytes(out) == SMALL
+    assert notes == [code]

@@ -25,6 +25,10 @@ ZLIB_MAGICS = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
 MAX_HEADER_BYTES = 65_536
 _PIECE = 65_536
 """Most bytes that one step takes in or gives out: bounds memory and time whatever the ratio."""
+TRAILING_BYTES = 4_096
+"""How much of what follows the compressed data is kept to judge it."""
+_TRAILING_BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"  # blanks, and the bytes of the three BOMs
+_TRAILING_DOCUMENT = (b"<", b"http://", b"https://")
 _FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16
 
 
@@ -66,7 +70,7 @@ class Gunzip:
             if self._stream is None or not self._close_member(self._stream):
                 break
         if self._ended:
-            self._buffer = b""
+            self._buffer = self._buffer[:TRAILING_BYTES]
 
     def close(self) -> None:
         """Raise InflateError if the data ended too early."""
@@ -76,15 +80,14 @@ class Gunzip:
             self._notes.append(IssueCode.GZIP_CHECKSUM)
         elif not self._members:
             raise InflateError(IssueCode.GZIP_TRUNCATED)
-        elif self._buffer and not self._ended:
-            self._notes.append(IssueCode.GZIP_TRAILING_BYTES)
+        elif self._buffer:
+            self._notes.append(judge_trailing(self._buffer))
 
     def _open_member(self) -> bool:
         if self._members:
             self._buffer = self._buffer.lstrip(b"\0")  # tape blocks and some servers pad with zeros
         if not self._buffer.startswith(GZIP_MAGIC[: len(self._buffer)]):
             self._ended = True
-            self._notes.append(IssueCode.GZIP_TRAILING_BYTES)
             return False
         end = self._header_end(self._buffer)
         if end > MAX_HEADER_BYTES or (end < 0 and len(self._buffer) > MAX_HEADER_BYTES):
@@ -161,7 +164,6 @@ class Unzlib(Gunzip):
     def _open_member(self) -> bool:
         if self._members:
             self._ended = True
-            self._notes.append(IssueCode.GZIP_TRAILING_BYTES)
             return False
         self._members = 1
         self._buffer = self._buffer[self.header_bytes :]
@@ -184,6 +186,17 @@ class RawInflate(Unzlib):
 
     def _trailer(self) -> bytes:
         return b""
+
+
+def judge_trailing(start: bytes) -> IssueCode:
+    """Return the code for bytes behind the compressed data, by the first of these bytes."""
+    bare = start.lstrip(_TRAILING_BLANK)
+    # caches append comments to what they serve
+    while bare.startswith(b"<!--"):
+        bare = bare.partition(b"-->")[2].lstrip(_TRAILING_BLANK)
+    if bare[:8].lower().startswith(_TRAILING_DOCUMENT):
+        return IssueCode.GZIP_TRAILING_DOCUMENT
+    return IssueCode.GZIP_TRAILING_BYTES
 
 
 def inflate_start(first: bytes, max_bytes: int) -> tuple[bytes, bool]:

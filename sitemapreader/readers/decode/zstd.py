@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.gzip import TRAILING_BYTES, InflateError, judge_trailing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,14 +83,14 @@ class ZstdDecoder:
                 if len(self._buffer) < size:
                     return
                 yield self._decompress(self._stream, size)
-        self._buffer.clear()
+        del self._buffer[TRAILING_BYTES:]
 
     def close(self) -> None:
         """Raise InflateError if the data ended too early."""
         if self._stream is not None or self._to_skip or not self._frames:
             raise InflateError(IssueCode.GZIP_TRUNCATED, "zstd")
         if self._buffer:
-            self._notes.append(IssueCode.GZIP_TRAILING_BYTES)
+            self._notes.append(judge_trailing(bytes(self._buffer)))
 
     def _open_frame(self) -> bool:
         """Read what stands between two frames, and a frame's header; False if more is needed."""
@@ -106,7 +106,6 @@ class ZstdDecoder:
             return self._open_data_frame()
         if not begins_as_zstd(bytes(buffer[:4])):
             self._ended = True
-            self._notes.append(IssueCode.GZIP_TRAILING_BYTES)
             return True
         if len(buffer) < 8:
             return False
