@@ -123,7 +123,7 @@ class FileSource:
         issues = [event for event in events if isinstance(event, Issue)]
         result.issues += issues
         result.children += len(events) - len(batch) - len(issues)
-        batch, _ = sieve.sift(batch, SCHEMES)
+        batch, _ = sieve.apply(batch, SCHEMES)
         result.entries += len(batch)
         return batch
 

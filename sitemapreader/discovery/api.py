@@ -148,7 +148,7 @@ class DiscoveryProber:
         except FetchError as error:
             refusal = error.code
         if refusal is not None:
-            await self._context.note(make_issue(refusal, entry.sitemap, url=entry.loc))
+            await self._context.report_issue(make_issue(refusal, entry.sitemap, url=entry.loc))
             report.end(document, Status.SKIPPED, str(refusal))
             return document
         await DocumentVisit(self._context, document, _ProbeHandler()).run()
@@ -158,25 +158,25 @@ class DiscoveryProber:
 class _ProbeHandler:
     """A host who only wants to know whether a document is a sitemap."""
 
-    async def refuse(self, url: str) -> str:
+    async def check_redirect(self, url: str) -> str:
         del url
         return ""
 
-    async def recognise(self, kind: Format) -> bool:
+    async def accept_format(self, kind: Format) -> bool:
         del kind
         return False
 
-    async def begin(self, offset: int) -> None:
+    async def skip_entries(self, offset: int) -> None:
         del offset
 
-    async def repeat(self) -> None:
+    async def reuse_children(self) -> None:
         """Nothing is known of it."""
 
-    async def take_entries(self, entries: list[UrlEntry]) -> None:
+    async def handle_entries(self, entries: list[UrlEntry]) -> None:
         """Not called: reading ends with the recognition."""
 
-    async def take_sitemaps(self, entries: list[SitemapEntry]) -> None:
+    async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
         """Not called either."""
 
-    async def finish(self, digest: bytes | None) -> None:
+    async def end_document(self, digest: bytes | None) -> None:
         """Nothing is to be done."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sitemapreader.documents.download import fetch_whole, is_absent
+from sitemapreader.documents.download import fetch_body, is_absent
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
@@ -111,7 +111,7 @@ class RobotsRules:
         """Say why the host of a URL gave no answer at all; return whether that is so."""
         silence = self._unreachable.get(origin_of(url))
         if silence is not None:
-            await self._context.note(*silence)
+            await self._context.report_issue(*silence)
         return silence is not None
 
     def requires_login(self, url: str) -> bool:
@@ -150,7 +150,7 @@ class RobotsRules:
             asyncio.get_running_loop().call_soon(load_rules_parser)
         with report.following(Document(url, role=Role.ROBOTS, via=via)) as document:
             try:
-                whole = await fetch_whole(self._context, url, ROBOTS_MAX_BYTES)
+                whole = await fetch_body(self._context, url, ROBOTS_MAX_BYTES)
             except FetchError as error:
                 return await self._judge(error, document), _LEAST_BYTES
             document.final_url, document.http_status = whole.url, whole.status
@@ -159,7 +159,7 @@ class RobotsRules:
             robots = await self._parse(whole)
             document.children = len(robots.sitemaps)
             for issue in robots.issues:
-                await self._context.note(issue, document)
+                await self._context.report_issue(issue, document)
             report.count(robots.counts, document)
             if whole.fault is None:
                 report.end(document, *status_of(document.counts, document.children))
@@ -195,7 +195,7 @@ class RobotsRules:
         if error.http_status in LOGIN_STATUSES:
             self._login_required.add(origin)
         if error.code in _LEADS_NOWHERE:
-            await self._context.note(make_issue(error.code, document.url), document)
+            await self._context.report_issue(make_issue(error.code, document.url), document)
         elif not absent:
             await self._note_unreachable(error, document)
         status = Status.SKIPPED if absent else Status.FAILED
@@ -205,7 +205,7 @@ class RobotsRules:
     async def _note_unreachable(self, error: FetchError, document: Document) -> None:
         said = f"{error.code}: {error.detail}" if error.detail else str(error.code)
         issue = make_issue(IssueCode.ROBOTS_UNREACHABLE, document.url, value=said)
-        await self._context.note(issue, document)
+        await self._context.report_issue(issue, document)
 
 
 async def _belongs_to_any(hosts: Hosts, referrers: Sequence[str], url: str) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import attrs
 
 from sitemapreader.discovery.arguments import check_paths, check_url, one_of
-from sitemapreader.documents.download import charset_of, fetch_whole
+from sitemapreader.documents.download import charset_of, fetch_body
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
@@ -131,7 +131,7 @@ async def search_site(
     if outcome.result is not ProbeResult.FOUND and outcome.moved_to:
         if not await _is_same_site(search.site, outcome.moved_to):
             issue = make_issue(IssueCode.SITE_MOVED, search.site, url=outcome.moved_to)
-            await context.note(issue)
+            await context.report_issue(issue)
         place = attrs.evolve(search, site=outcome.moved_to)
         outcome = await _search(place, context, rules, try_entries, reads_page=False)
     if outcome.result is not ProbeResult.FOUND and not await rules.note_unreachable_host(
@@ -151,15 +151,15 @@ class _Outcome:
 async def _note_failure(result: ProbeResult, search: Search, context: WalkContext) -> None:
     """Say why there is no sitemap."""
     if result is ProbeResult.LOGIN_REQUIRED:
-        await context.note(make_issue(IssueCode.LOGIN_REQUIRED, search.site))
+        await context.report_issue(make_issue(IssueCode.LOGIN_REQUIRED, search.site))
     elif result is ProbeResult.BLOCKED:
         if not context.report.counts[IssueCode.BLOCKED_BY_SITE]:  # else it was said with its sign
-            await context.note(make_issue(IssueCode.BLOCKED_BY_SITE, search.site))
+            await context.report_issue(make_issue(IssueCode.BLOCKED_BY_SITE, search.site))
     else:
         tried = [each for each in context.report.documents if each.via is Via.WELL_KNOWN]
         forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
         said = f"{forbidden} of {len(tried)} guessed paths answer with 403" if forbidden else None
-        await context.note(make_issue(IssueCode.NO_SITEMAP, search.site, value=said))
+        await context.report_issue(make_issue(IssueCode.NO_SITEMAP, search.site, value=said))
 
 
 async def _search(
@@ -173,7 +173,7 @@ async def _search(
     try:
         robots = await rules.robots_of(search.site, Via.GIVEN)
     except FetchError as error:  # the budget
-        await context.note(make_issue(error.code, search.site))
+        await context.report_issue(make_issue(error.code, search.site))
         return _Outcome(ProbeResult.NOT_FOUND)
     named = await try_entries(robots.sitemaps)
     found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
@@ -270,10 +270,10 @@ async def _try_page(
     document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
     with context.report.following(document):
         try:
-            page = await fetch_whole(context, search.site, MAX_PAGE_BYTES)
+            page = await fetch_body(context, search.site, MAX_PAGE_BYTES)
         except FetchError as error:
             document.http_status, document.tries = error.http_status, error.tries
-            await context.note(issue_of(error, document), document)
+            await context.report_issue(issue_of(error, document), document)
             context.report.end(document, Status.FAILED, str(error.code))
             return judge_failures([document]), ""
         document.final_url, document.http_status = page.url, page.status
@@ -282,7 +282,7 @@ async def _try_page(
         entries = _find_links(page, feeds=search.feeds)
         document.children = len(entries)
         if page.fault is not None:
-            await context.note(issue_of(page.fault, document), document)
+            await context.report_issue(issue_of(page.fault, document), document)
         status = Status.COMPLETE if page.fault is None else Status.PARTIAL
         context.report.end(document, status, str(page.fault.code) if page.fault else "")
     tried = await try_entries(list(entries.values()))
@@ -292,7 +292,7 @@ async def _try_page(
             said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
             url = feeds[0].loc
             issue = make_issue(IssueCode.FEED_NOT_READ, search.site, url=url, value=said)
-            await context.note(issue)
+            await context.report_issue(issue)
     return tried, await _find_move(search.site, page)
 
 

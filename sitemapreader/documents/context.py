@@ -26,7 +26,7 @@ Batch: TypeAlias = list[UrlEntry] | tuple[SitemapEntry | Issue, ...]
 """What goes to the consumer at once: a list of entries, or a tuple of anything else."""
 
 
-class Send(Protocol):
+class Emit(Protocol):
     """Hands a batch to the consumer."""
 
     async def __call__(self, batch: Batch, size: int = 0, /) -> None:
@@ -43,7 +43,7 @@ class WalkContext:
     limits: Limits
     budget: Budget
     report: Report
-    send: Send
+    emit: Emit
     pace: Pace = attrs.field(factory=Pace)
     breaker: HostBreaker = attrs.field(
         default=attrs.Factory(
@@ -54,10 +54,10 @@ class WalkContext:
     """Held while feedparser reads a feed: one process at a time."""
     extra_formats: frozenset[Format] = frozenset()
 
-    async def note(self, issue: Issue, document: Document | None = None) -> None:
+    async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report, and tell the consumer unless it is one of too many."""
         if self.report.note(issue, document):
-            await self.send((issue,))
+            await self.emit((issue,))
 
     def trust(self, urls: Iterable[str]) -> None:
         """Tell the fetcher which URLs the user named."""

@@ -42,7 +42,11 @@ _NOT_OF_THE_DOCUMENT = frozenset({407, 429})
 
 @asynccontextmanager
 async def open_document(
-    trip: WalkContext, url: str, headers: Mapping[str, str] | None = None, *, guessed: bool = False
+    context: WalkContext,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    guessed: bool = False,
 ) -> AsyncIterator[Response]:
     """Open a URL, with `headers` in the request; raise FetchError.
 
@@ -51,13 +55,15 @@ async def open_document(
     """
     try:
         async with AsyncExitStack() as stack:
-            opener = trip.fetcher.open(url, headers=headers) if headers else trip.fetcher.open(url)
+            opener = (
+                context.fetcher.open(url, headers=headers) if headers else context.fetcher.open(url)
+            )
             opening = stack.enter_async_context(opener)
-            yield await trip.budget.within(opening, url)
+            yield await context.budget.within(opening, url)
     except FetchError as error:
-        trip.breaker.note_error(url, error, guessed=guessed)
+        context.breaker.note_error(url, error, guessed=guessed)
         raise
-    trip.breaker.note_answer(url)
+    context.breaker.note_answer(url)
 
 
 async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[bytes, None]:
@@ -140,20 +146,20 @@ class SmallBody:
     fault: FetchError | None = None
 
 
-async def fetch_whole(trip: WalkContext, url: str, max_bytes: int) -> SmallBody:
+async def fetch_body(context: WalkContext, url: str, max_bytes: int) -> SmallBody:
     """Fetch a document that is no sitemap; inflated, and up to `max_bytes` and one more.
 
     Raises FetchError if there is no answer, no budget, or a bot protection's page in its place;
     what breaks it off later is in the result.
     """
-    trip.budget.take_document(url)
+    context.budget.take_document(url)
     data = bytearray()
     raw_bytes = 0
     fault = None
-    async with open_document(trip, url, guessed=True) as response:
-        inflation = Decompressor(trip.limits, [], codings=read_codings(response.headers))
+    async with open_document(context, url, guessed=True) as response:
+        inflation = Decompressor(context.limits, [], codings=read_codings(response.headers))
         try:
-            async with aclosing(read_chunks(response, trip.budget)) as chunks:
+            async with aclosing(read_chunks(response, context.budget)) as chunks:
                 async for chunk in chunks:
                     raw_bytes += len(chunk)
                     if not _fill(data, inflation, chunk, max_bytes):

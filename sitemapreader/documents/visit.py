@@ -51,34 +51,34 @@ _CONSEQUENCES = frozenset(
 _PLAIN = {UrlEntry}
 
 
-class Host(Protocol):
+class DocumentHandler(Protocol):
     """Who asked for the visit, and takes what it brings."""
 
-    async def refuse(self, url: str) -> str:
+    async def check_redirect(self, url: str) -> str:
         """Return why the document at `url`, after redirects, is not to be read, or ""."""
         ...
 
-    async def recognise(self, kind: Format) -> bool:
+    async def accept_format(self, kind: Format) -> bool:
         """Take note that the document is a sitemap; return whether it is to be read."""
         ...
 
-    async def begin(self, offset: int) -> None:
+    async def skip_entries(self, offset: int) -> None:
         """Take note that so many entries were given before, and are not given again."""
         ...
 
-    async def repeat(self) -> None:
+    async def reuse_children(self) -> None:
         """Take note that the document is unchanged, and go on with what is known of it."""
         ...
 
-    async def take_entries(self, entries: list[UrlEntry]) -> None:
+    async def handle_entries(self, entries: list[UrlEntry]) -> None:
         """Take URLs, in document order."""
         ...
 
-    async def take_sitemaps(self, entries: list[SitemapEntry]) -> None:
+    async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
         """Take children, in document order."""
         ...
 
-    async def finish(self, digest: bytes | None) -> None:
+    async def end_document(self, digest: bytes | None) -> None:
         """Take note that there is no more; `digest` stands for the bytes of an index."""
         ...
 
@@ -96,15 +96,19 @@ class DocumentVisit:
     """
 
     def __init__(
-        self, trip: WalkContext, document: Document, host: Host, past: PriorVersion | None = None
+        self,
+        context: WalkContext,
+        document: Document,
+        handler: DocumentHandler,
+        past: PriorVersion | None = None,
     ) -> None:
         self.document = document
         self.hasher = BodyHasher()
         self.is_postponed = False
         self._past = past
         self._known_entries = 0
-        self._trip = trip
-        self._host = host
+        self._context = context
+        self._handler = handler
         self._tried = document.via is Via.WELL_KNOWN
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
@@ -114,7 +118,7 @@ class DocumentVisit:
 
     async def run(self) -> None:
         """Fetch and read the document, hand over what it holds, and record its outcome."""
-        with self._trip.report.following(self.document):
+        with self._context.report.following(self.document):
             fault = None
             try:
                 await self._fetch()
@@ -135,19 +139,19 @@ class DocumentVisit:
 
         Redirects may have led to another document than last time, which validators are not of.
         """
-        trip, past = self._trip, self._past
-        opening = open_document(trip, self.document.url, validators, guessed=self._tried)
+        context, past = self._context, self._past
+        opening = open_document(context, self.document.url, validators, guessed=self._tried)
         async with opening as response:
             if validators and past and response.status == 304 and response.url != past.final_url:
                 return False
             await self._greet(response)
             if self._outcome:
                 return True
-            async with aclosing(read_chunks(response, trip.budget)) as chunks:
+            async with aclosing(read_chunks(response, context.budget)) as chunks:
                 if past is not None and past.final_url == response.url:
                     await self._read_news(response, chunks, past)
                 else:
-                    await self._host.begin(0)
+                    await self._handler.skip_entries(0)
                     await self._read(response, chunks)
         return True
 
@@ -167,19 +171,19 @@ class DocumentVisit:
                 await self._leave_unchanged(SAME_BODY)
                 return
             self._known_entries = past.offset if is_known else 0
-            await self._host.begin(self._known_entries)
+            await self._handler.skip_entries(self._known_entries)
             async with aclosing(hold.replay()) as body:
                 await self._read(response, body)
 
     async def _read(self, response: Response, chunks: AsyncGenerator[bytes, None]) -> None:
         self._reader = reader = SitemapReader(
             response.url,
-            limits=self._trip.limits,
+            limits=self._context.limits,
             charset=charset_of(response.headers),
             codings=read_codings(response.headers),
             extra_formats=await self._choose_extra_formats(),
         )
-        stream = read_events(chunks, reader, self._see, self._trip.pace)
+        stream = read_events(chunks, reader, self._see, self._context.pace)
         async with aclosing(stream):
             async for events in stream:
                 self.document.bytes_raw = reader.stats.raw_bytes
@@ -192,7 +196,7 @@ class DocumentVisit:
 
         Many servers answer any path with a page.
         """
-        formats = self._trip.extra_formats - {Format.HTML if self._tried else None}
+        formats = self._context.extra_formats - {Format.HTML if self._tried else None}
         if formats and not has_suffixes():  # which tell the links that stay on the site
             await asyncio.to_thread(load_suffixes)
         return formats
@@ -202,8 +206,8 @@ class DocumentVisit:
         past = self._past
         if past is not None and past.format is not None:
             self.document.format = past.format
-            await self._host.recognise(past.format)
-            await self._host.repeat()
+            await self._handler.accept_format(past.format)
+            await self._handler.reuse_children()
 
     async def _greet(self, response: Response) -> None:
         self._response = response
@@ -214,8 +218,8 @@ class DocumentVisit:
         document.last_modified = headers.get("last-modified")
         for issue in getattr(response, "issues", ()):
             issue.sitemap = document.url
-            await self._trip.note(issue, document)
-        if reason := await self._host.refuse(response.url):
+            await self._context.report_issue(issue, document)
+        if reason := await self._handler.check_redirect(response.url):
             self._outcome = Status.SKIPPED, reason
         elif response.status == 304:
             await self._leave_unchanged("")
@@ -239,7 +243,7 @@ class DocumentVisit:
                 self._held += events
                 return True
             events, self._held = self._held + events, []
-            if not await self._host.recognise(kind):
+            if not await self._handler.accept_format(kind):
                 self._outcome = Status.SKIPPED, NOT_READ
                 return False
         await self._deliver(events)
@@ -257,10 +261,10 @@ class DocumentVisit:
             await self._take_entries(cast("list[UrlEntry]", run))
         elif kind is SitemapEntry:
             self.document.children += len(run)
-            await self._host.take_sitemaps(cast("list[SitemapEntry]", run))
+            await self._handler.handle_sitemaps(cast("list[SitemapEntry]", run))
         else:
             for issue in cast("list[Issue]", run):
-                await self._trip.note(issue, self.document)
+                await self._context.report_issue(issue, self.document)
 
     async def _take_entries(self, entries: list[UrlEntry]) -> None:
         self.document.listed += len(entries)
@@ -269,7 +273,7 @@ class DocumentVisit:
             self._known_entries -= passed
             entries = entries[passed:]
         if entries:
-            await self._host.take_entries(entries)
+            await self._handler.handle_entries(entries)
 
     async def _close(self, fault: FetchError | None) -> None:
         """Read what the reader held back, deliver it, and only then say what went wrong."""
@@ -285,9 +289,9 @@ class DocumentVisit:
         if self._is_no_sitemap(fault):
             self._outcome = Status.SKIPPED, self._reason(fault)
         elif fault is not None:
-            await self._trip.note(issue_of(fault, document), document)
+            await self._context.report_issue(issue_of(fault, document), document)
         status, reason = self._outcome or self._judge(fault)
-        self._trip.report.end(document, status, reason)
+        self._context.report.end(document, status, reason)
 
     async def _take_rest(
         self, reader: SitemapReader, fault: FetchError | None
@@ -308,9 +312,9 @@ class DocumentVisit:
             counts = reader.stats.counts.copy()
             for code in _CONSEQUENCES if fault else ():
                 del counts[code]
-            self._trip.report.count(counts, self.document)
+            self._context.report.count(counts, self.document)
         index = self.document.format is Format.INDEX
-        await self._host.finish(self.hasher.snapshot().digest if index else None)
+        await self._handler.end_document(self.hasher.snapshot().digest if index else None)
         return fault
 
     def _find_blocking_page(self) -> FetchError | None:
@@ -326,8 +330,8 @@ class DocumentVisit:
         """Take a step, `None` if there is no more; feedparser reads one feed at a time."""
         if not reader.may_block:
             return next(steps, None)
-        async with self._trip.feedparser_lock:
-            if not self._trip.budget.take_feedparser_run():
+        async with self._context.feedparser_lock:
+            if not self._context.budget.take_feedparser_run():
                 reader.cancel_fallback("feedparser_runs")
             return await next_step(reader, steps)
 

@@ -116,7 +116,7 @@ def walk(
         respect_robots=respect_robots,
         extra_formats=extra_formats,
     )
-    plan = WalkConfig(
+    config = WalkConfig(
         search=None if site is None else search,
         sitemaps=sitemaps,
         since=since,
@@ -135,7 +135,7 @@ def walk(
         changes=changes,
         on_document=on_document,
     )
-    return Walk(plan, fetcher=fetcher, limits=limits, options=options)
+    return Walk(config, fetcher=fetcher, limits=limits, options=options)
 
 
 def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> BlockingWalk:

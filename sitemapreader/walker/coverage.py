@@ -44,15 +44,15 @@ class Coverage:
     unique: bool
 
     @classmethod
-    def of(cls, plan: WalkConfig, folders: Sequence[str] = ()) -> Self:
+    def of(cls, config: WalkConfig, folders: Sequence[str] = ()) -> Self:
         """Return the filters of a walk; `folders` are those that are proven for a document."""
         return cls(
-            since=plan.since,
-            keeps_undated=plan.undated == "keep" or plan.since is None,
-            include=_patterns(plan.include),
-            exclude=_patterns(plan.exclude),
-            folders=frozenset(folders) if plan.scope == "drop" else None,
-            unique=plan.unique,
+            since=config.since,
+            keeps_undated=config.undated == "keep" or config.since is None,
+            include=_patterns(config.include),
+            exclude=_patterns(config.exclude),
+            folders=frozenset(folders) if config.scope == "drop" else None,
+            unique=config.unique,
         )
 
     @classmethod

@@ -46,7 +46,7 @@ class EntryFilter:
             for loc in locs:
                 self._seen.add(url_key(loc))
 
-    def sift(self, entries: list[UrlEntry], scope: tuple[str, ...]) -> tuple[list[UrlEntry], int]:
+    def apply(self, entries: list[UrlEntry], scope: tuple[str, ...]) -> tuple[list[UrlEntry], int]:
         """Return the entries that pass, each URL once if so asked; and the count of `select`."""
         entries, outside = self.select(entries, scope)
         return self.deduplicate(entries), outside
@@ -67,8 +67,8 @@ class EntryFilter:
         if outside:
             outside = [entry for entry in outside if not _lies_within(entry.loc, scope)]
         if outside and not self._keep_outside:
-            strangers = {id(entry) for entry in outside}
-            entries = [entry for entry in entries if id(entry) not in strangers]
+            out_of_scope = {id(entry) for entry in outside}
+            entries = [entry for entry in entries if id(entry) not in out_of_scope]
         if self._include or self._exclude:
             entries = [entry for entry in entries if self._is_wanted(entry.loc)]
         if self._since is not None:

@@ -33,50 +33,50 @@ class Job:
         entry: as it was named, without userinfo.
         parent: the index that lists it.
         depth: how many indexes lie above it.
-        homes: the URLs that led to it, the nearest last.
+        referrers: the URLs that led to it, the nearest last.
         scope: URL prefixes that its entries may have, besides its own folder's: those of sites
             whose robots.txt names it or its index.
-        keys: under which it is known: as listed and after redirects, and what named it if that was
+        aliases: its URLs as listed and after redirects, and what named it if that was
             no index.
         document: its outcome, once it is opened.
-        verdict: whether it turned out to be a sitemap.
-        same_as: the job that reads the same document, if one of them redirects to the other.
-        is_taken: whether somebody has begun with it.
+        is_sitemap: whether it turned out to be a sitemap.
+        duplicate_of: the job that reads the same document, if one of them redirects to the other.
+        is_started: whether somebody has begun with it.
     """
 
     entry: SitemapEntry
     parent: Job | None = None
     depth: int = 0
-    homes: tuple[str, ...] = ()
+    referrers: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
-    keys: set[str] = attrs.field(factory=set)
+    aliases: set[str] = attrs.field(factory=set)
     document: Document | None = None
-    verdict: asyncio.Future[bool] = attrs.field(
+    is_sitemap: asyncio.Future[bool] = attrs.field(
         factory=lambda: asyncio.get_running_loop().create_future()
     )
-    same_as: Job | None = None
-    is_taken: bool = False
+    duplicate_of: Job | None = None
+    is_started: bool = False
 
     @property
-    def is_a_copy(self) -> bool:
+    def is_duplicate(self) -> bool:
         """Tell whether it leads to what is read under another name."""
         document = self.document
-        return self.same_as is not None or (
+        return self.duplicate_of is not None or (
             document is not None and document.reason == ALREADY_READ
         )
 
-    def decide(self, *, answers: bool) -> None:
+    def resolve(self, *, is_sitemap: bool) -> None:
         """Say whether it is a sitemap; the first word counts."""
-        if not self.verdict.done():
-            self.verdict.set_result(answers)
+        if not self.is_sitemap.done():
+            self.is_sitemap.set_result(is_sitemap)
 
-    async def answers(self) -> bool:
+    async def wait_until_known(self) -> bool:
         """Wait until it is known whether it is a sitemap."""
         job, passed = self, {id(self)}
-        while not await job.verdict:
-            if job.same_as is None or id(job.same_as) in passed:
+        while not await job.is_sitemap:
+            if job.duplicate_of is None or id(job.duplicate_of) in passed:
                 return False
-            job = job.same_as
+            job = job.duplicate_of
             passed.add(id(job))
         return True
 
@@ -84,7 +84,7 @@ class Job:
         """Tell whether `key` is its own, or one of those that led to it."""
         job: Job | None = self
         while job is not None:
-            if key in job.keys:
+            if key in job.aliases:
                 return True
             job = job.parent
         return False
@@ -92,11 +92,11 @@ class Job:
 
 def make_root(entry: SitemapEntry, site: str | None) -> Job:
     """Make the job of a sitemap that no index lists."""
-    homes = tuple(url for url in (site, entry.sitemap) if url)
+    referrers = tuple(url for url in (site, entry.sitemap) if url)
     # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
     scope = (f"{origin_of(entry.sitemap)}/",) if entry.via is Via.ROBOTS else ()
-    keys = {url_key(entry.sitemap)} if entry.sitemap else set()
-    return Job(entry, homes=homes, scope=scope, keys=keys)
+    aliases = {url_key(entry.sitemap)} if entry.sitemap else set()
+    return Job(entry, referrers=referrers, scope=scope, aliases=aliases)
 
 
 def make_child(entry: SitemapEntry, parent: Job) -> Job:
@@ -105,7 +105,7 @@ def make_child(entry: SitemapEntry, parent: Job) -> Job:
         entry,
         parent,
         parent.depth + 1,
-        (*parent.homes, parent.entry.loc, entry.sitemap),
+        (*parent.referrers, parent.entry.loc, entry.sitemap),
         parent.scope,
     )
 
@@ -121,12 +121,12 @@ class Frontier:
     def __init__(
         self, capacity: int, order: Order = "document", *, breaker: HostBreaker | None = None
     ) -> None:
-        self.surplus: Counter[str] = Counter()
+        self.skipped_uncounted: Counter[str] = Counter()
         self._capacity = capacity
         self._bytes_left = capacity * FRONTIER_BYTES_PER_DOCUMENT
         self._jobs: dict[str, Job] = {}
         self._waiting = SitemapQueue[Job](order, capacity)
-        self._refused: dict[str, tuple[SitemapEntry, str]] = {}
+        self._skipped: dict[str, tuple[SitemapEntry, str]] = {}
         self._breaker = breaker or HostBreaker(FetchOptions())
         self._parked = ParkedJobs(self._breaker)
         self._holders = 0
@@ -143,53 +143,53 @@ class Frontier:
     def add(self, job: Job) -> bool:
         """Put a new job in the queue; refuse what has no room, it or another that waits."""
         key = url_key(job.entry.loc)
-        if key not in self._refused and not self.reserve(job.entry):
-            self.surplus[IssueCode.BUDGET_MEMORY] += 1
+        if key not in self._skipped and not self.reserve(job.entry):
+            self.skipped_uncounted[IssueCode.BUDGET_MEMORY] += 1
             return False
-        job.keys.add(key)
+        job.aliases.add(key)
         self._jobs[key] = job
         surplus = self._waiting.push(job.entry, job)
         for each in surplus:
-            if each.same_as is None:
-                self.drop(each, IssueCode.BUDGET_DOCUMENTS)
-                each.decide(answers=False)
+            if each.duplicate_of is None:
+                self.drop_job(each, IssueCode.BUDGET_DOCUMENTS)
+                each.resolve(is_sitemap=False)
         if job in surplus:
             return False
-        self._refused.pop(key, None)
+        self._skipped.pop(key, None)
         self._changed.set()
         return True
 
-    def claim(self, job: Job, url: str) -> Job | None:
+    def register_redirect(self, job: Job, url: str) -> Job | None:
         """Note where a job's redirects led; return the job that reads that already, if one does.
 
         One that only waits to read it need not any more.
         """
         key = url_key(url)
         known = self._jobs.get(key, job)
-        if known is not job and known.is_taken:
+        if known is not job and known.is_started:
             return known
         if known is not job:
-            known.same_as = job
-            known.decide(answers=False)  # `answers` goes on to ask the other one
+            known.duplicate_of = job
+            known.resolve(is_sitemap=False)  # `wait_until_known` goes on to ask the other one
         self._jobs[key] = job
-        job.keys.add(key)
+        job.aliases.add(key)
         return None
 
-    def refuse(self, entry: SitemapEntry, reason: str) -> None:
+    def skip(self, entry: SitemapEntry, reason: str) -> None:
         """Remember that a sitemap is not fetched, unless it is known, or gets in by another way."""
         key = url_key(entry.loc)
-        if key in self._jobs or key in self._refused:
+        if key in self._jobs or key in self._skipped:
             return
-        if len(self._refused) < self._capacity and self.reserve(entry):
-            self._refused[key] = entry, reason
+        if len(self._skipped) < self._capacity and self.reserve(entry):
+            self._skipped[key] = entry, reason
         else:
-            self.surplus[reason] += 1
+            self.skipped_uncounted[reason] += 1
 
-    def drop(self, job: Job, reason: str) -> None:
+    def drop_job(self, job: Job, reason: str) -> None:
         """Refuse a job that was taken after all."""
         del self._jobs[url_key(job.entry.loc)]
         self.free(job.entry)
-        self.refuse(job.entry, reason)
+        self.skip(job.entry, reason)
 
     def reserve(self, entry: SitemapEntry) -> bool:
         """Reserve the memory that the URL of a sitemap takes; return whether there is enough."""
@@ -203,28 +203,28 @@ class Frontier:
         """Give back what was reserved for a sitemap."""
         self._bytes_left += _size_of(entry)
 
-    def refused(self) -> Iterator[tuple[SitemapEntry, str]]:
-        """Yield what was refused, and why; what was only counted is in `surplus`."""
-        yield from self._refused.values()
+    def skipped(self) -> Iterator[tuple[SitemapEntry, str]]:
+        """Yield what was refused, and why; what was only counted is in `skipped_uncounted`."""
+        yield from self._skipped.values()
 
     def listed(self) -> set[str]:
         """Return the keys of all that was named, but for what turned out to be another's copy."""
-        read = {url_key(job.entry.loc) for job in self._jobs.values() if not job.is_a_copy}
-        return read | self._refused.keys()
+        read = {url_key(job.entry.loc) for job in self._jobs.values() if not job.is_duplicate}
+        return read | self._skipped.keys()
 
-    def refuse_waiting(self, reason: str) -> None:
+    def skip_waiting(self, reason: str) -> None:
         """Refuse all that is in the queue."""
         waiting = [self._waiting.pop() for _ in range(len(self._waiting))]
         for job in (*self._parked.drain(), *waiting):
-            if job.same_as is None:
-                self.drop(job, reason)
+            if job.duplicate_of is None:
+                self.drop_job(job, reason)
 
     def postpone(self, job: Job) -> None:
         """Put back a job that was taken, and whose host is left alone for a while."""
-        job.is_taken = False
+        job.is_started = False
         self._parked.park_first(job)
 
-    def hold(self) -> None:
+    def acquire(self) -> None:
         """Keep it open: there may come more."""
         self._holders += 1
 
@@ -238,8 +238,8 @@ class Frontier:
         while True:
             job = self._pick()
             if job is not None:
-                job.is_taken = True
-                self.hold()
+                job.is_started = True
+                self.acquire()
                 return job
             if not self._holders and not self._parked:
                 return None
@@ -259,7 +259,7 @@ class Frontier:
                 if not self._waiting:
                     return None
                 job = self._waiting.pop()
-            if job.same_as is None and self._may_begin(job):
+            if job.duplicate_of is None and self._may_begin(job):
                 return job
         return None
 
@@ -269,8 +269,8 @@ class Frontier:
         if breaker.is_quiet:
             return True
         if reason := breaker.find_reason(url):
-            self.drop(job, reason)
-            job.decide(answers=False)
+            self.drop_job(job, reason)
+            job.resolve(is_sitemap=False)
             return False
         if breaker.get_wait(url):
             self._parked.park(job)

@@ -32,19 +32,19 @@ class WalkDocumentHandler:
         job: Job,
         document: Document,
         *,
-        trip: WalkContext,
-        plan: WalkConfig,
+        context: WalkContext,
+        config: WalkConfig,
         frontier: Frontier,
-        sieve: EntryFilter,
+        entry_filter: EntryFilter,
         digests: set[bytes],
         tracker: DocumentTracker | None = None,
     ) -> None:
         self._job = job
         self._document = document
-        self._trip = trip
-        self._plan = plan
+        self._context = context
+        self._config = config
         self._frontier = frontier
-        self._sieve = sieve
+        self._filter = entry_filter
         self._digests = digests
         self._tracker = tracker
         self._scope = job.scope
@@ -52,52 +52,52 @@ class WalkDocumentHandler:
         self._children = 0
         self._sent_bytes = 0
         self._held: SitemapQueue[SitemapEntry] = SitemapQueue(
-            plan.order, int(trip.limits.documents)
+            config.order, int(context.limits.documents)
         )
-        self._is_held = bool(job.depth) or plan.order == "newest"
+        self._is_held = bool(job.depth) or config.order == "newest"
         self._left: Counter[IssueCode] = Counter()
         self._first_left: dict[IssueCode, str] = {}
 
-    async def refuse(self, url: str) -> str:
+    async def check_redirect(self, url: str) -> str:
         """Refuse a document that its redirects have led to and that is read already."""
         job = self._job
         key = url_key(url)
         ancestor = key != url_key(job.entry.loc) and job.descends_from(key)
-        known = self._frontier.claim(job, url)
+        known = self._frontier.register_redirect(job, url)
         self._scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
         if known is None and not ancestor:
             return ""
-        job.same_as = known
+        job.duplicate_of = known
         if ancestor:
             await self._note(IssueCode.CYCLE, url)
         return ALREADY_READ
 
-    async def recognise(self, kind: Format) -> bool:
+    async def accept_format(self, kind: Format) -> bool:
         """Tell those who wait for it that this is a sitemap."""
-        self._job.decide(answers=True)
+        self._job.resolve(is_sitemap=True)
         if self._job.entry.via is Via.WELL_KNOWN:  # what was only guessed is found now
-            await self._trip.send((self._job.entry,))
+            await self._context.emit((self._job.entry,))
         if kind is Format.INDEX and self._job.depth:
             await self._note(IssueCode.NESTED_INDEX)
         return True
 
-    async def take_entries(self, entries: list[UrlEntry]) -> None:
+    async def handle_entries(self, entries: list[UrlEntry]) -> None:
         """Send the entries that pass the filters, and those only that differ, if that is asked."""
         tracker = self._tracker
         if tracker is None:
             passed = self._select(entries)
-            await self._send(self._sieve.deduplicate(passed), len(entries))
+            await self._send(self._filter.deduplicate(passed), len(entries))
             return
         for chunk in tracker.chunks(entries):
             differing, fingerprints = tracker.compare(chunk)
             self._document.known += len(chunk) - len(differing)
             passed = self._select(differing)
-            kept = self._sieve.deduplicate(passed)
+            kept = self._filter.deduplicate(passed)
             await self._send(kept, len(differing))
             tracker.record(chunk, fingerprints, passed, kept, len(differing) - len(kept))
 
     def _select(self, entries: list[UrlEntry]) -> list[UrlEntry]:
-        passed, outside = self._sieve.select(entries, self._scope)
+        passed, outside = self._filter.select(entries, self._scope)
         self._outside += outside
         return passed
 
@@ -106,10 +106,10 @@ class WalkDocumentHandler:
         self._document.filtered += offered - len(entries)
         if entries:
             self._document.entries += len(entries)
-            self._trip.report.entries += len(entries)
-            await self._trip.send(entries, self._new_bytes())
+            self._context.report.entries += len(entries)
+            await self._context.emit(entries, self._new_bytes())
 
-    async def take_sitemaps(self, entries: list[SitemapEntry]) -> None:
+    async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
         """Send the children, and have them fetched.
 
         They wait for the end of the index where the newest is wanted first, for it may stand last.
@@ -122,11 +122,11 @@ class WalkDocumentHandler:
             entries = fitting
         if self._tracker is not None:
             self._tracker.take_children(entries)
-        await self._trip.send(tuple(entries), self._new_bytes())
+        await self._context.emit(tuple(entries), self._new_bytes())
         for entry in entries:
-            await self._trip.pace.yield_if_due()
+            await self._context.pace.yield_if_due()
             self._children += 1
-            if self._children > self._trip.limits.children:
+            if self._children > self._context.limits.children:
                 self._leave(entry, IssueCode.BUDGET_CHILDREN)
             elif not self._is_held:
                 await self._offer(entry)
@@ -138,7 +138,7 @@ class WalkDocumentHandler:
         for entry in entries:
             if len(entry.loc) > MAX_URL_CHARS:
                 self._count_left(entry, IssueCode.CHILD_URL_TOO_LONG)
-                self._frontier.surplus[IssueCode.CHILD_URL_TOO_LONG] += 1
+                self._frontier.skipped_uncounted[IssueCode.CHILD_URL_TOO_LONG] += 1
 
     def _hold(self, entry: SitemapEntry) -> None:
         if not self._frontier.reserve(entry):
@@ -148,12 +148,12 @@ class WalkDocumentHandler:
             self._frontier.free(surplus)
             self._leave(surplus, IssueCode.BUDGET_DOCUMENTS)
 
-    async def begin(self, offset: int) -> None:
+    async def skip_entries(self, offset: int) -> None:
         """Take note of how many entries are not given again."""
         if self._tracker is not None:
-            self._tracker.begin(offset)
+            self._tracker.skip_entries(offset)
 
-    async def repeat(self) -> None:
+    async def reuse_children(self) -> None:
         """Walk on to the children that an unchanged index has."""
         if self._tracker is None:
             return
@@ -161,11 +161,11 @@ class WalkDocumentHandler:
         children = self._tracker.children()
         self._document.children = len(children)
         if children:
-            await self.take_sitemaps(children)
+            await self.handle_sitemaps(children)
         is_index = self._document.format is Format.INDEX
-        await self.finish(self._tracker.known.digest if is_index else None)
+        await self.end_document(self._tracker.known.digest if is_index else None)
 
-    async def finish(self, digest: bytes | None) -> None:
+    async def end_document(self, digest: bytes | None) -> None:
         """Offer the children that were held back, and say what was left out."""
         is_duplicate = bool(self._job.depth) and digest in self._digests
         if self._held and is_duplicate:
@@ -173,11 +173,11 @@ class WalkDocumentHandler:
         if digest is not None:
             self._digests.add(digest)
         while self._held:
-            await self._trip.pace.yield_if_due()
+            await self._context.pace.yield_if_due()
             entry = self._held.pop()
             self._frontier.free(entry)
             if is_duplicate:
-                self._frontier.refuse(entry, IssueCode.DUPLICATE_DOCUMENT)
+                self._frontier.skip(entry, IssueCode.DUPLICATE_DOCUMENT)
             else:
                 await self._offer(entry)
         if self._outside:
@@ -192,10 +192,10 @@ class WalkDocumentHandler:
             await self._note(IssueCode.CYCLE, entry.loc)
         elif self._frontier.find(entry.loc) is not None:
             return  # two ways to one document
-        elif self._job.depth >= self._trip.limits.depth:
+        elif self._job.depth >= self._context.limits.depth:
             self._leave(entry, IssueCode.BUDGET_DEPTH)
         elif reason := self._unwanted(entry):
-            self._frontier.refuse(entry, reason)
+            self._frontier.skip(entry, reason)
         else:
             self._frontier.add(make_child(entry, self._job))
 
@@ -208,21 +208,21 @@ class WalkDocumentHandler:
         return attrs.evolve(entry, loc=bare)
 
     def _unwanted(self, entry: SitemapEntry) -> str:
-        plan = self._plan
+        config = self._config
         if (
-            plan.since is not None
-            and plan.prune
+            config.since is not None
+            and config.prune
             and entry.lastmod is not None
-            and not is_since(entry.lastmod, entry.lastmod_text, plan.since)
+            and not is_since(entry.lastmod, entry.lastmod_text, config.since)
         ):
             return NOT_MODIFIED
-        if plan.follow is not None and not plan.follow(entry):
+        if config.follow is not None and not config.follow(entry):
             return NOT_FOLLOWED
         return ""
 
     def _leave(self, entry: SitemapEntry, code: IssueCode) -> None:
         self._count_left(entry, code)
-        self._frontier.refuse(entry, code)
+        self._frontier.skip(entry, code)
 
     def _count_left(self, entry: SitemapEntry, code: IssueCode) -> None:
         self._left[code] += 1
@@ -237,4 +237,4 @@ class WalkDocumentHandler:
         self, code: IssueCode, url: str | None = None, *, value: str | None = None
     ) -> None:
         issue = make_issue(code, self._document.final_url, url=url, value=value)
-        await self._trip.note(issue, self._document)
+        await self._context.report_issue(issue, self._document)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RECEIPT_ENTRIES = 500
+ACK_ENTRIES = 500
 """Entries that are handed over at once, and so the most that come twice after a `kill -9`."""
 _SYNC_SECONDS = 1.0
 _ASK_AFTER = 64
@@ -70,24 +70,24 @@ class Delivery(Protocol):
         ...
 
 
-def state_key(plan: WalkConfig) -> str:
+def state_key(config: WalkConfig) -> str:
     """Return the name under which a state has what is walked."""
-    if plan.search is not None and not plan.sitemaps:
-        return url_key(plan.search.site)
-    named = [entry.loc for entry in plan.sitemaps]
-    return name_of_sitemaps([plan.search.site, *named] if plan.search else named)
+    if config.search is not None and not config.sitemaps:
+        return url_key(config.search.site)
+    named = [entry.loc for entry in config.sitemaps]
+    return name_of_sitemaps([config.search.site, *named] if config.search else named)
 
 
-def fingerprint_options(plan: WalkConfig) -> bytes:
+def fingerprint_options(config: WalkConfig) -> bytes:
     """Return a hash of what a walk that resumes another one must have in common with it."""
-    search, follow = plan.search, plan.follow
+    search, follow = config.search, config.follow
     parts: list[Any] = [
-        plan.prune,
-        plan.unique,
-        plan.hosts,
-        plan.respect_robots,
-        sorted(plan.extra_formats),
-        plan.changes,
+        config.prune,
+        config.unique,
+        config.hosts,
+        config.respect_robots,
+        sorted(config.extra_formats),
+        config.changes,
         search and (search.probe, search.extra_paths, search.feeds),
         follow and (getattr(follow, "__module__", ""), getattr(follow, "__qualname__", "")),
     ]
@@ -98,19 +98,19 @@ class StateWriter:
     """What one walk has to do with its state.
 
     Attributes:
-        plan: what the walk is asked to do.
+        config: what the walk is asked to do.
         name: under which the state has the site.
         trust_seconds: how long an index is believed that says a child is as it was.
         delivery: what says which batches have arrived; `None` if taking the next one says it.
     """
 
-    def __init__(self, state: State, plan: WalkConfig, channel: Channel[Batch]) -> None:
-        self.plan = plan
-        self.name = state_key(plan)
+    def __init__(self, state: State, config: WalkConfig, channel: Channel[Batch]) -> None:
+        self.config = config
+        self.name = state_key(config)
         self.trust_seconds = state.revalidate_after.total_seconds()
         self.delivery: Delivery | None = None
         self._channel = channel
-        self._store = SiteStore(state.path, self.name, lists=plan.changes)
+        self._store = SiteStore(state.path, self.name, lists=config.changes)
         self._acknowledged = 0
         self._due: deque[tuple[int, Callable[[], None]]] = deque()
         self._is_synced = True
@@ -133,9 +133,9 @@ class StateWriter:
 
     async def begin(self) -> None:
         """Begin a walk, or resume one that was stopped."""
-        present = Coverage.of(self.plan)
+        present = Coverage.of(self.config)
         request = Request(
-            fingerprint_options(self.plan),
+            fingerprint_options(self.config),
             present.to_text(),
             lambda text: Coverage.from_text(text).covers(present),
         )
@@ -246,7 +246,7 @@ class DocumentTracker:
         self.known = known = store.row
         self._writer = writer
         self._store = store
-        self._plan = writer.plan
+        self._config = writer.config
         self._entry = entry
         self._scope = scope
         self._visit: DocumentVisit | None = None
@@ -256,7 +256,7 @@ class DocumentTracker:
         self._children: list[tuple[str, str | None]] = []
         is_covered = self._covers(known.filters, known.final_url)
         self._is_usable = (
-            bool(known.complete) and is_covered and (known.is_listed or not self._plan.changes)
+            bool(known.complete) and is_covered and (known.is_listed or not self._config.changes)
         )
         progress = store.progress() if writer.is_resumed else None
         self._is_begun = progress is not None or store.is_finished
@@ -271,7 +271,7 @@ class DocumentTracker:
 
     def _coverage(self, final_url: str) -> Coverage:
         folders = (*self._scope, folder_of(self._entry.loc), folder_of(final_url))
-        return Coverage.of(self._plan, folders)
+        return Coverage.of(self._config, folders)
 
     # -- before the visit
 
@@ -297,7 +297,7 @@ class DocumentTracker:
             or entry.lastmod is None
             or _lastmod_of(entry) != known.lastmod
             or known.read_at is None
-            or not self._plan.prune
+            or not self._config.prune
         ):
             return False
         age = time.time() - known.read_at
@@ -357,7 +357,7 @@ class DocumentTracker:
 
     # -- during the visit
 
-    def begin(self, offset: int) -> None:
+    def skip_entries(self, offset: int) -> None:
         """Take note of how many entries are not given again, because they were handed over."""
         self._offset = offset
         if offset and self._progress is not None:
@@ -371,15 +371,15 @@ class DocumentTracker:
 
     def chunks(self, entries: list[UrlEntry]) -> Iterator[list[UrlEntry]]:
         """Yield entries in chunks, each of which is acknowledged by itself."""
-        for start in range(0, len(entries), RECEIPT_ENTRIES):
-            yield entries[start : start + RECEIPT_ENTRIES]
+        for start in range(0, len(entries), ACK_ENTRIES):
+            yield entries[start : start + ACK_ENTRIES]
 
     def compare(self, entries: list[UrlEntry]) -> tuple[list[UrlEntry], bytes]:
         """Return the entries that are new or changed, and the fingerprints of all.
 
         Sets `change` of these. Without `changes`, returns all entries and no fingerprints.
         """
-        if not self._plan.changes:
+        if not self._config.changes:
             return entries, b""
         fingerprints = fingerprint_entries(entries)
         found = self._store.compare(fingerprints)
@@ -414,7 +414,9 @@ class DocumentTracker:
             locs = pack_locs([entry.loc for entry in entries])
             if held:
                 fingerprints = _patch_withheld(fingerprints, entries, passed, sent)
-        delivered = pack_locs([entry.loc for entry in sent]) if self._plan.unique and sent else b""
+        delivered = (
+            pack_locs([entry.loc for entry in sent]) if self._config.unique and sent else b""
+        )
         save_progress = functools.partial(
             self._store.save_progress,
             self._offset,

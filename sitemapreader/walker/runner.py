@@ -45,22 +45,24 @@ class WalkRunner:
     """Everything that goes on in a walk, up to the channel that leads to the consumer."""
 
     def __init__(
-        self, trip: WalkContext, plan: WalkConfig, writer: StateWriter | None = None
+        self, context: WalkContext, config: WalkConfig, writer: StateWriter | None = None
     ) -> None:
-        self._trip = trip
-        self._plan = plan
+        self._context = context
+        self._config = config
         self._writer = writer
-        self._frontier = Frontier(int(trip.limits.documents), plan.order, breaker=trip.breaker)
-        self._permissions = RobotsRules(trip, respect=plan.respect_robots)
+        self._frontier = Frontier(
+            int(context.limits.documents), config.order, breaker=context.breaker
+        )
+        self._permissions = RobotsRules(context, respect=config.respect_robots)
         self._digests: set[bytes] = set()
         self._outcomes = self._settle()
-        self._sieve = EntryFilter(
-            since=plan.since,
-            keep_undated=plan.undated == "keep",
-            keep_outside=plan.scope == "keep",
-            include=plan.include,
-            exclude=plan.exclude,
-            unique=plan.unique,
+        self._filter = EntryFilter(
+            since=config.since,
+            keep_undated=config.undated == "keep",
+            keep_outside=config.scope == "keep",
+            include=config.include,
+            exclude=config.exclude,
+            unique=config.unique,
         )
 
     @property
@@ -71,21 +73,21 @@ class WalkRunner:
     async def run(self) -> None:
         """Walk to the end. A bug, in here or in the caller's functions, comes out as it is."""
         fault: BaseException | None = None
-        if self._writer is not None and self._writer.is_resumed and self._plan.unique:
+        if self._writer is not None and self._writer.is_resumed and self._config.unique:
             for locs in self._writer.delivered():
-                self._sieve.remember(locs)
+                self._filter.remember(locs)
         try:
             async with asyncio.TaskGroup() as group:
-                for entry in self._plan.sitemaps:
+                for entry in self._config.sitemaps:
                     self._add(entry)
-                if self._plan.search is not None:
-                    self._frontier.hold()
-                    group.create_task(self._search(self._plan.search))
-                for _ in range(int(self._trip.options.concurrency)):
+                if self._config.search is not None:
+                    self._frontier.acquire()
+                    group.create_task(self._search(self._config.search))
+                for _ in range(int(self._context.options.concurrency)):
                     group.create_task(self._work())
             await self._name_what_is_left()
             for _ in self._outcomes:
-                await self._trip.pace.yield_if_due()
+                await self._context.pace.yield_if_due()
         except BaseExceptionGroup as errors:
             fault = _first_of(errors)
         finally:
@@ -98,20 +100,20 @@ class WalkRunner:
 
     async def _search(self, search: Search) -> None:
         try:
-            await search_site(search, self._trip, self._permissions, self._try)
-            self._trip.report.announce()
+            await search_site(search, self._context, self._permissions, self._try)
+            self._context.report.announce()
         finally:
             self._frontier.release()
 
     async def _try(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
         """Have sitemaps walked; tell what came of it, as soon as that is known."""
-        self._trip.report.announce()  # robots.txt, and what was tried before
+        self._context.report.announce()  # robots.txt, and what was tried before
         named = tuple(entry for entry in entries if entry.via is not Via.WELL_KNOWN)
         if named:
-            await self._trip.send(named)
+            await self._context.emit(named)
         jobs = [job for entry in entries if (job := self._add(entry)) is not None]
         for job in jobs:
-            if await job.answers():
+            if await job.wait_until_known():
                 return ProbeResult.FOUND
         return judge_failures(job.document for job in jobs)
 
@@ -120,7 +122,7 @@ class WalkRunner:
         known = self._frontier.find(entry.loc)
         if known is not None:
             return known
-        search = self._plan.search
+        search = self._config.search
         job = make_root(entry, search.site if search else None)
         return job if self._frontier.add(job) else None
 
@@ -130,13 +132,13 @@ class WalkRunner:
         while (job := await self._frontier.take()) is not None:
             try:
                 await self._walk(job)
-                self._trip.report.announce()
+                self._context.report.announce()
             finally:
-                self._trip.breaker.end_trial(job.entry.loc)
-                if job.is_taken:  # else it is to come once more
-                    job.decide(answers=False)
+                self._context.breaker.end_trial(job.entry.loc)
+                if job.is_started:  # else it is to come once more
+                    job.resolve(is_sitemap=False)
                 self._frontier.release()
-            await self._trip.pace.yield_if_due()
+            await self._context.pace.yield_if_due()
 
     def listed(self) -> set[str]:
         """Return the keys of all sitemaps that the site has, read or not."""
@@ -144,9 +146,9 @@ class WalkRunner:
 
     def knows_all(self) -> bool:
         """Tell whether the site can have no sitemap that no index lists and `listed` lacks."""
-        report = self._trip.report
+        report = self._context.report
         return (
-            not self._frontier.surplus.total()
+            not self._frontier.skipped_uncounted.total()
             and not any(report.counts[code] for code in _HIDES_SITEMAPS)
             and not any(map(_hides_sitemaps, report.documents))
         )
@@ -158,20 +160,20 @@ class WalkRunner:
             return
         refusal = await self._refusal_of(job)
         if refusal is not None:
-            self._frontier.drop(job, refusal)
+            self._frontier.drop_job(job, refusal)
             return
         job.document = document = document_of(job.entry)
-        intake = self._intake(job, document, tracker)
-        visit = DocumentVisit(self._trip, document, intake, tracker.past() if tracker else None)
+        handler = self._make_handler(job, document, tracker)
+        visit = DocumentVisit(self._context, document, handler, tracker.past() if tracker else None)
         if tracker is not None:
             tracker.follow(visit)
-        token = BREAKER.set(self._trip.breaker)
+        token = BREAKER.set(self._context.breaker)
         try:
             await visit.run()
         finally:
             BREAKER.reset(token)
         if visit.is_postponed:
-            self._trip.budget.return_document()
+            self._context.budget.return_document()
             job.document = None
             self._frontier.postpone(job)
         elif tracker is not None:
@@ -179,47 +181,47 @@ class WalkRunner:
 
     async def _recall(self, job: Job, tracker: DocumentTracker) -> None:
         """Go on with what is known of a sitemap that need not be fetched."""
-        report, known = self._trip.report, tracker.known
+        report, known = self._context.report, tracker.known
         job.document = document = document_of(job.entry)
-        intake = self._intake(job, document, tracker)
+        handler = self._make_handler(job, document, tracker)
         with report.following(document):
-            if known.final_url and (reason := await intake.refuse(known.final_url)):
+            if known.final_url and (reason := await handler.check_redirect(known.final_url)):
                 report.end(document, Status.SKIPPED, reason)
             else:
                 if known.kind is not None:
                     document.format = known.kind
-                    await intake.recognise(known.kind)
-                await intake.repeat()
+                    await handler.accept_format(known.kind)
+                await handler.reuse_children()
                 report.end(document, *tracker.outcome())
         if not tracker.was_finished:
             tracker.finish(document)
 
-    def _intake(
+    def _make_handler(
         self, job: Job, document: Document, tracker: DocumentTracker | None
     ) -> WalkDocumentHandler:
         return WalkDocumentHandler(
             job,
             document,
-            trip=self._trip,
-            plan=self._plan,
+            context=self._context,
+            config=self._config,
             frontier=self._frontier,
-            sieve=self._sieve,
+            entry_filter=self._filter,
             digests=self._digests,
             tracker=tracker,
         )
 
     async def _refusal_of(self, job: Job) -> IssueCode | None:
-        entry, budget = job.entry, self._trip.budget
+        entry, budget = job.entry, self._context.budget
         try:
             budget.check(entry.loc)
-            code = await self._permissions.check_fetch(entry, job.homes, self._plan.hosts)
+            code = await self._permissions.check_fetch(entry, job.referrers, self._config.hosts)
             if code is None:
                 budget.take_document(entry.loc)
         except FetchError as error:  # only the budget's; what is left is named at the end
             return error.code
         if code is not None:
             parent = job.parent.document if job.parent else None
-            await self._trip.note(make_issue(code, entry.sitemap, url=entry.loc), parent)
+            await self._context.report_issue(make_issue(code, entry.sitemap, url=entry.loc), parent)
         return code
 
     # -- the end
@@ -227,7 +229,7 @@ class WalkRunner:
     async def _name_what_is_left(self) -> None:
         """Say what was not read for want of a budget, or because of what its host did."""
         left: dict[str, list[str]] = {}
-        for entry, reason in self._frontier.refused():
+        for entry, reason in self._frontier.skipped():
             left.setdefault(reason, []).append(entry.loc)
         for code in (
             IssueCode.BUDGET_DOCUMENTS,
@@ -238,19 +240,19 @@ class WalkRunner:
             IssueCode.HOST_DOWN,
         ):
             urls = left.get(code, [])
-            if number := len(urls) + self._frontier.surplus[code]:
+            if number := len(urls) + self._frontier.skipped_uncounted[code]:
                 said = f"{number} sitemaps not read: {' '.join(urls[:3])}"
                 first = urls[0] if urls else None
-                await self._trip.note(make_issue(code, url=first, value=said))
+                await self._context.report_issue(make_issue(code, url=first, value=said))
 
     def _settle(self) -> Iterator[None]:
         """Give an outcome to all that was known and not fetched, in steps."""
-        report = self._trip.report
-        self._frontier.refuse_waiting(LEFT_EARLY)
-        for entry, reason in self._frontier.refused():
+        report = self._context.report
+        self._frontier.skip_waiting(LEFT_EARLY)
+        for entry, reason in self._frontier.skipped():
             report.end(document_of(entry), Status.SKIPPED, reason)
             yield
-        for reason, number in self._frontier.surplus.items():
+        for reason, number in self._frontier.skipped_uncounted.items():
             report.leave_out(reason, number)
         report.announce()
 

@@ -50,16 +50,16 @@ class Walk:
     """
 
     def __init__(
-        self, plan: WalkConfig, *, fetcher: Fetcher | None, limits: Limits, options: FetchOptions
+        self, config: WalkConfig, *, fetcher: Fetcher | None, limits: Limits, options: FetchOptions
     ) -> None:
-        self.report = Report(limits.documents, plan.on_document)
-        self._plan = plan
+        self.report = Report(limits.documents, config.on_document)
+        self._config = config
         self._fetcher = fetcher
         self._limits = limits
         self._options = options
         self._channel: Channel[Batch] = Channel(BUFFERED_EVENTS)
         self._task: asyncio.Task[None] | None = None
-        self._crew: WalkRunner | None = None
+        self._runner: WalkRunner | None = None
         self._is_left = False
         self._fault_is_known = False
         self._writer: StateWriter | None = None
@@ -71,7 +71,7 @@ class Walk:
 
     def describe(self, keyword: str) -> str:
         """Say in one line what is walked, and how far it is; `keyword` is how to enter it."""
-        search, sitemaps = self._plan.search, self._plan.sitemaps
+        search, sitemaps = self._config.search, self._config.sitemaps
         what = show_url(search.site if search else sitemaps[0].loc)
         if self._task is None:
             return f"{what}: not entered, use it with `{keyword}`"
@@ -107,7 +107,7 @@ class Walk:
     @property
     def pending(self) -> int:
         """How many sitemaps are known so far that have no outcome yet; for showing progress."""
-        return 0 if self._crew is None else self._crew.pending
+        return 0 if self._runner is None else self._runner.pending
 
     # -- the consumer's side
 
@@ -167,7 +167,7 @@ class Walk:
         return state.removals_unknown(name)
 
     def _settled(self) -> tuple[State, str]:
-        state, writer = self._plan.state, self._writer
+        state, writer = self._config.state, self._writer
         if state is None or writer is None or self.report.removed is None:
             raise ValueError(
                 "what was removed is known only at the end of a walk with changes=True: "
@@ -239,42 +239,46 @@ class Walk:
     # -- the walk's side
 
     async def _run(self) -> None:
-        search = self._plan.search
+        search = self._config.search
         # Not the walk itself: connections that stay open keep the context they have.
         REQUESTER.set(object())
         try:
             async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
-                trip = WalkContext(
+                context = WalkContext(
                     fetcher=fetcher,
                     options=self._options,
                     limits=self._limits,
                     budget=Budget(self._limits),
                     report=self.report,
-                    send=self._send,
-                    extra_formats=self._plan.extra_formats,
+                    emit=self._send,
+                    extra_formats=self._config.extra_formats,
                 )
-                trip.trust([search.site] if search else [])
-                trip.trust(entry.loc for entry in self._plan.sitemaps if entry.via is Via.GIVEN)
-                await self._walk(trip)
+                context.trust([search.site] if search else [])
+                context.trust(
+                    entry.loc for entry in self._config.sitemaps if entry.via is Via.GIVEN
+                )
+                await self._walk(context)
         finally:
             self._channel.close()
 
-    async def _walk(self, trip: WalkContext) -> None:
+    async def _walk(self, context: WalkContext) -> None:
         writer = self._writer
-        self._crew = crew = WalkRunner(trip, self._plan, writer)
+        self._runner = runner = WalkRunner(context, self._config, writer)
         if writer is None:
-            await crew.run()
+            await runner.run()
             return
         await writer.begin()
         report = self.report
         report.resumed = writer.is_resumed
         if writer.quarantined_as:
-            await trip.note(make_issue(IssueCode.STATE_REPLACED, value=writer.quarantined_as))
+            await context.report_issue(
+                make_issue(IssueCode.STATE_REPLACED, value=writer.quarantined_as)
+            )
         syncing = asyncio.create_task(writer.keep_synced())
         try:
-            await crew.run()
+            await runner.run()
             removals = await writer.finish(
-                complete=report.complete, listed=crew.listed(), knows_all=crew.knows_all()
+                complete=report.complete, listed=runner.listed(), knows_all=runner.knows_all()
             )
             if removals is not None:
                 report.removed, report.removals_unknown = removals.urls, removals.unknown
@@ -284,14 +288,14 @@ class Walk:
                 syncing.result()  # a disk that failed
 
     def _open_state(self) -> StateWriter | None:
-        state = self._plan.state
+        state = self._config.state
         if state is None:
             return None
         from sitemapreader.walker.persistence import (  # noqa: PLC0415 (few walks have one)
             StateWriter,
         )
 
-        return StateWriter(state, self._plan, self._channel)
+        return StateWriter(state, self._config, self._channel)
 
     async def _send(self, batch: Batch, size: int = 0) -> None:
         await self._channel.put(batch, max(len(batch), size // _BYTES_PER_EVENT))

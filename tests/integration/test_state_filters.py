@@ -306,7 +306,7 @@ async def check_sequence(steps: list[Step], *, changes: bool) -> None:
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(persistence, "RECEIPT_ENTRIES", 2)
+    monkeypatch.setattr(persistence, "ACK_ENTRIES", 2)
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -20,7 +20,7 @@ from sitemapreader.options import FetchOptions
 from sitemapreader.state import State
 from sitemapreader.state.database import connect_reader
 from sitemapreader.walker import walk, walk_sync
-from sitemapreader.walker.persistence import RECEIPT_ENTRIES
+from sitemapreader.walker.persistence import ACK_ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -72,7 +72,7 @@ async def run(pages: Pages, db: Path, stop_after: int | None = None, **arguments
     async with walk(state=db, fetcher=fetcher, **options) as entries:
         async for batch in entries.batches():
             locs += [entry.loc for entry in batch]
-            if stop_after and len(locs) >= stop_after * RECEIPT_ENTRIES:
+            if stop_after and len(locs) >= stop_after * ACK_ENTRIES:
                 break
         else:
             is_over = True
@@ -89,7 +89,7 @@ async def test_it_goes_on_where_it_stopped(db: Path, stop_after: int, changes: b
     assert second.report.resumed
     assert second.report.complete
     assert set(first.locs) | set(second.locs) == set(ALL)
-    assert len(first.locs) + len(second.locs) - len(ALL) <= RECEIPT_ENTRIES
+    assert len(first.locs) + len(second.locs) - len(ALL) <= ACK_ENTRIES
     third = await run(site(), db, changes=changes)
     assert (third.locs, third.report.resumed) == ([], False)
 
@@ -118,7 +118,7 @@ async def test_many_stops(db: Path) -> None:
         stops += 1
     assert 2 < stops < 99
     assert set(came) == set(ALL)
-    assert len(came) - len(ALL) <= RECEIPT_ENTRIES * stops
+    assert len(came) - len(ALL) <= ACK_ENTRIES * stops
 
 
 async def test_a_body_that_changed_meanwhile_is_read_from_its_start(db: Path) -> None:
@@ -138,7 +138,7 @@ async def test_a_body_that_only_grew(db: Path) -> None:
     first = await run({url: text[0]}, db, 2, sitemaps=[url])
     second = await run({url: text[1]}, db, sitemaps=[url])
     assert set(first.locs) | set(second.locs) == set(lines)
-    assert len(second.locs) <= 40_000 - RECEIPT_ENTRIES
+    assert len(second.locs) <= 40_000 - ACK_ENTRIES
 
 
 @pytest.mark.parametrize("stop_after", [1, 4, 8])
@@ -148,7 +148,7 @@ async def test_unique_holds_across_a_stop(db: Path, stop_after: int) -> None:
     first = await run(pages, db, stop_after, unique=True)
     second = await run(pages, db, unique=True)
     assert set(first.locs) | set(second.locs) == set(ALL)
-    assert len(first.locs) + len(second.locs) - len(ALL) <= RECEIPT_ENTRIES
+    assert len(first.locs) + len(second.locs) - len(ALL) <= ACK_ENTRIES
 
 
 async def test_other_options_begin_anew(db: Path) -> None:
@@ -179,12 +179,12 @@ async def test_an_entry_that_was_not_taken_comes_again(db: Path) -> None:
     async with walk(sitemaps=[TOP], state=db, fetcher=fetcher, options=ONE_AT_A_TIME) as entries:
         async for entry in entries:
             taken.append(entry.loc)
-            if len(taken) == RECEIPT_ENTRIES + 1:
+            if len(taken) == ACK_ENTRIES + 1:
                 break
     rest = (await run(site(), db)).locs
-    assert taken == ALL[: RECEIPT_ENTRIES + 1]
+    assert taken == ALL[: ACK_ENTRIES + 1]
     assert rest == ALL[-len(rest) :]
-    assert 0 < len(taken) + len(rest) - len(ALL) <= RECEIPT_ENTRIES
+    assert 0 < len(taken) + len(rest) - len(ALL) <= ACK_ENTRIES
 
 
 def test_a_blocking_walk_gives_its_receipts_one_by_one(db: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_blocking_walk_gives_its_receipts_one_by_one(db: Path) -> None:
                     break
         parts.append(came)
     first, second = parts
-    assert max(map(len, first + second)) <= RECEIPT_ENTRIES
+    assert max(map(len, first + second)) <= ACK_ENTRIES
     assert [*chain(*first[:2]), *chain(*second)] == ALL
     assert set(first[2]) <= set(chain(*second))
 

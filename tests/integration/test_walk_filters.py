@@ -178,7 +178,7 @@ def test_scope_is_that_of_the_key(start: str, path: str, folder: str) -> None:
     sieve = EntryFilter(since=None, keep_undated=True, keep_outside=True, unique=False)
     inside = loc.startswith(folder) or url_key(loc).startswith(folder)
     entry = UrlEntry(loc)
-    assert sieve.sift([entry], (folder,)) == ([entry], not inside)
+    assert sieve.apply([entry], (folder,)) == ([entry], not inside)
 
 
 async def test_out_of_scope_is_said_once() -> None:
