@@ -1,14 +1,21 @@
-"""When another request for the same document can help, and how long to wait before it."""
+"""Retries: which failures are worth another request, and how long to wait before it."""
 
 from __future__ import annotations
 
-import logging
+import asyncio
 import re
 import socket
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
-import stamina
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_exponential,
+    wait_random,
+)
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.breaker import BREAKER
@@ -30,57 +37,71 @@ _MAX_DIGITS = 10
 """Three hundred years; more digits mean "never" and are not worth reading."""
 
 
-def _is_not_ours(record: logging.LogRecord) -> bool:
-    return not str(getattr(record, "stamina.callable", "")).startswith(f"{__name__}.")
-
-
-# stamina logs each retry; of ours, the document's outcome tells
-logging.getLogger("stamina").addFilter(_is_not_ours)
-
-
 async def fetch_with_retries(
     fetch: Callable[[], Awaitable[T]], options: FetchOptions, url: str = ""
 ) -> tuple[T, int]:
-    """Call `fetch`, again where that can help; return what it gives, and how often it was called.
+    """Call `fetch` until it succeeds or a retry cannot help.
 
-    Where the server has not named the seconds between two tries, they double, with some more by
-    chance, so that those who failed together do not come back together. `url` is what a walk's
-    breaker knows the document by.
+    Args:
+        fetch: makes one attempt.
+        options: how many attempts, and how long the pauses between them are.
+        url: the document that the walk's breaker counts a failure for.
+
+    Returns:
+        What `fetch` returned, and the number of attempts.
 
     Raises:
-        FetchError: the last one; its `tries` say how often it was called.
+        FetchError: the last one; `tries` is the number of attempts.
     """
-    tries = 0
-    wait = options.retry_wait_seconds
+    attempts = 0
 
-    @stamina.retry(
-        on=wait_before_retry,
-        attempts=options.max_attempts,
-        timeout=None,
-        wait_initial=wait,
-        wait_max=max(wait, options.retry_after_seconds),
-        wait_jitter=wait,
-    )
     async def fetch_once() -> T:
-        nonlocal tries
-        tries += 1
+        nonlocal attempts
+        attempts += 1
         try:
             return await fetch()
         except FetchError as error:
-            error.tries = tries
+            error.tries = attempts
             breaker = BREAKER.get()
-            if breaker is not None and wait_before_retry(error) is not False:
+            if breaker is not None and _is_worth_retry(error):
                 breaker.note_attempt(url, error)
             raise
 
-    return await fetch_once(), tries
+    # One object a call: tenacity has no global hooks, and logs nothing without `before_sleep`.
+    retrying = AsyncRetrying(
+        sleep=asyncio.sleep,
+        stop=stop_after_attempt(options.max_attempts),
+        wait=_make_wait(options),
+        retry=retry_if_exception(_is_worth_retry),
+        reraise=True,
+    )
+    return await retrying(fetch_once), attempts
 
 
-def wait_before_retry(error: Exception) -> bool | float:
-    """Tell whether another try can help; seconds where the server has named them.
+def _make_wait(options: FetchOptions) -> Callable[[RetryCallState], float]:
+    """Return the rule for pauses: as long as the server asks, else twice the previous one."""
+    first = options.retry_wait_seconds
+    # The random part keeps clients that failed together from coming back together.
+    backoff = wait_exponential(multiplier=first) + wait_random(0, first)
+    longest = max(first, options.retry_after_seconds)
 
-    Faults of the line and of the server's side pass; what the server says of the request does not.
-    A time-out is not tried again: it has cost its time, and a server in need has no use for more.
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = wait_before_retry(error)
+        return min(backoff(state), longest) if asked is True else float(asked)
+
+    return wait
+
+
+def _is_worth_retry(error: BaseException) -> bool:
+    # Not truth: a server may ask for a wait of 0 seconds.
+    return wait_before_retry(error) is not False
+
+
+def wait_before_retry(error: BaseException | None) -> bool | float:
+    """Tell whether a retry can help; return seconds if the server has named them.
+
+    Failures of the connection and of the server pass; a refusal of the request does not.
     """
     if not isinstance(error, FetchError):
         return False
@@ -91,11 +112,12 @@ def wait_before_retry(error: Exception) -> bool | float:
         return status in RETRY_AFTER_STATUSES or 500 <= status < 600
     if error.code is IssueCode.DNS:
         return getattr(error.__cause__, "errno", None) == socket.EAI_AGAIN
+    # Not TIMEOUT: it has cost its time, and an overloaded server has no use for more requests.
     return error.code is IssueCode.CONNECT
 
 
 def read_retry_after(status: int, headers: Mapping[str, str]) -> float | None:
-    """Return the seconds for which an answer asks to be left alone, or `None`."""
+    """Return the seconds that a Retry-After header asks for, or `None`."""
     if status in RETRY_AFTER_STATUSES and "retry-after" in headers:
         return parse_retry_after(headers["retry-after"], datetime.now(UTC))
     return None
@@ -104,8 +126,7 @@ def read_retry_after(status: int, headers: Mapping[str, str]) -> float | None:
 def parse_retry_after(text: str, now: datetime) -> float | None:
     """Read a Retry-After header (RFC 9110, section 10.2.3): seconds from `now`, or `None`.
 
-    A date that has passed is 0. Anything else, negative or non-ASCII numbers included, is as if
-    the header were not there.
+    A date in the past is 0. Anything else, such as a negative or non-ASCII number, is ignored.
     """
     text = text.strip(" \t")
     if _SECONDS.fullmatch(text):

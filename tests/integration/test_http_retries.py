@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
 import time
 from datetime import UTC, datetime, timedelta
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-import stamina
+import tenacity
 from faults import DOCUMENT, FaultServer
 from serving import serve
 
@@ -139,16 +141,51 @@ async def test_pauses_double() -> None:
     assert all(pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.05), strict=True))
 
 
-async def test_retries_of_others_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """A program that uses stamina itself still hears of its own retries."""
+async def test_retries_of_others_are_their_own(caplog: pytest.LogCaptureFixture) -> None:
+    """A program that uses tenacity itself hears of its own retries, and of none of ours."""
+    caplog.set_level(0)
 
-    async def fail() -> None:
+    async def fail_elsewhere() -> None:
         raise KeyError
 
-    retrying = stamina.AsyncRetryingCaller(attempts=2, wait_initial=0.01)
+    async def fail() -> None:
+        raise FetchError(IssueCode.CONNECT, "")
+
+    heard = tenacity.before_sleep_log(logging.getLogger("program"), logging.WARNING)
+    theirs = tenacity.AsyncRetrying(
+        stop=tenacity.stop_after_attempt(2), before_sleep=heard, reraise=True
+    )
+    with pytest.raises(FetchError):
+        await fetch_with_retries(fail, QUICK)
     with pytest.raises(KeyError):
-        await retrying(KeyError, fail)
-    assert [record.name for record in caplog.records if record.name != "asyncio"] == ["stamina"]
+        await theirs(fail_elsewhere)
+    assert [record.name for record in caplog.records if record.name != "asyncio"] == ["program"]
+
+
+def test_no_logger_of_others_has_a_filter_of_ours() -> None:
+    """The package changes nothing global at import: other libraries log as they did."""
+    filtered = [
+        name
+        for name, logger in logging.root.manager.loggerDict.items()
+        for each in getattr(logger, "filters", ())
+        if getattr(each, "__module__", "").startswith("sitemapreader")
+    ]
+    assert [name for name in filtered if not name.startswith("sitemapreader")] == []
+
+
+async def test_a_wait_of_no_seconds_is_a_retry() -> None:
+    """Retry-After: 0 means at once, not never."""
+    attempts = []
+
+    async def fetch() -> str:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise FetchError(IssueCode.HTTP_STATUS, "", http_status=503, retry_after_seconds=0.0)
+        return "document"
+
+    options = FetchOptions(retry_wait_seconds=30)
+    async with asyncio.timeout(5):
+        assert await fetch_with_retries(fetch, options) == ("document", 2)
 
 
 @pytest.mark.parametrize(
