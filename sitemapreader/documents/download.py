@@ -15,8 +15,7 @@ import attrs
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.decode.codings import read_codings
-from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.codings import DecompressionError, read_codings
 from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:
@@ -166,11 +165,11 @@ async def fetch_body(context: WalkContext, url: str, max_bytes: int) -> SmallBod
                         break
                 else:
                     _take_rest(data, inflation)
-        except InflateError as error:
+        except DecompressionError as error:
             fault = FetchError(error.code, response.url, error.detail)
         except FetchError as error:
             fault = error
-            with suppress(InflateError):  # the fault says it all
+            with suppress(DecompressionError):  # the fault says it all
                 _take_rest(data, inflation)
         if blocked := find_blocking_page(response, bytes(data)):
             raise blocked

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode.codings import read_codings
-from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.codings import DecompressionError, read_codings
 from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ async def read_body(response: Response, max_bytes: int) -> bytes:
         for piece in inflation.close():
             body += piece
             _check_size(body, response, max_bytes)
-    except InflateError as error:
+    except DecompressionError as error:
         raise FetchError(error.code, response.url, error.detail) from error
     return bytes(body)
 

@@ -15,7 +15,7 @@ from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
 from sitemapreader.readers.decode.charset import Transcoder, start_transcoder
-from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.codings import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 from sitemapreader.readers.detect import choose_reader, is_conclusive, is_html
 from sitemapreader.readers.feedparser.fallback import FeedparserFallback
@@ -177,7 +177,7 @@ class SitemapReader:
                 yield from self._take_piece(piece)
                 if self.finished:  # before more is inflated, which may be damaged
                     return
-        except InflateError as error:
+        except DecompressionError as error:
             yield from self._end(error.code, error.detail)
 
     def _take_piece(self, piece: bytes) -> Iterator[list[Event]]:

@@ -21,8 +21,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader, read
-from sitemapreader.readers.decode.codings import read_codings
-from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.codings import DecompressionError, read_codings
 from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:
@@ -91,14 +90,14 @@ ENCODED: dict[str, tuple[tuple[str, ...], bytes]] = {
 def decode(data: bytes, codings: tuple[str, ...], size: int = 65_536) -> tuple[bytes, str]:
     """Return what comes out, and the code of what ended it too early, or of a wrong checksum."""
     notes: list[IssueCode] = []
-    inflation, out = Decompressor(Limits(), notes, codings=codings), bytearray()
+    decompressor, out = Decompressor(Limits(), notes, codings=codings), bytearray()
     try:
         for start in range(0, len(data), size):
-            for piece in inflation.feed(data[start : start + size]):
+            for piece in decompressor.feed(data[start : start + size]):
                 out += piece
-        for piece in inflation.close():
+        for piece in decompressor.close():
             out += piece
-    except InflateError as error:
+    except DecompressionError as error:
         return bytes(out), str(error.code)
     return bytes(out), str(IssueCode.GZIP_CHECKSUM if IssueCode.GZIP_CHECKSUM in notes else "")
 
@@ -186,7 +185,7 @@ def test_a_truncated_body_delivers_its_entries() -> None:
 
 @pytest.mark.parametrize("name", ["br", "zstd of unknown size", "zstd with checksum"])
 def test_damage_ends_a_body_with_an_issue(name: str) -> None:
-    """What comes before damage is given; nothing raises but InflateError."""
+    """What comes before damage is given; nothing raises but DecompressionError."""
     codings, data = ENCODED[name]
     for place in range(0, len(data), len(data) // 40):
         broken = bytearray(data)
@@ -202,16 +201,18 @@ def test_a_wrong_checksum_is_a_warning() -> None:
     data = bytearray(to_open_zstd(XML))
     data[-1] ^= 1
     notes: list[IssueCode] = []
-    inflation = Decompressor(Limits(), notes)
-    assert b"".join((*inflation.feed(bytes(data)), *inflation.close())) == XML
+    decompressor = Decompressor(Limits(), notes)
+    assert b"".join((*decompressor.feed(bytes(data)), *decompressor.close())) == XML
     assert notes == [IssueCode.GZIP_CHECKSUM]
 
 
 def test_junk_after_zstd_is_noted() -> None:
     """It costs nothing."""
     notes: list[IssueCode] = []
-    inflation = Decompressor(Limits(), notes)
-    assert b"".join((*inflation.feed(to_zstd(XML) + b"\n<!-- -->\n"), *inflation.close())) == XML
+    decompressor = Decompressor(Limits(), notes)
+    assert (
+        b"".join((*decompressor.feed(to_zstd(XML) + b"\n<!-- -->\n"), *decompressor.close())) == XML
+    )
     assert notes == [IssueCode.GZIP_TRAILING_BYTES]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from sitemapreader.options import Limits
 from sitemapreader.readers.decode import gzip as gunzip
-from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.codings import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def inflate_with(module: ModuleType, data: bytes, chunk: int) -> WalkSummary:
             for start in range(0, len(data), chunk):
                 pieces.extend(stream.feed(data[start : start + chunk]))
             pieces.extend(stream.close())
-        except InflateError as error:
+        except DecompressionError as error:
             return pieces, notes, (error.code, error.detail)
     return pieces, notes, None
 

@@ -18,7 +18,7 @@ from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers import reader, stats
 from sitemapreader.readers.decode import layers as inflate_module
-from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.codings import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:
@@ -182,12 +182,15 @@ def test_a_limit_between_two_layers() -> None:
     body = gzip.compress(inner, 1, mtime=0)
 
     def inflate(size: int, most: int) -> tuple[bytes, IssueCode | None]:
-        inflation, out = Decompressor(Limits(gzip_members=1, inflated_bytes=most), []), bytearray()
+        decompressor, out = (
+            Decompressor(Limits(gzip_members=1, inflated_bytes=most), []),
+            bytearray(),
+        )
         try:
             for at in range(0, len(body), size):
-                for piece in inflation.feed(body[at : at + size]):
+                for piece in decompressor.feed(body[at : at + size]):
                     out.extend(piece)
-        except InflateError as error:
+        except DecompressionError as error:
             return bytes(out), error.code
         return bytes(out), None
 

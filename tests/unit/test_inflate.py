@@ -11,7 +11,7 @@ from reading import issues, locs, read, urlset
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
-from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.codings import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 
 SMALL = b'<?xml version="1.0"?>\n' + urlset(
@@ -33,12 +33,12 @@ def deflate(data: bytes, frame: str) -> bytes:
 
 
 def inflate(data: bytes) -> bytes:
-    inflation, out = Decompressor(Limits(), []), bytearray()
+    decompressor, out = Decompressor(Limits(), []), bytearray()
     try:
         for piece in (data, b""):
-            for inflated in inflation.feed(piece) if piece else inflation.close():
+            for inflated in decompressor.feed(piece) if piece else decompressor.close():
                 out += inflated
-    except InflateError:
+    except DecompressionError:
         pass
     return bytes(out)
 

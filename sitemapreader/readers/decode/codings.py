@@ -1,4 +1,4 @@
-"""The Content-Encoding header: which codings a server says a body is in."""
+"""Content codings: the header that names them, and the error of data that cannot be decoded."""
 
 from __future__ import annotations
 
@@ -8,14 +8,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sitemapreader.issues import IssueCode
+
 GZIP_FAMILY = frozenset({"gzip", "deflate"})
-"""Codings that are detected by their first bytes, whatever the header says."""
+"""Codings that are detected by the first bytes of the body, whatever the header says."""
 _ALIASES = {"x-gzip": "gzip", "x-compress": "compress"}  # RFC 9110, section 8.4.1
 _NO_CODING = frozenset({"identity", "none", "aws-chunked"})
-"""The last one is what uploads to object stores leave behind: it says nothing of the body."""
+"""Names that stand for no coding; uploads to object stores leave `aws-chunked` behind."""
 _TOKEN = re.compile(r"[\w!#$%&'*+.^`|~-]{1,40}", re.ASCII)
 _MAX_CODINGS = 4
-"""Codings of one header that are looked at; two is the most that has a reason."""
+"""Codings of one header that are used; servers have no reason to apply more than two."""
+
+
+class DecompressionError(Exception):
+    """The compressed data cannot be decoded further; all output before the damage was yielded."""
+
+    def __init__(self, code: IssueCode, detail: str = "") -> None:
+        self.code = code
+        self.detail = detail
+        super().__init__(code, detail)
 
 
 def read_codings(headers: Mapping[str, str]) -> tuple[str, ...]:

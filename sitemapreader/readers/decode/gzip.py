@@ -1,7 +1,7 @@
-"""gzip, zlib and bare deflate data: one layer of each, bytes in, bytes out.
+"""Decoders of gzip, zlib and bare deflate data: one layer each, bytes in, bytes out.
 
-The framing is read here and only the deflate data is left to zlib, because zlib and the gzip module
-throw away inflated bytes when a checksum, a length or what follows is wrong.
+The framing is read here, and zlib gets the deflate data only: zlib and the gzip module throw away
+inflated bytes when a checksum, a length or the bytes behind a member are wrong.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ import struct
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.decode.codings import DecompressionError
 
 if TYPE_CHECKING:
     import zlib
     from collections.abc import Iterator
 else:
-    try:  # the same interface and the same output, damage included, in half the time
+    # The same interface and output in half the time. Damage too is reported at the same byte,
+    # which tests/integration/test_speedups.py compares.
+    try:
         from zlib_ng import zlib_ng as zlib
     except ImportError:
         import zlib
@@ -23,25 +26,16 @@ else:
 GZIP_MAGIC = b"\x1f\x8b\x08"
 ZLIB_MAGICS = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
 MAX_HEADER_BYTES = 65_536
-_PIECE = 65_536
-"""Most bytes that one step takes in or gives out: bounds memory and time whatever the ratio."""
+_STEP_BYTES = 65_536
+"""Bytes that one step consumes or yields at most: bounds memory and time whatever the ratio."""
 TRAILING_BYTES = 4_096
-"""How much of what follows the compressed data is kept to judge it."""
+"""Bytes behind the compressed data that are kept, to judge what they are."""
 _TRAILING_BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"  # blanks, and the bytes of the three BOMs
 _TRAILING_DOCUMENT = (b"<", b"http://", b"https://")
 _FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16
 
 
-class InflateError(Exception):
-    """The compressed data cannot be read on; all that inflates before it has been yielded."""
-
-    def __init__(self, code: IssueCode, detail: str = "") -> None:
-        self.code = code
-        self.detail = detail
-        super().__init__(code, detail)
-
-
-class Gunzip:
+class GzipDecoder:
     """One layer of gzip (RFC 1952): members, each of a header, deflate data and a trailer."""
 
     trailer_bytes = 8
@@ -52,17 +46,18 @@ class Gunzip:
         self._members = 0
         self._ended = False
         self._buffer = b""
-        self._stream: zlib._Decompress | None = None  # None between two members
+        self._stream: zlib._Decompress | None = None
+        """The deflate data of the open member; `None` between two members."""
         self._sum = 0
         self._size = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what `data` inflates to; raise InflateError."""
-        for start in range(0, len(data), _PIECE):
-            self._buffer += data[start : start + _PIECE]
-            yield from self._read_members()
+        """Inflate `data`; yield the output, or raise DecompressionError."""
+        for start in range(0, len(data), _STEP_BYTES):
+            self._buffer += data[start : start + _STEP_BYTES]
+            yield from self._inflate_members()
 
-    def _read_members(self) -> Iterator[bytes]:
+    def _inflate_members(self) -> Iterator[bytes]:
         while self._buffer and not self._ended:
             if self._stream is None and not self._open_member():
                 break
@@ -73,30 +68,32 @@ class Gunzip:
             self._buffer = self._buffer[:TRAILING_BYTES]
 
     def close(self) -> None:
-        """Raise InflateError if the data ended too early."""
+        """Raise DecompressionError if the data ended too early."""
         if self._stream is not None:
             if not self._stream.eof:
-                raise InflateError(IssueCode.GZIP_TRUNCATED)
+                raise DecompressionError(IssueCode.GZIP_TRUNCATED)
+            # Only the trailer is cut, so all of the output was there.
             self._notes.append(IssueCode.GZIP_CHECKSUM)
-        elif not self._members:
-            raise InflateError(IssueCode.GZIP_TRUNCATED)
+        elif not self._members:  # not even one whole header
+            raise DecompressionError(IssueCode.GZIP_TRUNCATED)
         elif self._buffer:
             self._notes.append(judge_trailing(self._buffer))
 
     def _open_member(self) -> bool:
         if self._members:
-            self._buffer = self._buffer.lstrip(b"\0")  # tape blocks and some servers pad with zeros
+            # tar on tapes, and some servers, pad the last block with zeros: no error, no member
+            self._buffer = self._buffer.lstrip(b"\0")
         if not self._buffer.startswith(GZIP_MAGIC[: len(self._buffer)]):
             self._ended = True
             return False
         end = self._header_end(self._buffer)
         if end > MAX_HEADER_BYTES or (end < 0 and len(self._buffer) > MAX_HEADER_BYTES):
-            raise InflateError(IssueCode.GZIP_HEADER_TOO_LONG)
+            raise DecompressionError(IssueCode.GZIP_HEADER_TOO_LONG)
         if end < 0:
             return False
         self._members += 1
         if self._members > self._max_members:
-            raise InflateError(IssueCode.GZIP_TOO_MANY_MEMBERS)
+            raise DecompressionError(IssueCode.GZIP_TOO_MANY_MEMBERS)
         self._buffer = self._buffer[end:]
         self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
         self._sum, self._size = self._checksum(b"", None), 0
@@ -106,15 +103,17 @@ class Gunzip:
         stream = self._stream
         has_more = True
         while stream and has_more and not stream.eof:
-            retry = stream.copy()
+            # A failing call yields nothing and spoils the stream, even where most of its input was
+            # sound. The copy, of 40 KB, lets the sound prefix be inflated a second time.
+            before = stream.copy()
             try:
-                out = stream.decompress(self._buffer, _PIECE)
+                out = stream.decompress(self._buffer, _STEP_BYTES)
             except zlib.error as error:
-                yield from _crumbs(retry, self._buffer)
-                raise InflateError(IssueCode.GZIP_CORRUPT, str(error)) from None
-            # zlib may hold back output of data that it has taken in
-            has_more = len(out) == _PIECE
-            self._buffer = _rest(stream)
+                yield from _recover_prefix(before, self._buffer)
+                raise DecompressionError(IssueCode.GZIP_CORRUPT, str(error)) from None
+            # A full step means that zlib may hold back more output, even with no input left.
+            has_more = len(out) == _STEP_BYTES
+            self._buffer = _unused_input(stream)
             self._sum = self._checksum(out, self._sum)
             self._size += len(out)
             yield out
@@ -124,6 +123,7 @@ class Gunzip:
         if not stream.eof or len(self._buffer) < size:
             return False
         trailer, self._buffer = self._buffer[:size], self._buffer[size:]
+        # The output was yielded long ago: a wrong checksum can only be reported.
         if trailer != self._trailer():
             self._notes.append(IssueCode.GZIP_CHECKSUM)
         self._stream = None
@@ -155,7 +155,7 @@ class Gunzip:
         return struct.pack("<II", self._sum, self._size & 0xFFFFFFFF)
 
 
-class Unzlib(Gunzip):
+class ZlibDecoder(GzipDecoder):
     """One layer of zlib (RFC 1950), which HTTP calls deflate."""
 
     header_bytes = 2
@@ -178,8 +178,8 @@ class Unzlib(Gunzip):
         return struct.pack(">I", self._sum)
 
 
-class RawInflate(Unzlib):
-    """One layer of bare deflate data (RFC 1951), which is what some servers take deflate for."""
+class DeflateDecoder(ZlibDecoder):
+    """One layer of bare deflate data (RFC 1951), which some servers send as deflate."""
 
     header_bytes = 0
     trailer_bytes = 0
@@ -191,7 +191,7 @@ class RawInflate(Unzlib):
 def judge_trailing(start: bytes) -> IssueCode:
     """Return the code for bytes behind the compressed data, by the first of these bytes."""
     bare = start.lstrip(_TRAILING_BLANK)
-    # caches append comments to what they serve
+    # Caches append comments to what they serve.
     while bare.startswith(b"<!--"):
         bare = bare.partition(b"-->")[2].lstrip(_TRAILING_BLANK)
     if bare[:8].lower().startswith(_TRAILING_DOCUMENT):
@@ -200,28 +200,32 @@ def judge_trailing(start: bytes) -> IssueCode:
 
 
 def inflate_start(first: bytes, max_bytes: int) -> tuple[bytes, bool]:
-    """Return what the first bytes of bare deflate data inflate to, and whether they are damaged."""
+    """Return what the start of bare deflate data inflates to, and whether it is damaged."""
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
+        # On a copy, since the failing call would spoil the stream for the recovery.
         return stream.copy().decompress(first, max_bytes), False
     except zlib.error:
-        return b"".join(_crumbs(stream, first))[:max_bytes], True
+        return b"".join(_recover_prefix(stream, first))[:max_bytes], True
 
 
-def _rest(stream: zlib._Decompress) -> bytes:
-    """Return the input that was not used; at the end zlib leaves it in both of its places."""
+def _unused_input(stream: zlib._Decompress) -> bytes:
+    """Return the input that was not used."""
+    # At the end of the data zlib leaves the rest in both attributes, so they must not be added.
     return stream.unused_data if stream.eof else stream.unconsumed_tail
 
 
-def _crumbs(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """Yield what inflates before the damage: zlib gives nothing for a call that fails."""
+def _recover_prefix(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """Yield what `data` inflates to before its damage."""
+    # A bisection: each failure halves the input of the next call, each success moves on by that
+    # much. The last sound byte is reached after some 17 failures for 64 KiB.
     size = len(data)
     while size:
-        retry = stream.copy()
+        before = stream.copy()
         try:
-            out = stream.decompress(data[:size], _PIECE)
+            out = stream.decompress(data[:size], _STEP_BYTES)
         except zlib.error:
-            stream, size = retry, size // 2
+            stream, size = before, size // 2
         else:
             data = stream.unconsumed_tail + data[size:]
             yield out

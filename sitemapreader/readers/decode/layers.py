@@ -1,7 +1,7 @@
-"""Take off layers of compression: bytes in, bytes out, any chunking, limits.
+"""Detection and removal of layers of compression: bytes in, bytes out, bounded.
 
-A layer is detected by its first bytes. What the Content-Encoding header says counts for br, which
-has no magic number, and for what cannot be read.
+A layer is detected by its first bytes, for headers are often wrong. The Content-Encoding header
+counts for br, which has no magic number, and where a body cannot be read.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers.decode.brotli import BrotliDecoder
-from sitemapreader.readers.decode.codings import GZIP_FAMILY
+from sitemapreader.readers.decode.codings import GZIP_FAMILY, DecompressionError
 from sitemapreader.readers.decode.gzip import (
     GZIP_MAGIC,
     ZLIB_MAGICS,
-    Gunzip,
-    InflateError,
-    RawInflate,
-    Unzlib,
+    DeflateDecoder,
+    GzipDecoder,
+    ZlibDecoder,
     inflate_start,
 )
 from sitemapreader.readers.decode.zstd import ZstdDecoder, begins_as_zstd
@@ -29,17 +28,17 @@ from sitemapreader.readers.decode.zstd import ZstdDecoder, begins_as_zstd
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    _Layer = Gunzip | BrotliDecoder | ZstdDecoder
+    _Layer = GzipDecoder | BrotliDecoder | ZstdDecoder
 
 _LEADING = b" \t\r\n" + codecs.BOM_UTF8
-"""What scripts print before the gzip data that they mean to send."""
+"""Bytes that scripts print by mistake before the gzip data."""
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _FRAME_BYTES = 65_536
-"""What a small document may grow by when it is compressed."""
+"""Bytes by which a small document may grow when it is compressed."""
 MAX_LAYERS = 2
-"""gzip by the web server of a .gz file: the most that has a reason."""
-# How what raw deflate data hides must begin, for it has no magic number of its own; nobody puts it
-# into another layer
+"""Two occur in practice: a .gz file that the web server compresses again."""
+# Bare deflate data has no magic number: it is known by inflating to one of these. It is looked for
+# in the outermost layer only, since it occurs in no other.
 _PLAIN_STARTS = (b"<", b"http", b"HTTP", b" ", b"\t", b"\r", b"\n", *_MARKS)
 _CERTAIN_STARTS = (
     b"<?xml",
@@ -50,19 +49,22 @@ _CERTAIN_STARTS = (
     b"http://",
     b"https://",
 )
-"""Of which that much is no accident, even if the data is damaged soon after."""
+"""Starts so long that no accident makes them, even where the data is damaged right after."""
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _NOT_ASCII = bytes(range(128, 256))
 _PROOF_BYTES = 512
-"""What is looked at to tell raw deflate data: more than the tables before its first character."""
+"""Bytes that detection needs: more than the Huffman tables before the first character."""
 
 
 class Decompressor:
-    """All layers of compression of one body: none, one or two, detected by the first bytes of each.
+    """All layers of compression of one body: none, one or two, each detected by its first bytes.
 
-    `codings` are those that the server names, the outermost first (see `read_codings`). `notes`
-    fill up with what was wrong but cost no data. `limits.inflated_bytes` bounds what one layer
-    hands to another; how much of what comes out is wanted, the caller knows.
+    Args:
+        limits: `inflated_bytes` bounds what one layer passes to the next; the caller bounds the
+            final output.
+        notes: gets the codes of faults that cost no data.
+        codings: the codings that the server names, the outermost first (see `read_codings`).
+        depth: how many layers are around this one.
     """
 
     def __init__(
@@ -81,18 +83,18 @@ class Decompressor:
         self._first = b""
         self._layer: _Layer | None = None
         self._inner: Decompressor | None = None
-        self._told = False
+        self._is_detected = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what `data` inflates to, in pieces of at most 128 KiB; raise InflateError.
+        """Decode `data`; yield pieces of at most 128 KiB, or raise DecompressionError.
 
-        Empty pieces stand for work that gave nothing: there may be a lot of it.
+        An empty piece stands for work without output, so that the caller can pause between steps.
         """
-        if not self._told:
+        if not self._is_detected:
             self._first += data
-            if not self._can_tell():
+            if not self._can_detect():
                 return
-            data = self._tell()
+            data = self._detect_layer()
         yield from self._inflate(data)
 
     def _inflate(self, data: bytes) -> Iterator[bytes]:
@@ -100,6 +102,8 @@ class Decompressor:
             yield data
             return
         for piece in self._layer.feed(data):
+            # SECURITY: without this bound, a bomb inside a layer would be inflated to its end to
+            # reach output that the caller counts.
             room = max(0, self._room)
             self._room -= len(piece)
             yield from self._inner.feed(piece[:room])
@@ -107,46 +111,48 @@ class Decompressor:
                 yield b""
             if len(piece) > room:
                 if self._inner.is_compressed:
-                    raise InflateError(IssueCode.TOO_LARGE, "inflated_bytes")
+                    raise DecompressionError(IssueCode.TOO_LARGE, "inflated_bytes")
                 yield from self._inner.feed(piece[room:])
 
     @property
     def is_compressed(self) -> bool:
-        """Whether there is a layer to take off, as far as is known."""
+        """Whether a layer was detected so far."""
         return self._layer is not None
 
     def close(self) -> Iterator[bytes]:
-        """Yield what was held back; raise InflateError if the data ended too early."""
-        if not self._told:
-            yield from self._inflate(self._tell())
+        """Yield the output that is left; raise DecompressionError if the data ended too early."""
+        if not self._is_detected:
+            yield from self._inflate(self._detect_layer())
         if self._layer is not None and self._inner is not None:
             self._layer.close()
             yield from self._inner.close()
 
-    def _can_tell(self) -> bool:
+    def _can_detect(self) -> bool:
+        """Tell whether the bytes at hand are enough to detect a layer."""
         first = self._first
         if len(first) >= _PROOF_BYTES:
             return True
-        if self._codings:  # then only what br cannot begin with is known by so little
-            may_tell = first.startswith((GZIP_MAGIC, b"<"))
+        if self._codings:  # br may begin with anything but these, and needs more for its trial
+            is_enough = first.startswith((GZIP_MAGIC, b"<"))
         else:
             is_known = first.startswith((GZIP_MAGIC, *ZLIB_MAGICS, *_PLAIN_STARTS))
-            may_tell = is_known or self._depth > 0
-        return may_tell and len(first.lstrip(_LEADING)) >= len(GZIP_MAGIC)
+            is_enough = is_known or self._depth > 0
+        return is_enough and len(first.lstrip(_LEADING)) >= len(GZIP_MAGIC)
 
-    def _tell(self) -> bytes:
-        first, self._first, self._told = self._first, b"", True
+    def _detect_layer(self) -> bytes:
+        """Set up the layer that the first bytes begin; return what must be fed to it."""
+        first, self._first, self._is_detected = self._first, b"", True
         bare = first.lstrip(_LEADING)
         if bare != first and bare.startswith(GZIP_MAGIC):
             self._notes.append(IssueCode.LEADING_BYTES)
             first = bare
-        found = self._find_layer(first) or self._find_brotli(first)
+        found = self._choose_decoder(first) or self._try_brotli(first)
         if found is None:
             self._check_codings(first)
             return first
         coding, layer, first = found
         if self._depth >= MAX_LAYERS:
-            raise InflateError(IssueCode.GZIP_TOO_MANY_LAYERS)
+            raise DecompressionError(IssueCode.GZIP_TOO_MANY_LAYERS)
         if self._depth and not self._codings:
             self._notes.append(IssueCode.GZIP_NESTED)
         rest = list(self._codings)
@@ -158,11 +164,11 @@ class Decompressor:
         )
         return first
 
-    def _find_layer(self, first: bytes) -> tuple[str, _Layer, bytes] | None:
-        """Return the coding that a body begins in, what decodes it, and what to feed to that."""
+    def _choose_decoder(self, first: bytes) -> tuple[str, _Layer, bytes] | None:
+        """Return the outermost coding, its decoder, and the bytes to feed to the decoder."""
         members, notes = self._limits.gzip_members, self._notes
         if first.startswith(GZIP_MAGIC):
-            return "gzip", Gunzip(members, notes), first
+            return "gzip", GzipDecoder(members, notes), first
         if begins_as_zstd(first):
             return "zstd", ZstdDecoder(members, notes), first
         if "br" in self._codings and not _is_text(first):
@@ -171,16 +177,16 @@ class Decompressor:
             if rest is not None:
                 return "br", decoder, rest
         if first.startswith(ZLIB_MAGICS) or (not self._depth and _is_zlib(first)):
-            return "deflate", Unzlib(members, notes), first
+            return "deflate", ZlibDecoder(members, notes), first
         if not self._depth and _is_raw_deflate(first):
-            return "deflate", RawInflate(members, notes), first
+            return "deflate", DeflateDecoder(members, notes), first
         return None
 
-    def _find_brotli(self, first: bytes) -> tuple[str, _Layer, bytes] | None:
-        """Find br data that no header speaks for, as in a file, by the sitemap that is in it."""
+    def _try_brotli(self, first: bytes) -> tuple[str, _Layer, bytes] | None:
+        """Detect br data that no header names, as in a file, by the sitemap inside."""
         if self._depth or self._codings or _is_text(first):
             return None
-        with suppress(InflateError):  # the library is missing
+        with suppress(DecompressionError):  # the library is missing
             decoder = BrotliDecoder()
             rest = decoder.read_start(first)
             start = decoder.decoded_start.removeprefix(codecs.BOM_UTF8).lstrip().lower()
@@ -189,25 +195,25 @@ class Decompressor:
         return None
 
     def _check_codings(self, first: bytes) -> None:
-        """Judge the codings that are named and were not found.
+        """Report codings that the header names and the body does not have.
 
         Raises:
-            InflateError: CONTENT_ENCODING, for what is no text.
+            DecompressionError: CONTENT_ENCODING, if the body is not text either.
         """
         if not self._codings or not first:
             return
         if not _is_text(first):
-            raise InflateError(IssueCode.CONTENT_ENCODING, ", ".join(self._codings))
-        # A client that takes gzip off by itself often leaves the header as it was
+            raise DecompressionError(IssueCode.CONTENT_ENCODING, ", ".join(self._codings))
+        # HTTP clients that decode gzip themselves often leave the header as it was.
         if not GZIP_FAMILY.issuperset(self._codings):
             self._notes.append(IssueCode.WRONG_CONTENT_ENCODING)
 
 
 def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes:
-    """Return the beginning of a body of which only the beginning is at hand."""
-    inflation, out = Decompressor(Limits(), [], codings=codings), bytearray()
-    with suppress(InflateError):
-        for pieces in (inflation.feed(data), inflation.close()):
+    """Decode the beginning of a body, which may be all that was received."""
+    decompressor, out = Decompressor(Limits(), [], codings=codings), bytearray()
+    with suppress(DecompressionError):
+        for pieces in (decompressor.feed(data), decompressor.close()):
             for piece in pieces:
                 out += piece
                 if len(out) >= max_bytes:
@@ -216,11 +222,9 @@ def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes
 
 
 def _is_text(first: bytes) -> bool:
-    """Tell whether the first bytes are of text, in UTF-8, UTF-16 or mostly ASCII.
-
-    No br data begins with `<` or with a mark of UTF-16: the bits are reserved, or pad its end with
-    ones (RFC 7932, sections 9.1 and 9.2).
-    """
+    """Tell whether the first bytes are text: UTF-8, UTF-16 or mostly ASCII."""
+    # No br data begins so: these bits are reserved, or pad the end with ones (RFC 7932, sections
+    # 9.1 and 9.2).
     if first.startswith((b"<", b"\0<", *_MARKS)):
         return True
     if _CONTROLS.search(first):
@@ -233,18 +237,20 @@ def _is_text(first: bytes) -> bool:
 
 
 def _is_zlib(first: bytes) -> bool:
-    """Tell whether the first bytes are of zlib with a small window (RFC 1950, section 2.2)."""
+    """Tell whether the first bytes are zlib data of any window (RFC 1950, section 2.2)."""
     header = int.from_bytes(first[:2], "big")
-    is_header = header % 31 == 0 and header & 0x8F20 == 0x0800  # deflate, to 32 KiB, no dictionary
-    return is_header and _inflates_to_a_sitemap(first[2:])
+    is_header = (
+        header % 31 == 0 and header & 0x8F20 == 0x0800
+    )  # deflate, window <= 32 KiB, no dictionary
+    return is_header and _inflates_to_sitemap(first[2:])
 
 
 def _is_raw_deflate(first: bytes) -> bool:
-    """Tell whether the first bytes of a document inflate to how a sitemap begins."""
-    return not first.startswith(_PLAIN_STARTS) and _inflates_to_a_sitemap(first)
+    """Tell whether the first bytes are bare deflate data of a sitemap."""
+    return not first.startswith(_PLAIN_STARTS) and _inflates_to_sitemap(first)
 
 
-def _inflates_to_a_sitemap(first: bytes) -> bool:
+def _inflates_to_sitemap(first: bytes) -> bool:
     plain, is_damaged = inflate_start(first[:_PROOF_BYTES], _PROOF_BYTES)
     if not is_damaged:
         return plain.startswith(_PLAIN_STARTS)

@@ -1,7 +1,7 @@
-"""zstd: frames of Zstandard data (RFC 8878), one after the other.
+"""The decoder of zstd: frames of Zstandard data (RFC 8878), one after the other.
 
-The framing is read here and only the blocks are left to the library. A block gives at most
-128 KiB, so one call never gives more than that, whatever library it is.
+The framing is read here, and the library gets one block a call. A block decodes to at most
+128 KiB, which bounds the output of a call with any library.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.decode.gzip import TRAILING_BYTES, InflateError, judge_trailing
+from sitemapreader.readers.decode.codings import DecompressionError
+from sitemapreader.readers.decode.gzip import TRAILING_BYTES, judge_trailing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ MAX_WINDOW_BYTES = 8 * 1024 * 1024
 _MAX_BLOCK_BYTES = 128 * 1024
 _SKIPPABLE_MAGICS = frozenset((0x184D2A50 + number).to_bytes(4, "little") for number in range(16))
 _RLE, _RESERVED = 1, 3
-"""Kinds of blocks: one byte many times, and one that is not defined."""
+"""Types of blocks: one byte repeated, and the type that is not defined."""
 _CHECKSUM_BYTES = 4
 
 
@@ -30,14 +31,18 @@ class _Stream(Protocol):
 
 
 def _find_library() -> tuple[Callable[[], _Stream], type[Exception]]:
-    """Return what makes a decompressor, and what that raises; or raise InflateError."""
+    """Return a factory of decompressors and their exception.
+
+    Raises:
+        DecompressionError: CONTENT_ENCODING if no library is installed.
+    """
     try:
         from compression import zstd  # noqa: PLC0415 (few bodies need it, and it may be missing)
     except ImportError:
         try:
             import zstandard  # noqa: PLC0415 (the same before Python 3.14)
         except ImportError:
-            raise InflateError(IssueCode.CONTENT_ENCODING, MISSING_ZSTD) from None
+            raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_ZSTD) from None
         maker = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES)
         return maker.decompressobj, zstandard.ZstdError
     options = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_BYTES.bit_length() - 1}
@@ -45,15 +50,15 @@ def _find_library() -> tuple[Callable[[], _Stream], type[Exception]]:
 
 
 def begins_as_zstd(first: bytes) -> bool:
-    """Tell whether a body begins with a frame, or with one that is to be skipped."""
+    """Tell whether a body begins with a data frame or a skippable frame."""
     return first.startswith(ZSTD_MAGIC) or first[:4] in _SKIPPABLE_MAGICS
 
 
 class ZstdDecoder:
-    """One layer of zstd: frames, and between them frames that hold no data.
+    """One layer of zstd: data frames, and skippable frames between them.
 
     Raises:
-        InflateError: CONTENT_ENCODING where no library is there.
+        DecompressionError: CONTENT_ENCODING if no library is installed.
     """
 
     def __init__(self, max_frames: int, notes: list[IssueCode]) -> None:
@@ -62,14 +67,15 @@ class ZstdDecoder:
         self._max_frames = max_frames
         self._frames = 0
         self._buffer = bytearray()
-        self._stream: _Stream | None = None  # None between two frames
+        self._stream: _Stream | None = None
+        """The decompressor of the open frame; `None` between two frames."""
         self._has_checksum = False
         self._is_last = False
         self._to_skip = 0
         self._ended = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what `data` decodes to; raise InflateError."""
+        """Decode `data`; yield the output, or raise DecompressionError."""
         self._buffer += data
         while not self._ended:
             if self._stream is None:
@@ -86,14 +92,14 @@ class ZstdDecoder:
         del self._buffer[TRAILING_BYTES:]
 
     def close(self) -> None:
-        """Raise InflateError if the data ended too early."""
+        """Raise DecompressionError if the data ended too early."""
         if self._stream is not None or self._to_skip or not self._frames:
-            raise InflateError(IssueCode.GZIP_TRUNCATED, "zstd")
+            raise DecompressionError(IssueCode.GZIP_TRUNCATED, "zstd")
         if self._buffer:
             self._notes.append(judge_trailing(bytes(self._buffer)))
 
     def _open_frame(self) -> bool:
-        """Read what stands between two frames, and a frame's header; False if more is needed."""
+        """Read up to the blocks of the next frame; return False if that needs more data."""
         buffer = self._buffer
         if self._to_skip and buffer:
             skipped = min(self._to_skip, len(buffer))
@@ -122,8 +128,8 @@ class ZstdDecoder:
         self._count_frame()
         window = _window_bytes(buffer)
         if window > MAX_WINDOW_BYTES:
-            said = f"zstd: a window of {window:,} bytes; {MAX_WINDOW_BYTES:,} are the most"
-            raise InflateError(IssueCode.CONTENT_ENCODING, said)
+            detail = f"zstd: a window of {window:,} bytes; {MAX_WINDOW_BYTES:,} are the most"
+            raise DecompressionError(IssueCode.CONTENT_ENCODING, detail)
         self._has_checksum = bool(buffer[4] & 4)
         self._is_last = False
         self._stream = self._make_stream()
@@ -133,28 +139,28 @@ class ZstdDecoder:
     def _count_frame(self) -> None:
         self._frames += 1
         if self._frames > self._max_frames:
-            raise InflateError(IssueCode.GZIP_TOO_MANY_MEMBERS, "zstd")
+            raise DecompressionError(IssueCode.GZIP_TOO_MANY_MEMBERS, "zstd")
 
     def _measure_block(self) -> int:
-        """Return the bytes of the next block, its header included, and note if it is the last."""
+        """Return the size of the next block with its header, and record whether it is the last."""
         header = int.from_bytes(self._buffer[:3], "little")
         kind, size = header >> 1 & 3, header >> 3
         if len(self._buffer) < 3:
             return 3
         if size > _MAX_BLOCK_BYTES or kind == _RESERVED:
-            raise InflateError(IssueCode.GZIP_CORRUPT, "zstd")
+            raise DecompressionError(IssueCode.GZIP_CORRUPT, "zstd")
         end = 3 + (1 if kind == _RLE else size)
         self._is_last = bool(header & 1) and len(self._buffer) >= end
         return end
 
     def _close_frame(self, stream: _Stream) -> bool:
-        """Read the checksum, if there is one; False if more is needed."""
+        """Read the checksum, if there is one; return False if that needs more data."""
         if self._has_checksum:
             if len(self._buffer) < _CHECKSUM_BYTES:
                 return False
             try:
                 self._decompress(stream, _CHECKSUM_BYTES)
-            except InflateError:
+            except DecompressionError:
                 self._notes.append(IssueCode.GZIP_CHECKSUM)
         self._stream = None
         return True
@@ -165,11 +171,11 @@ class ZstdDecoder:
         try:
             return stream.decompress(data)
         except self._error:
-            raise InflateError(IssueCode.GZIP_CORRUPT, "zstd") from None
+            raise DecompressionError(IssueCode.GZIP_CORRUPT, "zstd") from None
 
 
 def _header_size(frame: bytearray) -> int:
-    """Return how long a frame's header is, magic number included (section 3.1.1.1)."""
+    """Return the size of a frame's header with its magic number (section 3.1.1.1)."""
     if len(frame) < 5:
         return 5
     flags = frame[4]
@@ -179,7 +185,7 @@ def _header_size(frame: bytearray) -> int:
 
 
 def _window_bytes(frame: bytearray) -> int:
-    """Return how much of its output a frame wants to be remembered."""
+    """Return the window of a frame: how much output a decoder must keep (section 3.1.1.1.2)."""
     flags = frame[4]
     if not flags & 0x20:
         base = 1 << (10 + (frame[5] >> 3))

@@ -10,7 +10,7 @@ import attrs
 import strategies
 
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode.gzip import InflateError
+from sitemapreader.readers.decode.codings import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:
@@ -96,12 +96,12 @@ def load_seeds(folder: Path | None) -> tuple[bytes, ...]:
 
 def inflate(data: bytes) -> bytes:
     """Return what the bytes inflate to for certain, whatever follows."""
-    inflation = Decompressor(Limits(), [])
+    decompressor = Decompressor(Limits(), [])
     inflated = bytearray()
     try:
-        for piece in chain(inflation.feed(data), inflation.close()):
+        for piece in chain(decompressor.feed(data), decompressor.close()):
             inflated += piece
-    except InflateError:
+    except DecompressionError:
         pass
     return bytes(inflated)
 
