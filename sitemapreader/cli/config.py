@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from sitemapreader.cli.parser import UsageError
-from sitemapreader.cli.writer import format_of, path_of
+from sitemapreader.cli.writer import find_output_format, get_output_path
 from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.options import FetchOptions, Limits
 
@@ -27,7 +27,7 @@ _LIMITS = ("depth",)
 _FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
 """Those that curl looks at."""
-_SEVERAL = ("allow_networks", "allow_ports")
+_TUPLES = ("allow_networks", "allow_ports")
 
 
 @attrs.frozen
@@ -47,15 +47,18 @@ class RunConfig:
     limits: Limits
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> Self:
+    def from_arguments(cls, arguments: argparse.Namespace) -> Self:
         """Read what was asked for; raise UsageError for what cannot be meant."""
         robots = {"respect_robots": not getattr(arguments, "no_robots", False)}
         try:
             return cls(
-                walk=_given(arguments, _WALK) | robots | _choose(arguments) | _memory(arguments),
-                search=_given(arguments, _SEARCH) | robots,
+                walk=_pick(arguments, _WALK)
+                | robots
+                | _make_follow(arguments)
+                | _check_state_options(arguments),
+                search=_pick(arguments, _SEARCH) | robots,
                 options=_make_options(arguments),
-                limits=Limits(**_given(arguments, _LIMITS)),
+                limits=Limits(**_pick(arguments, _LIMITS)),
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
@@ -64,7 +67,7 @@ class RunConfig:
         """Return the options for a source whose URL has a user and a password in it."""
         if not user and not password:
             return self.options
-        headers = self.options.headers | _login(f"{user or ''}:{password or ''}")
+        headers = self.options.headers | _basic_auth_header(f"{user or ''}:{password or ''}")
         return attrs.evolve(self.options, headers=headers)
 
 
@@ -75,12 +78,12 @@ def find_unused_proxy(arguments: argparse.Namespace) -> str:
     return next((name for name in _PROXIES if os.environ.get(name)), "")
 
 
-def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+def _pick(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     values = ((name, getattr(arguments, name, None)) for name in names)
     return {name: value for name, value in values if value is not None}
 
 
-def _choose(arguments: argparse.Namespace) -> dict[str, Any]:
+def _make_follow(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the function that says which children of an index are wanted, if not all are."""
     wanted: list[re.Pattern[str]] = getattr(arguments, "follow", None) or []
     unwanted: list[re.Pattern[str]] = getattr(arguments, "no_follow", None) or []
@@ -94,7 +97,7 @@ def _choose(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"follow": follow}
 
 
-def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
+def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what a walk with a state is asked for besides; raise UsageError for what cannot be."""
     state, changes, removed = (
         getattr(arguments, name, None) for name in ("state", "changes", "removed")
@@ -103,19 +106,19 @@ def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError("--changes compares with a state: add --state FILE")
     if removed and not changes:
         raise UsageError("--removed is known only with --changes: add it, and --state FILE")
-    if removed and format_of(arguments) == "urls" and not arguments.fields:
+    if removed and find_output_format(arguments) == "urls" and not arguments.fields:
         raise UsageError(
             "--removed needs a format that has the field `change`, such as --format jsonl; "
             "`sitemapreader state FILE --removed` prints them alone"
         )
     if not state:
         return {}
-    if path_of(arguments) is not None:
+    if get_output_path(arguments) is not None:
         raise UsageError(
             "--state and -o: the file of a run that is stopped is thrown away, and what was in it "
             "does not come again; write >> FILE, a table after the first time with --no-header"
         )
-    if format_of(arguments) == "parquet":
+    if find_output_format(arguments) == "parquet":
         raise UsageError(
             "--state and --format parquet: what a run that is stopped has written of it cannot be "
             "read, and does not come again; use --format jsonl or csv"
@@ -124,16 +127,16 @@ def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _make_options(arguments: argparse.Namespace) -> FetchOptions:
-    given = _given(arguments, _FETCH)
+    given = _pick(arguments, _FETCH)
     if seconds := getattr(arguments, "timeout", None):
         given |= _timeouts(seconds)
-    for name in _SEVERAL:
+    for name in _TUPLES:
         if values := getattr(arguments, name, None):
             given[name] = tuple(values)
     AddressPolicy(given.get("allow_networks", ()))  # raises ValueError for what is no network
     headers = dict(getattr(arguments, "headers", None) or ())
     if user := getattr(arguments, "user", None):
-        headers |= _login(_ask_password(user))
+        headers |= _basic_auth_header(_ask_password(user))
     return FetchOptions(**given, headers=headers)
 
 
@@ -163,6 +166,6 @@ def _ask_password(user: str) -> str:
     raise UsageError("-u: write USER:PASSWORD; there is no terminal to ask for the password on")
 
 
-def _login(user: str) -> dict[str, str]:
+def _basic_auth_header(user: str) -> dict[str, str]:
     """Return the header of Basic authentication (RFC 7617)."""
     return {"Authorization": f"Basic {b64encode(user.encode('utf-8', 'surrogateescape')).decode()}"}

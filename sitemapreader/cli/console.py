@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.cli.parser import MAX_SAID
-from sitemapreader.cli.wording import word_issue
-from sitemapreader.cli.writer import path_of
+from sitemapreader.cli.parser import MAX_MESSAGE
+from sitemapreader.cli.writer import get_output_path
 from sitemapreader.issues import Issue, IssueCode, Severity, excerpt
 
 if TYPE_CHECKING:
@@ -23,21 +23,41 @@ _NAMED_BRIEFLY = frozenset(
 """Issues that differ only in the sitemap that was left alone: there may be fifteen guesses."""
 _MAX_NAMED = 3
 
+OPTIONS = {
+    "allow_networks": "--allow-network",
+    "allow_ports": "--allow-port",
+    'extra_formats={"html"}': "--html-sitemap",
+    'extra_formats={"llms"}': "--llms",
+    "feeds=True": "--feeds",
+    "headers": "-u",
+    "headers_seconds": "--timeout",
+    'hosts="any"': "--hosts any",
+    "Limits.depth": "--depth",
+    "respect_robots=False": "--no-robots",
+    "sitemaps=": "--sitemap",
+    "state": "--state",
+    "url": "--base-url",
+}
+"""An argument of the library, as messages name it -> the option that stands for it."""
+LIBRARY_ONLY = ("Limits", "min_bytes_per_second")
+"""Begin names of what only the library can be asked for."""
+_CODE = re.compile(r"`([^`]+)`")
+
 
 class Console:
     """Prints messages, a line at a time, safe for a terminal.
 
     Attributes:
-        wants_progress: whether somebody watches.
-        clear: is called before something else is written to the terminal.
+        shows_progress: whether somebody watches.
+        erase_progress: is called before something else is written to the terminal.
     """
 
     def __init__(
         self, *, quiet: bool = False, verbose: bool = False, has_file: bool = False
     ) -> None:
         is_open = sys.stderr is not None  # whoever started the program may have closed it
-        self.wants_progress = is_open and not quiet and sys.stderr.isatty()
-        self.clear: Callable[[], None] | None = None
+        self.shows_progress = is_open and not quiet and sys.stderr.isatty()
+        self.erase_progress: Callable[[], None] | None = None
         self._is_quiet = quiet
         self._is_open = is_open
         self._least = Severity.INFO if verbose else Severity.WARNING
@@ -45,17 +65,17 @@ class Console:
         self._shows_results = is_terminal and not has_file
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> Self:
+    def from_arguments(cls, arguments: argparse.Namespace) -> Self:
         """Return one that says as much as was asked for."""
-        has_file = path_of(arguments) is not None
+        has_file = get_output_path(arguments) is not None
         return cls(quiet=arguments.quiet, verbose=arguments.verbose, has_file=has_file)
 
-    def make_room(self) -> None:
+    def clear_for_results(self) -> None:
         """Take the progress away from a terminal that results are about to be written to."""
-        if self.clear is not None and self._shows_results:
-            self.clear()
+        if self.erase_progress is not None and self._shows_results:
+            self.erase_progress()
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a line, unless `--quiet` was given."""
         if not self._is_quiet:
             self.print_error(text)
@@ -64,19 +84,21 @@ class Console:
         """Print a line about the error that ends the program, even with `--quiet`."""
         if not self._is_open:
             return
-        if self.clear is not None:
-            self.clear()
-        print(f"sitemapreader: {excerpt(text, MAX_SAID)}", file=sys.stderr)  # noqa: T201 (its job)
+        if self.erase_progress is not None:
+            self.erase_progress()
+        print(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}", file=sys.stderr)  # noqa: T201 (its job)
 
-    def report(self, issue: Issue, source: str) -> None:
+    def print_issue(self, issue: Issue, source: str) -> None:
         """Print an Issue, unless it is one that only interests those who ask for more."""
         if issue.severity < self._least:
             return
         place = issue.sitemap or source
         place += f":{issue.line}" if issue.line else ""
-        self.say(f"{issue.severity.name.lower()} {issue.code}: {place}: {word_issue(issue)}")
+        self.print_line(
+            f"{issue.severity.name.lower()} {issue.code}: {place}: {describe_issue(issue)}"
+        )
 
-    def report_all(self, issues: list[Issue], counts: Counter[IssueCode], source: str) -> None:
+    def print_issues(self, issues: list[Issue], counts: Counter[IssueCode], source: str) -> None:
         """Print the Issues of a source, and how many more there were of each code.
 
         That a robots.txt is out of reach is not said beside the error that says why. What a
@@ -92,12 +114,35 @@ class Console:
             elif code not in _NAMED_BRIEFLY or named[code, place] < _MAX_NAMED:
                 named[code, place] += 1
                 passed[code] += 1
-                self.report(issue, source)
+                self.print_issue(issue, source)
         for code, more in (counts - passed).items():
             if code.severity >= self._least:
-                self.say(f"{code.severity.name.lower()} {code}: {source}: and {more} more of these")
+                self.print_line(
+                    f"{code.severity.name.lower()} {code}: {source}: and {more} more of these"
+                )
 
-    def summarize(self, summary: RunSummary) -> None:
+    def print_summary(self, summary: RunSummary) -> None:
         """Say what came of all, if there was anything."""
-        for line in summary.summarize():
-            self.say(line)
+        for line in summary.format_lines():
+            self.print_line(line)
+
+
+def describe_issue(issue: Issue) -> str:
+    """Return the message of an Issue, with what was met behind what it means."""
+    about = " ".join(part for part in (issue.url, issue.value) if part)
+    meaning, advice = (name_options(text) for text in (issue.code.meaning, issue.code.advice))
+    return f"{meaning}{f' [{about}]' if about else ''}: {advice}"
+
+
+def name_options(text: str) -> str:
+    """Return a text with options in the place of arguments."""
+    return _CODE.sub(_name_option, text)
+
+
+def _name_option(match: re.Match[str]) -> str:
+    name = match[1]
+    if name in OPTIONS:
+        return OPTIONS[name]
+    if name.startswith(LIBRARY_ONLY):
+        return f"{name} (in Python; no option does it)"
+    return match[0]

@@ -60,7 +60,7 @@ async def _pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None]:
     is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
     while True:
         try:
-            piece = _read(descriptor) if is_file else await _wait_for(descriptor)
+            piece = _read(descriptor) if is_file else await _read_in_thread(descriptor)
         except OSError as error:
             raise UnreadableError(path, error) from None
         if not piece:
@@ -73,7 +73,7 @@ def _read(descriptor: int) -> bytes:
     return os.read(descriptor, PIECE_BYTES)
 
 
-async def _wait_for(descriptor: int) -> bytes:
+async def _read_in_thread(descriptor: int) -> bytes:
     """Read in a thread: what a pipe is waited for can come in an hour.
 
     It is a daemon, for nothing ends a read; and it has no lock that the interpreter would wait for
@@ -88,9 +88,9 @@ async def _wait_for(descriptor: int) -> bytes:
         except OSError as error:
             outcome = error
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(settle, outcome)
+            loop.call_soon_threadsafe(set_outcome, outcome)
 
-    def settle(outcome: bytes | OSError) -> None:
+    def set_outcome(outcome: bytes | OSError) -> None:
         if result.done():  # cancelled
             return
         if isinstance(outcome, OSError):

@@ -167,7 +167,7 @@ def add_output(parser: Parser) -> None:
     _add_file(add)
 
 
-def add_memory(parser: Parser) -> None:
+def add_state(parser: Parser) -> None:
     """Add what is remembered from one run to the next."""
     add = parser.add_argument_group("what is remembered").add_argument
     add(

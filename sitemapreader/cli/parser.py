@@ -11,7 +11,7 @@ from sitemapreader.issues import excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-MAX_SAID = 2_000
+MAX_MESSAGE = 2_000
 """Characters of a message; its text may come from anywhere."""
 _NEGATIVE = re.compile(r"-\d")
 
@@ -78,7 +78,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print a line of usage and a message, and exit with 2."""
-        super().error(excerpt(message, MAX_SAID))
+        super().error(excerpt(message, MAX_MESSAGE))
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

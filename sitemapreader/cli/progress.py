@@ -24,17 +24,17 @@ LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {desc} [{elapsed}]"
 @asynccontextmanager
 async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[None]:
     """Show what is being done for as long as it is, if standard error is a terminal."""
-    if not console.wants_progress:
+    if not console.shows_progress:
         yield
         return
     bar = _make_bar()
-    console.clear = bar.clear
+    console.erase_progress = bar.clear
     task = asyncio.create_task(_refresh(bar, summary), name="sitemapreader.progress")
     try:
         yield
     finally:
         task.cancel()
-        console.clear = None
+        console.erase_progress = None
         bar.clear()  # which `close` leaves out, for it is we who have drawn it
         bar.close()
 

@@ -16,7 +16,7 @@ from sitemapreader.cli.files import UnreadableError, open_pieces, read_lines
 from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.cli.parser import UsageError, suggest
 from sitemapreader.cli.progress import show_progress
-from sitemapreader.cli.sources import Result, UnknownSourceError
+from sitemapreader.cli.sources import SourceResult, UnknownSourceError
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sitemapreader.cli.summary import RunSummary
 
 
-class Sourced(Protocol):
+class SourceLike(Protocol):
     """What can be visited: a source of entries, or a site to search."""
 
     @property
@@ -42,7 +42,7 @@ class Sourced(Protocol):
         ...
 
 
-S = TypeVar("S", bound=Sourced)
+S = TypeVar("S", bound=SourceLike)
 
 
 @attrs.frozen(eq=False)
@@ -64,8 +64,8 @@ class SourceRunner(Generic[S]):
     summary: RunSummary
     named: Sequence[S]
     make_listed: Callable[[str], S]
-    visit: Callable[[S, Result], Awaitable[None]]
-    _turns: WeakValueDictionary[str, asyncio.Lock] = attrs.field(
+    visit: Callable[[S, SourceResult], Awaitable[None]]
+    _host_locks: WeakValueDictionary[str, asyncio.Lock] = attrs.field(
         factory=WeakValueDictionary, init=False
     )
 
@@ -93,7 +93,7 @@ class SourceRunner(Generic[S]):
 
         name = find_unused_proxy(self.arguments)
         if name and self.summary.has_unreached():
-            self.console.say(
+            self.console.print_line(
                 f'{name} is set and was not used: if the way out is a proxy, -x "${name}"'
             )
 
@@ -118,31 +118,31 @@ class SourceRunner(Generic[S]):
                     try:
                         source = self.make_listed(line)
                     except UnknownSourceError as error:
-                        self._note_unknown(f"{path}: {error}")
+                        self._report_unknown(f"{path}: {error}")
                     else:
                         yield source
         except UnreadableError as error:
-            self._note_unknown(str(error))
+            self._report_unknown(str(error))
 
-    def _note_unknown(self, said: str) -> None:
-        self.console.say(said)
+    def _report_unknown(self, said: str) -> None:
+        self.console.print_line(said)
         self.summary.unknown += 1
 
     async def _visit(self, source: S) -> None:
-        turn = self._turns.setdefault(source.host, asyncio.Lock())
+        turn = self._host_locks.setdefault(source.host, asyncio.Lock())
         async with turn:
-            result = Result()
+            result = SourceResult()
             self.summary.running.add(result)
             try:
                 await self.visit(source, result)
             except UnreadableError as error:
-                self.console.say(str(error))
+                self.console.print_line(str(error))
                 result.complete = False
             finally:
                 self.summary.running.discard(result)
-        self.console.report_all(result.issues, result.counts, source.label)
+        self.console.print_issues(result.issues, result.counts, source.label)
         if result.children:
-            self.console.say(
+            self.console.print_line(
                 f"{source.label} is an index of {result.children} sitemaps, which were not fetched:"
                 " give its URL, or the folder that holds them"
             )

@@ -7,10 +7,9 @@ import os
 import signal
 from typing import TYPE_CHECKING, Protocol
 
-from sitemapreader.cli.console import Console
+from sitemapreader.cli.console import Console, name_options
 from sitemapreader.cli.exit_codes import ALL_READ, CLOSED_PIPE, NO_URL, SIGNALLED
-from sitemapreader.cli.wording import translate
-from sitemapreader.cli.writer import Lines
+from sitemapreader.cli.writer import LineWriter
 from sitemapreader.errors import StateError
 from sitemapreader.output.sink import abandon_standard_output
 
@@ -22,7 +21,7 @@ _SIGNALS = [
 ]
 
 
-class LineWriter(Protocol):
+class ResultWriter(Protocol):
     """Where results go."""
 
     @property
@@ -41,31 +40,31 @@ class _StoppedError(BaseException):
 
 
 def run_process(
-    work: Callable[[], Coroutine[None, None, int]], outlet: LineWriter, console: Console
+    work: Callable[[], Coroutine[None, None, int]], writer: ResultWriter, console: Console
 ) -> int:
     """Run to the end, or until a signal; return the exit code."""
-    stop = _Stop(outlet)
+    stop = _SignalStop(writer)
     try:
-        return asyncio.run(stop.listen(work))
+        return asyncio.run(stop.run(work))
     except (asyncio.CancelledError, _StoppedError):
         abandon_standard_output()
-        console.say(f"stopped by {signal.Signals(stop.signal).name}")
+        console.print_line(f"stopped by {signal.Signals(stop.signal).name}")
         return SIGNALLED + stop.signal
     except BrokenPipeError:
         abandon_standard_output()
         return CLOSED_PIPE
     except StateError as error:
-        console.print_error(translate(str(error)))
+        console.print_error(name_options(str(error)))
         return NO_URL
     except OSError as error:
         abandon_standard_output()
-        console.print_error(f"cannot write to {outlet.name}: {error.strerror or error}")
+        console.print_error(f"cannot write to {writer.name}: {error.strerror or error}")
         return NO_URL
 
 
 def print_text(text: str) -> int:
     """Print a text that is there already; return the exit code."""
-    lines = Lines(None)
+    lines = LineWriter(None)
 
     async def work() -> int:
         with lines:
@@ -75,18 +74,18 @@ def print_text(text: str) -> int:
     return run_process(work, lines, Console())
 
 
-class _Stop:
+class _SignalStop:
     """Ends the work on a signal.
 
     Attributes:
         signal: number of the signal that came, or 0.
     """
 
-    def __init__(self, outlet: LineWriter) -> None:
+    def __init__(self, writer: ResultWriter) -> None:
         self.signal = 0
-        self._outlet = outlet
+        self._writer = writer
 
-    async def listen(self, work: Callable[[], Coroutine[None, None, int]]) -> int:
+    async def run(self, work: Callable[[], Coroutine[None, None, int]]) -> int:
         """Do the work; cancel it on a signal, and end a write that waits for its reader.
 
         A handler of the loop would not be called while a write waits, and the loop with it.
@@ -97,7 +96,7 @@ class _Stop:
             if self.signal:  # the second one: they mean it
                 os._exit(SIGNALLED + number)
             self.signal = number
-            if self._outlet.is_writing:
+            if self._writer.is_writing:
                 raise _StoppedError
             if task is not None:
                 loop.call_soon_threadsafe(task.cancel)

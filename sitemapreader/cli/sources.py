@@ -45,7 +45,7 @@ class UnknownSourceError(ValueError):
 
 
 @attrs.define(eq=False)
-class Result:
+class SourceResult:
     """The outcome of one source.
 
     Attributes:
@@ -93,37 +93,39 @@ class FileSource:
     host: str = attrs.field(default="", init=False)
     _path: str
     _base_url: str
-    _sieve: Callable[[], EntryFilter]
+    _make_filter: Callable[[], EntryFilter]
     _extra_formats: ExtraFormats
 
-    async def open(self, result: Result) -> AsyncGenerator[list[UrlEntry], None]:
+    async def open(self, result: SourceResult) -> AsyncGenerator[list[UrlEntry], None]:
         """Yield its entries; raise UnreadableError.
 
         The children of an index are counted, for they are elsewhere.
         """
         reader = SitemapReader(self._base_url, extra_formats=self._extra_formats)
-        sieve = self._sieve()
+        entry_filter = self._make_filter()
         async with open_pieces(self._path) as pieces:
             result.answered = True
             async for piece in pieces:
                 for events in reader.feed_steps(piece):
-                    if batch := self._take(events, sieve, result):
+                    if batch := self._select_entries(events, entry_filter, result):
                         yield batch
                 if reader.finished:
                     break
         steps = reader.close_steps()
         while (last := await next_step(reader, steps)) is not None:
-            if batch := self._take(last, sieve, result):
+            if batch := self._select_entries(last, entry_filter, result):
                 yield batch
         result.counts += reader.stats.counts
         result.complete = not has_errors(result.counts) and not result.children
 
-    def _take(self, events: list[Event], sieve: EntryFilter, result: Result) -> list[UrlEntry]:
+    def _select_entries(
+        self, events: list[Event], entry_filter: EntryFilter, result: SourceResult
+    ) -> list[UrlEntry]:
         batch = [event for event in events if isinstance(event, UrlEntry)]
         issues = [event for event in events if isinstance(event, Issue)]
         result.issues += issues
         result.children += len(events) - len(batch) - len(issues)
-        batch, _ = sieve.apply(batch, SCHEMES)
+        batch, _ = entry_filter.apply(batch, SCHEMES)
         result.entries += len(batch)
         return batch
 
@@ -137,7 +139,7 @@ class WalkSource:
     _walks: tuple[Callable[[], Walk], ...]
     _gives_removed: bool = False
 
-    async def open(self, result: Result) -> AsyncGenerator[list[UrlEntry], None]:
+    async def open(self, result: SourceResult) -> AsyncGenerator[list[UrlEntry], None]:
         """Yield its entries. The walks after the first are for a URL that is no sitemap."""
         for number, make in enumerate(self._walks, start=1):
             async with make() as entries:
@@ -189,7 +191,7 @@ def make_file_source(text: str, arguments: argparse.Namespace, config: RunConfig
 
 def make_web_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> WalkSource:
     """Return the source that a URL is; raise UnknownSourceError."""
-    url, options = read_url(text, config)
+    url, options = parse_source_url(text, config)
     common = config.walk | {"options": options, "limits": config.limits}
     attempts = list_attempts(url)
     if arguments.site:
@@ -204,7 +206,7 @@ def _wants_removed(arguments: argparse.Namespace) -> bool:
     return bool(getattr(arguments, "removed", False))
 
 
-def read_url(text: str, config: RunConfig) -> tuple[str, FetchOptions]:
+def parse_source_url(text: str, config: RunConfig) -> tuple[str, FetchOptions]:
     """Return a URL, and the options for it; without a scheme it is one of https.
 
     A user and a password in it become a header, so that no message has them in it. Raises

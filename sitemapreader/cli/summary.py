@@ -17,7 +17,7 @@ from sitemapreader.report import ASKED_FOR, FINISHED_BEFORE, NOTHING_LOST, Docum
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.cli.sources import Result
+    from sitemapreader.cli.sources import SourceResult
 
 _UNREACHED = frozenset({IssueCode.CONNECT, IssueCode.DNS, IssueCode.TIMEOUT})
 _MAX_DOCUMENTS = 3
@@ -60,7 +60,7 @@ class RunSummary:
         printed: how much was printed.
         unknown: lines of a list that are no source.
         repeated: how often a source was named once more.
-        has_enough: whether `--limit` ended the run.
+        limit_reached: whether `--limit` ended the run.
         running: results of the sources that are being read.
         bytes_raw: bytes that came for those that are done.
         is_for_many: whether there may be more than one source.
@@ -71,8 +71,8 @@ class RunSummary:
     printed: int = 0
     unknown: int = 0
     repeated: int = 0
-    has_enough: bool = False
-    running: set[Result] = attrs.field(factory=set)
+    limit_reached: bool = False
+    running: set[SourceResult] = attrs.field(factory=set)
     statuses: Counter[Status] = attrs.field(factory=Counter)
     bytes_raw: int = 0
     is_for_many: bool = False
@@ -87,7 +87,7 @@ class RunSummary:
     _lost: dict[tuple[str, str], DocumentCount] = attrs.field(factory=dict)
     _removals_unknown: DocumentCount = attrs.field(factory=DocumentCount)
 
-    def add(self, label: str, result: Result) -> None:
+    def add(self, label: str, result: SourceResult) -> None:
         """Add what came of a source."""
         found = result.entries > 0 or any(map(_is_known, result.documents))
         self.done += 1
@@ -141,9 +141,9 @@ class RunSummary:
         """Return the exit code: see docs/exit-codes.md."""
         if self.unknown and not self.done:
             return USAGE
-        if not self.has_enough and not self._answered:
+        if not self.limit_reached and not self._answered:
             return NOTHING_FETCHED
-        if not self.has_enough and not self._found:
+        if not self.limit_reached and not self._found:
             return NO_URL
         return ALL_READ if self._complete and not self.unknown else PARTIAL
 
@@ -151,7 +151,7 @@ class RunSummary:
         """Tell whether a host could not be reached, as behind a proxy that has to be named."""
         return not self._reasons.isdisjoint(_UNREACHED)
 
-    def summarize(self) -> Iterator[str]:
+    def format_lines(self) -> Iterator[str]:
         """Yield lines that say what came out, what was not read, and why."""
         if self.unknown and not self.done:
             return
@@ -174,9 +174,9 @@ class RunSummary:
             yield describe_unknown_removals(self._removals_unknown)
         if self.repeated:
             yield f"named before, and read once: {self.repeated}"
-        yield from self._summarize_failed()
+        yield from self._format_failed()
 
-    def _summarize_failed(self) -> Iterator[str]:
+    def _format_failed(self) -> Iterator[str]:
         if self.is_for_many or not self._lost:
             for label, reason in self._failed:
                 yield f"failed: {label} ({reason})"
@@ -208,7 +208,7 @@ def _is_known(document: Document) -> bool:
     )
 
 
-def _find_reason(result: Result) -> str:
+def _find_reason(result: SourceResult) -> str:
     """Return why a source gave nothing: the last error, which is the one that ended it."""
     errors = [issue.code for issue in result.issues if issue.code.severity is Severity.ERROR]
     lost = [document.reason for document in result.documents if document.is_lost]

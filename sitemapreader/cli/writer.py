@@ -22,13 +22,13 @@ _KNOWN_SUFFIXES = {
     *("gz", "html", "json", "ndjson", "ods", "xls", "xlsx", "xml", "zip", "zst"),
 }
 """Suffixes that name a format, whether it can be written or not."""
-_MAY_END_WITH_NUL = ("urls", "jsonl")
-_HAVE_HEADER = ("csv", "tsv")
+_NUL_FORMATS = ("urls", "jsonl")
+_HEADER_FORMATS = ("csv", "tsv")
 
 
 def open_entries(arguments: argparse.Namespace) -> Output:
     """Return where entries go; raise UsageError if they cannot go there so."""
-    path, form = path_of(arguments), format_of(arguments)
+    path, form = get_output_path(arguments), find_output_format(arguments)
     _check_format(arguments, form)
     try:
         return open_output(
@@ -44,14 +44,13 @@ def open_entries(arguments: argparse.Namespace) -> Output:
 
 def _check_format(arguments: argparse.Namespace, form: str) -> None:
     """Raise UsageError for an option that a format has no use for."""
-    if arguments.null and form not in _MAY_END_WITH_NUL:
+    if arguments.null and form not in _NUL_FORMATS:
         raise UsageError(
-            f"-0 is for --format {' or '.join(_MAY_END_WITH_NUL)}: "
-            f"records of {form} cannot end with NUL"
+            f"-0 is for --format {' or '.join(_NUL_FORMATS)}: records of {form} cannot end with NUL"
         )
-    if not arguments.header and form not in _HAVE_HEADER:
+    if not arguments.header and form not in _HEADER_FORMATS:
         raise UsageError(
-            f"--no-header is for --format {' or '.join(_HAVE_HEADER)}: {form} has no header"
+            f"--no-header is for --format {' or '.join(_HEADER_FORMATS)}: {form} has no header"
         )
     if form == "urls" and arguments.fields is not None and list(arguments.fields) != ["loc"]:
         raise UsageError(
@@ -59,13 +58,13 @@ def _check_format(arguments: argparse.Namespace, form: str) -> None:
         )
 
 
-def path_of(arguments: argparse.Namespace) -> str | None:
+def get_output_path(arguments: argparse.Namespace) -> str | None:
     """Return the file that is written; `None` for standard output."""
     path: str | None = arguments.output
     return None if path == STANDARD_OUTPUT else path
 
 
-def format_of(arguments: argparse.Namespace, formats: Sequence[str] = FORMATS) -> str:
+def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = FORMATS) -> str:
     """Return which of some formats is written: as asked for, or as the file's suffix says.
 
     Raises UsageError for a suffix that says something else.
@@ -83,7 +82,7 @@ def format_of(arguments: argparse.Namespace, formats: Sequence[str] = FORMATS) -
     return str(arguments.format or (form if form in formats else formats[0]))
 
 
-class Lines:
+class LineWriter:
     """Takes text in whole lines.
 
     Attributes:

@@ -14,7 +14,7 @@ from certificates import make_server_context, write_certificate
 from commands import run, serving, urlset
 
 from sitemapreader.cli.commands.table import COMMANDS
-from sitemapreader.cli.wording import OPTIONS, translate
+from sitemapreader.cli.console import OPTIONS, name_options
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LIBRARY = re.compile(r"\w+=|\bLimits\b(?! \(in Python)|_networks|_ports|_seconds
 @pytest.mark.parametrize("code", IssueCode)
 def test_no_message_speaks_python(code: IssueCode) -> None:
     """Each meaning and each advice names options where the library's table names arguments."""
-    said = translate(f"{code.meaning}: {code.advice}")
+    said = name_options(f"{code.meaning}: {code.advice}")
     said = said.replace('encoding="', "")
     assert not re.search(r"\(in Python; no option does it\).*\(in Python", said)
     bare = re.sub(r"`?\w[\w.]*`? \(in Python; no option does it\)", "", said)

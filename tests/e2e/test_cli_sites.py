@@ -18,7 +18,7 @@ from commands import run, running, serving, urlset
 
 from sitemapreader.cli.commands.table import COMMANDS
 from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.sources import read_url
+from sitemapreader.cli.sources import parse_source_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -405,8 +405,8 @@ def test_a_long_url_is_no_file() -> None:
 )
 def test_a_host_and_its_port(word: str, url: str) -> None:
     """A host with a port and no scheme is one of https, as a host without a port is."""
-    config = RunConfig.of(COMMANDS["urls"].make_parser().parse([]))
-    assert read_url(word, config)[0] == url
+    config = RunConfig.from_arguments(COMMANDS["urls"].make_parser().parse([]))
+    assert parse_source_url(word, config)[0] == url
 
 
 def test_http_where_https_was_meant() -> None:

@@ -14,9 +14,9 @@ from sitemapreader.cli.console import Console
 from sitemapreader.cli.options import LIST_FORMATS
 from sitemapreader.cli.runner import SourceRunner, make_sources
 from sitemapreader.cli.runtime import run_process
-from sitemapreader.cli.sources import Result, read_url
+from sitemapreader.cli.sources import SourceResult, parse_source_url
 from sitemapreader.cli.summary import RunSummary
-from sitemapreader.cli.writer import Lines, format_of, path_of
+from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_path
 from sitemapreader.discovery import discover
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.output.escaping import clean_urls
@@ -43,32 +43,35 @@ class Site:
     fetcher: Fetcher | None = None
 
 
-def url_of(_: Site, entry: SitemapEntry) -> str:
+def format_url(_: Site, entry: SitemapEntry) -> str:
     """Write the URL of a sitemap."""
     return f"{clean_urls([entry.loc])[0]}\n"
 
 
-def json_of(site: Site, entry: SitemapEntry) -> str:
+def format_json(site: Site, entry: SitemapEntry) -> str:
     """Write a sitemap as a JSON object."""
     row = {"loc": entry.loc, "via": entry.via, "sitemap": entry.sitemap or None, "site": site.url}
     return f"{json.dumps(row)}\n"
 
 
-LINES: dict[str, Callable[[Site, SitemapEntry], str]] = {"urls": url_of, "jsonl": json_of}
+LINE_FORMATTERS: dict[str, Callable[[Site, SitemapEntry], str]] = {
+    "urls": format_url,
+    "jsonl": format_json,
+}
 """Name of a format -> what makes a line of a sitemap."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the sitemaps; return the exit code."""
-    config = RunConfig.of(arguments)
+    config = RunConfig.from_arguments(arguments)
     console, lines, summary = (
-        Console.of(arguments),
-        Lines(path_of(arguments)),
+        Console.from_arguments(arguments),
+        LineWriter(get_output_path(arguments)),
         RunSummary("sitemaps"),
     )
-    write = LINES[format_of(arguments, LIST_FORMATS)]
+    write = LINE_FORMATTERS[find_output_format(arguments, LIST_FORMATS)]
 
-    async def visit(site: Site, result: Result) -> None:
+    async def visit(site: Site, result: SourceResult) -> None:
         found = await discover(
             site.url,
             fetcher=site.fetcher,
@@ -84,13 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
         result.answered = any(document.is_answered for document in found.documents)
         result.complete = not has_errors(found.counts)
         summary.printed += len(found.sitemaps)
-        console.make_room()
+        console.clear_for_results()
         lines.write("".join(write(site, entry) for entry in found.sitemaps))
 
     async def work() -> int:
         with lines:
             await runner.run()
-        console.summarize(summary)
+        console.print_summary(summary)
         return summary.exit_code()
 
     runner = SourceRunner(
@@ -114,5 +117,5 @@ def make_site(text: str, config: RunConfig) -> Site:
 
 def make_web_site(text: str, config: RunConfig) -> Site:
     """Return the site that a URL is, with a scheme or without; raise UnknownSourceError."""
-    url, options = read_url(text, config)
+    url, options = parse_source_url(text, config)
     return Site(url, host_of(url), url, options)

@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.commands.urls import dump
+from sitemapreader.cli.commands.urls import print_urls
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.runner import make_sources
 from sitemapreader.cli.sources import FileSource, UnknownSourceError, make_file_source
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the URLs; return the exit code."""
-    make = partial(make_source, arguments=arguments, config=RunConfig.of(arguments))
-    return dump(arguments, make_sources(arguments, make), make)
+    make = partial(make_source, arguments=arguments, config=RunConfig.from_arguments(arguments))
+    return print_urls(arguments, make_sources(arguments, make), make)
 
 
 def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> FileSource:

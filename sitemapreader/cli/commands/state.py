@@ -9,7 +9,7 @@ from sitemapreader.cli.console import Console
 from sitemapreader.cli.exit_codes import ALL_READ, PARTIAL
 from sitemapreader.cli.runtime import run_process
 from sitemapreader.cli.summary import DocumentCount, describe_unknown_removals
-from sitemapreader.cli.writer import Lines
+from sitemapreader.cli.writer import LineWriter
 from sitemapreader.issues import excerpt
 from sitemapreader.output.escaping import clean_urls
 from sitemapreader.state import State
@@ -26,7 +26,7 @@ _MAX_NAME = 500
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is there; return the exit code."""
-    state, lines, console = State(arguments.file), Lines(None), Console()
+    state, lines, console = State(arguments.file), LineWriter(None), Console()
 
     async def work() -> int:
         text = write_removed(state) if arguments.removed else describe(state)
@@ -50,11 +50,11 @@ def report_unknown(state: State, console: Console) -> int:
     for url in state.removals_unknown():
         documents.add(clean_urls([url])[0])
     if documents.number:
-        console.say(describe_unknown_removals(documents))
+        console.print_line(describe_unknown_removals(documents))
     unknown = [site for site in state.sites() if site.removed is None]
     for site in unknown:
         why = "did not compare: use --changes" if site.finished else "was stopped: run it again"
-        console.say(f"{excerpt(site.name, _MAX_NAME)}: nothing is known, its last run {why}")
+        console.print_line(f"{excerpt(site.name, _MAX_NAME)}: nothing is known, its last run {why}")
     return PARTIAL if documents.number or unknown else ALL_READ
 
 

@@ -86,7 +86,7 @@ COMMANDS = {
             (
                 options.add_sources,
                 options.add_selection,
-                options.add_memory,
+                options.add_state,
                 options.add_output,
                 *WALKING,
             ),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sitemapreader.cli.commands.branches import write_json
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.options import TREE_FORMATS
@@ -14,40 +14,47 @@ from sitemapreader.cli.runner import SourceRunner, make_sources
 from sitemapreader.cli.runtime import run_process
 from sitemapreader.cli.sources import (
     FileSource,
-    Result,
     Source,
+    SourceResult,
     UnknownSourceError,
     make_source,
     make_web_source,
 )
 from sitemapreader.cli.summary import RunSummary
-from sitemapreader.cli.writer import Lines, format_of, path_of
+from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_path
 from sitemapreader.document_tree import build_tree, draw_tree
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
+
+    from sitemapreader.document_tree import DocumentNode
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the trees; return the exit code."""
-    config, form = RunConfig.of(arguments), format_of(arguments, TREE_FORMATS)
-    console, lines, summary = Console.of(arguments), Lines(path_of(arguments)), RunSummary()
+    config, form = RunConfig.from_arguments(arguments), find_output_format(arguments, TREE_FORMATS)
+    console, lines, summary = (
+        Console.from_arguments(arguments),
+        LineWriter(get_output_path(arguments)),
+        RunSummary(),
+    )
 
-    async def visit(source: Source, result: Result) -> None:
+    async def visit(source: Source, result: SourceResult) -> None:
         async with aclosing(source.open(result)) as batches:
             async for batch in batches:
                 summary.printed += len(batch)
         if form == "json":
-            text = write_json(source.label, build_tree(result.documents))
+            text = format_json(source.label, build_tree(result.documents))
         else:
             text = draw_tree(source.label, result.documents, in_ascii=not lines.can_draw)
-        console.make_room()
+        console.clear_for_results()
         lines.write("".join(text))
 
     async def work() -> int:
         with lines:
             await runner.run()
-        console.summarize(summary)
+        console.print_summary(summary)
         return summary.exit_code()
 
     runner = SourceRunner(
@@ -71,3 +78,33 @@ def make_rooted_source(text: str, arguments: argparse.Namespace, config: RunConf
             f"{source.label} is a single file: give its URL, or the folder that it is in"
         )
     return source
+
+
+def format_json(label: str, roots: list[DocumentNode]) -> Iterator[str]:
+    """Yield a tree as one JSON object in one line."""
+    yield json.dumps({"source": label, "sitemaps": [_format_node(root) for root in roots]}) + "\n"
+
+
+def _format_node(node: DocumentNode) -> dict[str, Any]:
+    document = node.document
+    return {
+        "url": document.url,
+        "final_url": document.final_url or None,
+        "role": document.role,
+        "via": document.via,
+        "format": document.format,
+        "status": document.status,
+        "reason": document.reason or None,
+        "http_status": document.http_status,
+        "tries": document.tries,
+        "urls": document.entries,
+        "urls_listed": document.listed,
+        "left_out": document.filtered,
+        "sitemaps_listed": document.children,
+        "bytes_raw": document.bytes_raw,
+        "bytes_inflated": document.bytes_inflated,
+        "seconds": round(document.seconds, 3),
+        "lastmod": document.lastmod.isoformat() if document.lastmod else None,
+        "issues": dict(document.counts),
+        "sitemaps": [_format_node(child) for child in node.children],
+    }

@@ -12,7 +12,7 @@ from sitemapreader.cli.console import Console
 from sitemapreader.cli.pipe import follow_output
 from sitemapreader.cli.runner import SourceRunner, make_sources
 from sitemapreader.cli.runtime import run_process
-from sitemapreader.cli.sources import Result, Source, make_source, make_web_source
+from sitemapreader.cli.sources import Source, SourceResult, make_source, make_web_source
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import open_entries
 from sitemapreader.urls import url_key
@@ -30,25 +30,27 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the URLs; return the exit code."""
-    config = RunConfig.of(arguments)
+    config = RunConfig.from_arguments(arguments)
     if arguments.state:
         arguments.parallel = 1  # a state has one writer
     named = make_sources(arguments, partial(make_source, arguments=arguments, config=config))
-    return dump(arguments, named, partial(make_web_source, arguments=arguments, config=config))
+    return print_urls(
+        arguments, named, partial(make_web_source, arguments=arguments, config=config)
+    )
 
 
-def dump(arguments: argparse.Namespace, named: Sequence[Source], make_listed: Make) -> int:
+def print_urls(arguments: argparse.Namespace, named: Sequence[Source], make_listed: Make) -> int:
     """Print the URLs of sources; return the exit code."""
-    console = Console.of(arguments)
-    work = Dump(arguments, console)
+    console = Console.from_arguments(arguments)
+    work = UrlPrinter(arguments, console)
     return run_process(partial(work.run, named, make_listed), work.output, console)
 
 
-class _EnoughError(Exception):
+class _LimitReachedError(Exception):
     """As many URLs are printed as were asked for."""
 
 
-class Dump:
+class UrlPrinter:
     """One run over all sources."""
 
     def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
@@ -66,12 +68,12 @@ class Dump:
         with self.output:
             try:
                 await runner.run()
-            except* _EnoughError:
-                self._summary.has_enough = True
-        self._console.summarize(self._summary)
+            except* _LimitReachedError:
+                self._summary.limit_reached = True
+        self._console.print_summary(self._summary)
         return self._summary.exit_code()
 
-    async def _visit(self, source: Source, result: Result) -> None:
+    async def _visit(self, source: Source, result: SourceResult) -> None:
         async with aclosing(source.open(result)) as batches:
             walk = None
             async for batch in batches:
@@ -96,8 +98,8 @@ class Dump:
         if limit is not None:
             batch = batch[: limit - self._summary.printed]
         if batch:
-            self._console.make_room()
+            self._console.clear_for_results()
             self.output.write(batch)
             self._summary.printed += len(batch)
         if self._summary.printed == limit:
-            raise _EnoughError
+            raise _LimitReachedError
