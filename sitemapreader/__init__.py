@@ -63,10 +63,11 @@ if TYPE_CHECKING:
         Video,
     )
     from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.outcomes import Document, Role, Status
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.readers.robots.parser import OtherLine, Robots, parse_robots
-    from sitemapreader.report import Document, Report, Role, Status
+    from sitemapreader.report import Report
     from sitemapreader.state import State
     from sitemapreader.tables.arrow import read_batches, to_arrow
     from sitemapreader.tables.pandas import to_dataframe
@@ -167,7 +168,8 @@ _ROOMS = {
     "output": ("open_output",),
     "readers": ("SitemapReader", "read"),
     "readers.robots.parser": ("OtherLine", "Robots", "parse_robots"),
-    "report": ("Document", "Report", "Role", "Status"),
+    "outcomes": ("Document", "Role", "Status"),
+    "report": ("Report",),
     "state": ("State",),
     "urls": ("origin_of",),
     "walker": ("Walk", "WalkArguments", "walk", "walk_sync"),

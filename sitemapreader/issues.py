@@ -13,6 +13,8 @@ from typing import Self
 
 import attrs
 
+MAX_ISSUES_PER_DOCUMENT = 10
+"""Issues of one code that are kept for a document; more are only counted."""
 MAX_EXCERPT = 200
 """Characters of foreign text that an Issue carries: enough to find the place, too few to flood."""
 

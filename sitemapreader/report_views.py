@@ -1,6 +1,6 @@
-"""A report for people: a line, a tree, HTML for a notebook, and frames of pandas.
+"""Documents and Issues as HTML tables for a notebook, and as DataFrames of pandas.
 
-Whatever came from a site is cut and escaped here: for a terminal in text, once more in HTML.
+Texts that came from a site are cut and escaped: for a terminal, and once more for HTML.
 """
 
 from __future__ import annotations
@@ -12,78 +12,28 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
-from sitemapreader.document_tree import draw_tree
 from sitemapreader.installation import advise_extra
 from sitemapreader.issues import Issue, excerpt, show_url
-from sitemapreader.report import Document, Report, Status
-from sitemapreader.urls import origin_of
+from sitemapreader.outcomes import Document
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Iterable, Sequence
 
     import pandas as pd
 
-_NAMED_CODES = 5
-"""Codes of Issues in one line; the others are counted."""
-_SHOWN_ROWS = 50
-"""Documents, and Issues, in a notebook."""
-_GRAVE_FIRST = (Status.FAILED, Status.PARTIAL, Status.SKIPPED, Status.COMPLETE, Status.UNCHANGED)
-_COUNTED = {"issues", "counts"}
-"""Fields of a document that are lists and counters; a frame has one number for both."""
+_MAX_ROWS = 50
+"""Documents, and Issues, that a notebook shows."""
+_COUNTED_FIELDS = {"issues", "counts"}
+"""Fields of a document that are collections; a DataFrame has one number for both."""
 _DTYPES: dict[type, str] = {
     str: "string",
-    int: "Int64",  # pandas' own, which has a place for what is absent
+    int: "Int64",  # pandas' own, which can be absent
     float: "Float64",
     datetime: "datetime64[us, UTC]",
 }
-"""Types of fields, and what pandas calls them."""
-
-
-def summarize(report: Report) -> str:
-    """Say in one line what came, and what was wrong."""
-    parts = [
-        "complete" if report.complete else "not complete",
-        f"{report.entries} URLs",
-        f"documents: {_list_counts(report.statuses) or 'none'}",
-    ]
-    if report.removed is not None:
-        parts.append(f"{report.removed} removed")
-    if report.removals_unknown:
-        parts.append(f"removals unknown of {report.removals_unknown} sitemaps")
-    codes = sorted(report.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))
-    if codes:
-        named = [f"{count} {code}" for code, count in codes[:_NAMED_CODES]]
-        more = [f"{len(codes) - _NAMED_CODES} more kinds"] if codes[_NAMED_CODES:] else []
-        parts.append(f"Issues: {', '.join(named + more)}")
-    return "; ".join(parts)
-
-
-def _list_counts(counts: Counter[Status]) -> str:
-    return ", ".join(f"{counts[status]} {status}" for status in _GRAVE_FIRST if counts[status])
-
-
-def write_tree(report: Report, *, in_ascii: bool = False) -> str:
-    """Return the documents as lines of text, below the origin of the first one."""
-    first = report.documents[0].url if report.documents else ""
-    return "".join(draw_tree(origin_of(first) or first, report.documents, in_ascii=in_ascii))
-
+"""Type of a field -> pandas' name for it."""
 
 # -- HTML
-
-
-def write_html(report: Report) -> str:
-    """Return a summary, and tables of the gravest documents and Issues."""
-    documents = sorted(report.documents, key=lambda document: _GRAVE_FIRST.index(document.status))
-    issues = sorted(report.issues, key=lambda issue: -issue.severity)
-    return "".join(
-        (
-            f"<p><b>Report</b>: {escape(summarize(report))}</p>",
-            _write_table("documents", _DOCUMENT_CELLS, documents, report.statuses.total()),
-            _write_table("Issues", _ISSUE_CELLS, issues, report.counts.total()),
-        )
-    )
-
 
 _DOCUMENT_CELLS: dict[str, Callable[[Document], object]] = {
     "document": lambda document: show_url(document.url),
@@ -107,13 +57,23 @@ _ISSUE_CELLS: dict[str, Callable[[Issue], object]] = {
 }
 
 
-def _write_table(
-    name: str, cells: dict[str, Callable[[Any], object]], records: Sequence[object], total: int
-) -> str:
-    """Write the first records as a table that can be folded; `total` is how many there were."""
+_CELLS: dict[str, dict[str, Callable[[Any], object]]] = {
+    "documents": _DOCUMENT_CELLS,
+    "Issues": _ISSUE_CELLS,
+}
+
+
+def write_table(name: str, records: Sequence[Document | Issue], total: int) -> str:
+    """Write the first documents or Issues as an HTML table that can be folded.
+
+    Args:
+        name: "documents" or "Issues".
+        records: those that were kept, the worst first.
+        total: how many there were.
+    """
     if not total:
         return ""
-    shown = records[:_SHOWN_ROWS]
+    cells, shown = _CELLS[name], records[:_MAX_ROWS]
     some = f", {len(shown)} shown" if len(shown) < total else ""
     rows = ["".join(f"<th>{escape(title)}</th>" for title in cells)]
     for record in shown:
@@ -128,11 +88,11 @@ def _write_table(
 
 
 def make_documents_frame(documents: Iterable[Document]) -> pd.DataFrame:
-    """Return a frame of documents: a column for each field that is one value."""
+    """Make a DataFrame of documents, with a column for each field that is one value."""
     names = [
         field.name
         for field in attrs.fields(Document)
-        if not field.name.startswith("_") and field.name not in _COUNTED
+        if not field.name.startswith("_") and field.name not in _COUNTED_FIELDS
     ]
     types = get_type_hints(Document)
     columns = {name: types[name] for name in names} | {"issues": int}
@@ -146,7 +106,7 @@ def make_documents_frame(documents: Iterable[Document]) -> pd.DataFrame:
 
 
 def make_issues_frame(issues: Iterable[Issue]) -> pd.DataFrame:
-    """Return a frame of Issues: a column for each field, and their severity."""
+    """Make a DataFrame of Issues, with a column for each field and the severity."""
     names = [field.name for field in attrs.fields(Issue)]
     types = get_type_hints(Issue)
     columns = {"severity": str} | {name: types[name] for name in names}
@@ -160,7 +120,7 @@ def make_issues_frame(issues: Iterable[Issue]) -> pd.DataFrame:
 
 
 def _make_frame(types: dict[str, Any], rows: Iterable[list[Any]]) -> pd.DataFrame:
-    """Make a frame with typed columns, whatever the rows hold; also of no rows."""
+    """Make a DataFrame whose column types do not depend on its rows."""
     try:
         import pandas as pd  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
@@ -177,13 +137,13 @@ def _make_frame(types: dict[str, Any], rows: Iterable[list[Any]]) -> pd.DataFram
 
 
 def _find_dtype(annotation: Any) -> str:
-    """Return pandas' name for the type of a field, which may be absent."""
+    """Return pandas' name for the type of a field, which may be optional."""
     (kind,) = [each for each in get_args(annotation) or (annotation,) if each is not NoneType]
     return next(dtype for base, dtype in _DTYPES.items() if issubclass(kind, base))
 
 
 def _plain(value: object) -> object:
-    """Return a value as pandas takes it: no enum, and no lone surrogates, which UTF-8 lacks."""
+    """Return a value that pandas can store: no enum, no lone surrogates."""
     return (
         str(value).encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
     )

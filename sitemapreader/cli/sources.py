@@ -16,8 +16,8 @@ from sitemapreader.documents.download import next_step
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Change, UrlEntry
+from sitemapreader.outcomes import Document, Status, has_errors
 from sitemapreader.readers import SitemapReader
-from sitemapreader.report import Document, Report, Status, has_errors
 from sitemapreader.urls import SCHEMES, has_web_scheme, host_of, parse_url
 from sitemapreader.walker import walk
 from sitemapreader.walker.attempts import Attempt, list_attempts, needs_search
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import Event
     from sitemapreader.options import FetchOptions
     from sitemapreader.readers.formats import ExtraFormats
+    from sitemapreader.report import Report
     from sitemapreader.walker import Walk
 
 _REMOVED_AT_ONCE = 500

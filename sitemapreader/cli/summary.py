@@ -12,7 +12,7 @@ import attrs
 
 from sitemapreader.cli.exit_codes import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
 from sitemapreader.issues import IssueCode, Severity
-from sitemapreader.report import ASKED_FOR, FINISHED_BEFORE, NOTHING_LOST, Document, Role, Status
+from sitemapreader.outcomes import ASKED_FOR, FINISHED_BEFORE, NOTHING_LOST, Document, Role, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

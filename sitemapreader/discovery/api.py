@@ -15,7 +15,8 @@ from sitemapreader.errors import FetchError
 from sitemapreader.issues import Issue, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.report import Document, Report, Status, document_of
+from sitemapreader.outcomes import Document, Status, make_document
+from sitemapreader.report import Report
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class DiscoveryProber:
         return judge_failures(looked_at)
 
     async def _probe_entry(self, entry: SitemapEntry) -> Document:
-        report, document = self._context.report, document_of(entry)
+        report, document = self._context.report, make_document(entry)
         try:
             refusal = await self._rules.check_fetch(entry, [entry.sitemap], "site")
             if refusal is None:
@@ -149,7 +150,7 @@ class DiscoveryProber:
             refusal = error.code
         if refusal is not None:
             await self._context.report_issue(make_issue(refusal, entry.sitemap, url=entry.loc))
-            report.end(document, Status.SKIPPED, str(refusal))
+            report.end_document(document, Status.SKIPPED, str(refusal))
             return document
         await DocumentVisit(self._context, document, _ProbeHandler()).run()
         return document

@@ -10,8 +10,8 @@ from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
+from sitemapreader.outcomes import Document, Role, Status, issue_from_error, judge_counts
 from sitemapreader.readers.robots.parser import Robots, load_rules_parser, parse_robots
-from sitemapreader.report import Document, Role, Status, issue_of, status_of
 from sitemapreader.urls import has_suffixes, load_suffixes, origin_of, same_hosts
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class RobotsRules:
         report = self._context.report
         if self._respect:
             asyncio.get_running_loop().call_soon(load_rules_parser)
-        with report.following(Document(url, role=Role.ROBOTS, via=via)) as document:
+        with report.ensure_outcome(Document(url, role=Role.ROBOTS, via=via)) as document:
             try:
                 whole = await fetch_body(self._context, url, ROBOTS_MAX_BYTES)
             except FetchError as error:
@@ -160,12 +160,12 @@ class RobotsRules:
             document.children = len(robots.sitemaps)
             for issue in robots.issues:
                 await self._context.report_issue(issue, document)
-            report.count(robots.counts, document)
+            report.add_counts(robots.counts, document)
             if whole.fault is None:
-                report.end(document, *status_of(document.counts, document.children))
+                report.end_document(document, *judge_counts(document.counts, document.children))
             else:
                 await self._note_unreachable(whole.fault, document)
-                report.end(document, Status.PARTIAL, str(whole.fault.code))
+                report.end_document(document, Status.PARTIAL, str(whole.fault.code))
             return robots, max(len(whole.data), _LEAST_BYTES)
 
     async def _parse(self, whole: SmallBody) -> Robots:
@@ -183,13 +183,13 @@ class RobotsRules:
     async def _judge(self, error: FetchError, document: Document) -> Robots:
         """Say what it means that there is no robots.txt: no rules, or nothing allowed."""
         if error.code in _BUDGETS:
-            self._context.report.end(document, Status.SKIPPED, str(error.code))
+            self._context.report.end_document(document, Status.SKIPPED, str(error.code))
             raise error
         document.http_status, document.tries = error.http_status, error.tries
         absent = error.code in _LEADS_NOWHERE or is_absent(error)
         origin = origin_of(document.url)
         if error.http_status in _NOT_OF_THE_HOST:
-            self._unreachable[origin] = issue_of(error, document), document
+            self._unreachable[origin] = issue_from_error(error, document), document
         if error.code is IssueCode.BLOCKED_BY_SITE:
             self._blocked.add(origin)
         if error.http_status in LOGIN_STATUSES:
@@ -199,7 +199,7 @@ class RobotsRules:
         elif not absent:
             await self._note_unreachable(error, document)
         status = Status.SKIPPED if absent else Status.FAILED
-        self._context.report.end(document, status, str(error.code))
+        self._context.report.end_document(document, status, str(error.code))
         return Robots(document.url, complete=absent)
 
     async def _note_unreachable(self, error: FetchError, document: Document) -> None:

@@ -18,9 +18,9 @@ from sitemapreader.documents.download import charset_of, fetch_body
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
+from sitemapreader.outcomes import Document, Role, Status, issue_from_error
 from sitemapreader.readers.formats import check_formats
 from sitemapreader.readers.pages.hints import read_html, read_link_header
-from sitemapreader.report import Document, Role, Status, issue_of
 from sitemapreader.urls import (
     has_suffixes,
     load_suffixes,
@@ -268,13 +268,13 @@ async def _try_page(
     If there is none, and none was `found` before, feeds that were not asked for are pointed out.
     """
     document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
-    with context.report.following(document):
+    with context.report.ensure_outcome(document):
         try:
             page = await fetch_body(context, search.site, MAX_PAGE_BYTES)
         except FetchError as error:
             document.http_status, document.tries = error.http_status, error.tries
-            await context.report_issue(issue_of(error, document), document)
-            context.report.end(document, Status.FAILED, str(error.code))
+            await context.report_issue(issue_from_error(error, document), document)
+            context.report.end_document(document, Status.FAILED, str(error.code))
             return judge_failures([document]), ""
         document.final_url, document.http_status = page.url, page.status
         document.tries = page.tries
@@ -282,9 +282,9 @@ async def _try_page(
         entries = _find_links(page, feeds=search.feeds)
         document.children = len(entries)
         if page.fault is not None:
-            await context.report_issue(issue_of(page.fault, document), document)
+            await context.report_issue(issue_from_error(page.fault, document), document)
         status = Status.COMPLETE if page.fault is None else Status.PARTIAL
-        context.report.end(document, status, str(page.fault.code) if page.fault else "")
+        context.report.end_document(document, status, str(page.fault.code) if page.fault else "")
     tried = await try_entries(list(entries.values()))
     if tried is not ProbeResult.FOUND and not found and not search.feeds:
         feeds = [link for key, link in _find_links(page, feeds=True).items() if key not in entries]

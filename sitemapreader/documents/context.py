@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from sitemapreader.documents.budget import Budget
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions, Limits
-    from sitemapreader.report import Document, Report
+    from sitemapreader.outcomes import Document
+    from sitemapreader.report import Report
 
 Batch: TypeAlias = list[UrlEntry] | tuple[SitemapEntry | Issue, ...]
 """What goes to the consumer at once: a list of entries, or a tuple of anything else."""
@@ -56,7 +57,7 @@ class WalkContext:
 
     async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report, and tell the consumer unless it is one of too many."""
-        if self.report.note(issue, document):
+        if self.report.add_issue(issue, document):
             await self.emit((issue,))
 
     def trust(self, urls: Iterable[str]) -> None:

@@ -24,10 +24,10 @@ from sitemapreader.fetch.breaker import HOST_CODES
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
+from sitemapreader.outcomes import NOT_READ, SAME_BODY, Status, issue_from_error, judge_counts
 from sitemapreader.readers import SitemapReader
 from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.decode.layers import decode_start
-from sitemapreader.report import NOT_READ, SAME_BODY, Status, issue_of, status_of
 from sitemapreader.urls import has_suffixes, load_suffixes
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sitemapreader.documents.revalidation import PriorVersion
     from sitemapreader.fetch import Response
     from sitemapreader.models import Event
-    from sitemapreader.report import Document
+    from sitemapreader.outcomes import Document
 
 _CONSEQUENCES = frozenset(
     {
@@ -118,7 +118,7 @@ class DocumentVisit:
 
     async def run(self) -> None:
         """Fetch and read the document, hand over what it holds, and record its outcome."""
-        with self._context.report.following(self.document):
+        with self._context.report.ensure_outcome(self.document):
             fault = None
             try:
                 await self._fetch()
@@ -289,9 +289,9 @@ class DocumentVisit:
         if self._is_no_sitemap(fault):
             self._outcome = Status.SKIPPED, self._reason(fault)
         elif fault is not None:
-            await self._context.report_issue(issue_of(fault, document), document)
+            await self._context.report_issue(issue_from_error(fault, document), document)
         status, reason = self._outcome or self._judge(fault)
-        self._context.report.end(document, status, reason)
+        self._context.report.end_document(document, status, reason)
 
     async def _take_rest(
         self, reader: SitemapReader, fault: FetchError | None
@@ -312,7 +312,7 @@ class DocumentVisit:
             counts = reader.stats.counts.copy()
             for code in _CONSEQUENCES if fault else ():
                 del counts[code]
-            self._context.report.count(counts, self.document)
+            self._context.report.add_counts(counts, self.document)
         index = self.document.format is Format.INDEX
         await self._handler.end_document(self.hasher.snapshot().digest if index else None)
         return fault
@@ -354,7 +354,7 @@ class DocumentVisit:
 
     def _judge(self, fault: FetchError | None) -> tuple[Status, str]:
         document = self.document
-        status, reason = status_of(document.counts, document.listed + document.children)
+        status, reason = judge_counts(document.counts, document.listed + document.children)
         if fault is not None:
             return status, str(fault.code)
         if document.format is None and status is Status.COMPLETE:

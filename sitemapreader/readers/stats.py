@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
+from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, Severity, make_issue
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
-
-MAX_ISSUES_PER_CODE = 10
-"""Issues of one code that are handed over; the rest is only counted."""
 
 
 @attrs.define
@@ -48,7 +45,7 @@ class ReadStats:
     ) -> None:
         """Count an Issue, and append it to `events` if it is among the first of its code."""
         self.counts[code] += 1
-        if self.counts[code] <= MAX_ISSUES_PER_CODE:
+        if self.counts[code] <= MAX_ISSUES_PER_DOCUMENT:
             events.append(make_issue(code, self.sitemap, line=line, url=url, value=value))
 
     def note_once(self, events: list[Event], code: IssueCode, *, value: str | None = None) -> None:

@@ -152,7 +152,7 @@ class SitemapReaderRequestLoader(RequestLoader):
         except ValidationError as error:
             said = error.errors()[0]["msg"]
             issue = make_issue(IssueCode.INVALID_URL, entry.sitemap, url=entry.loc, value=said)
-            self._walk.report.note(issue)
+            self._walk.report.add_issue(issue)
             return None
 
     def _task(self) -> asyncio.Task[None]:

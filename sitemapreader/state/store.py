@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.models import Change
-from sitemapreader.report import Status
+from sitemapreader.outcomes import Status
 from sitemapreader.state import run, url_index
 from sitemapreader.state.database import DamageError, StateFile
 from sitemapreader.state.fingerprints import FINGERPRINT_BYTES
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sitemapreader._digest import BodyDigest
-    from sitemapreader.report import Document
+    from sitemapreader.outcomes import Document
     from sitemapreader.state.run import Ending, Removals, Request
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})

@@ -23,7 +23,7 @@ import pyarrow.compute as pc  # isort: skip (the same)
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from sitemapreader.report import Document
+    from sitemapreader.outcomes import Document
     from sitemapreader.tables.rows import Source
     from sitemapreader.walker.arguments import WalkArguments
 

@@ -126,7 +126,7 @@ class Rows:
                 if isinstance(event, UrlEntry):
                     batch.append(event)
                 elif isinstance(event, Issue):
-                    report.note(event)
+                    report.add_issue(event)
                 elif isinstance(event, SitemapEntry):
                     children += 1
                 else:

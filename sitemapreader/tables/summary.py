@@ -6,7 +6,8 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 from sitemapreader.issues import Severity, excerpt, show_url
-from sitemapreader.report import Report, Status
+from sitemapreader.outcomes import Status
+from sitemapreader.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -73,7 +74,7 @@ class WalkSummary(dict[str, Any]):
         """Return what became of several sites together."""
         everything = Report(0)
         for report in reports.values():
-            everything.add(report)
+            everything.merge(report)
         outcome = cls(everything)
         outcome.reports = dict(reports)
         outcome["sites"] = {

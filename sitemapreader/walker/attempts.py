@@ -13,7 +13,7 @@ import attrs
 from sitemapreader.errors import LOGIN_STATUSES
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Via
-from sitemapreader.report import Status
+from sitemapreader.outcomes import Status
 
 if TYPE_CHECKING:
     from sitemapreader.report import Report

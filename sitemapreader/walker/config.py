@@ -15,8 +15,8 @@ from sitemapreader.dates import as_since
 from sitemapreader.discovery import Search  # noqa: TC001 (attrs resolves field types at run time)
 from sitemapreader.discovery.arguments import check_url, one_of
 from sitemapreader.models import Format, SitemapEntry, Via
+from sitemapreader.outcomes import Document
 from sitemapreader.readers.formats import check_formats
-from sitemapreader.report import Document
 from sitemapreader.urls import Hosts
 from sitemapreader.walker.order import Order
 

@@ -14,7 +14,7 @@ from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions
-from sitemapreader.report import ALREADY_READ
+from sitemapreader.outcomes import ALREADY_READ
 from sitemapreader.urls import origin_of, url_key
 from sitemapreader.walker.order import Order, SitemapQueue
 from sitemapreader.walker.parking import ParkedJobs
@@ -22,7 +22,7 @@ from sitemapreader.walker.parking import ParkedJobs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.report import Document
+    from sitemapreader.outcomes import Document
 
 
 @attrs.define(eq=False)

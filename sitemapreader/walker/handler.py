@@ -11,7 +11,7 @@ from sitemapreader.dates import is_since
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, Via
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.report import ALREADY_READ, NOT_FOLLOWED, NOT_MODIFIED, Document
+from sitemapreader.outcomes import ALREADY_READ, NOT_FOLLOWED, NOT_MODIFIED, Document
 from sitemapreader.urls import folder_of, parse_url, url_key
 from sitemapreader.walker.frontier import Frontier, Job, make_child
 from sitemapreader.walker.order import SitemapQueue

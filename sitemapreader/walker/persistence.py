@@ -20,7 +20,7 @@ from sitemapreader.dates import is_since, parse_lastmod
 from sitemapreader.documents.revalidation import PriorVersion
 from sitemapreader.errors import StateError
 from sitemapreader.models import Change, Format, SitemapEntry, UrlEntry, Via
-from sitemapreader.report import FINISHED_BEFORE, SAME_LASTMOD, Document, Status
+from sitemapreader.outcomes import FINISHED_BEFORE, SAME_LASTMOD, Document, Status
 from sitemapreader.state.fingerprints import (
     FINGERPRINT_BYTES,
     OUTDATED,

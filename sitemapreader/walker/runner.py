@@ -11,7 +11,7 @@ from sitemapreader.errors import FetchError
 from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
-from sitemapreader.report import LEFT_EARLY, Role, Status, document_of
+from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier, Job, make_root
 from sitemapreader.walker.handler import WalkDocumentHandler
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sitemapreader.discovery import Search
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.models import SitemapEntry
-    from sitemapreader.report import Document
+    from sitemapreader.outcomes import Document
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.persistence import DocumentTracker, StateWriter
 
@@ -101,13 +101,13 @@ class WalkRunner:
     async def _search(self, search: Search) -> None:
         try:
             await search_site(search, self._context, self._permissions, self._try)
-            self._context.report.announce()
+            self._context.report.announce_outcomes()
         finally:
             self._frontier.release()
 
     async def _try(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
         """Have sitemaps walked; tell what came of it, as soon as that is known."""
-        self._context.report.announce()  # robots.txt, and what was tried before
+        self._context.report.announce_outcomes()  # robots.txt, and what was tried before
         named = tuple(entry for entry in entries if entry.via is not Via.WELL_KNOWN)
         if named:
             await self._context.emit(named)
@@ -132,7 +132,7 @@ class WalkRunner:
         while (job := await self._frontier.take()) is not None:
             try:
                 await self._walk(job)
-                self._context.report.announce()
+                self._context.report.announce_outcomes()
             finally:
                 self._context.breaker.end_trial(job.entry.loc)
                 if job.is_started:  # else it is to come once more
@@ -162,7 +162,7 @@ class WalkRunner:
         if refusal is not None:
             self._frontier.drop_job(job, refusal)
             return
-        job.document = document = document_of(job.entry)
+        job.document = document = make_document(job.entry)
         handler = self._make_handler(job, document, tracker)
         visit = DocumentVisit(self._context, document, handler, tracker.past() if tracker else None)
         if tracker is not None:
@@ -182,17 +182,17 @@ class WalkRunner:
     async def _recall(self, job: Job, tracker: DocumentTracker) -> None:
         """Go on with what is known of a sitemap that need not be fetched."""
         report, known = self._context.report, tracker.known
-        job.document = document = document_of(job.entry)
+        job.document = document = make_document(job.entry)
         handler = self._make_handler(job, document, tracker)
-        with report.following(document):
+        with report.ensure_outcome(document):
             if known.final_url and (reason := await handler.check_redirect(known.final_url)):
-                report.end(document, Status.SKIPPED, reason)
+                report.end_document(document, Status.SKIPPED, reason)
             else:
                 if known.kind is not None:
                     document.format = known.kind
                     await handler.accept_format(known.kind)
                 await handler.reuse_children()
-                report.end(document, *tracker.outcome())
+                report.end_document(document, *tracker.outcome())
         if not tracker.was_finished:
             tracker.finish(document)
 
@@ -250,11 +250,11 @@ class WalkRunner:
         report = self._context.report
         self._frontier.skip_waiting(LEFT_EARLY)
         for entry, reason in self._frontier.skipped():
-            report.end(document_of(entry), Status.SKIPPED, reason)
+            report.end_document(make_document(entry), Status.SKIPPED, reason)
             yield
         for reason, number in self._frontier.skipped_uncounted.items():
-            report.leave_out(reason, number)
-        report.announce()
+            report.count_skipped(reason, number)
+        report.announce_outcomes()
 
 
 def _hides_sitemaps(document: Document) -> bool:

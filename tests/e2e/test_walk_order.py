@@ -17,7 +17,7 @@ from walking import ROBOTS, SITE, Pages, index, urlset, walk_all
 from sitemapreader import SitemapEntry, Via, to_dataframe, walk, walk_sync
 from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.report import Status
+from sitemapreader.outcomes import Status
 from sitemapreader.walker.order import Order, SitemapQueue
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sitemapreader.errors import FetchError
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.report import Role
+from sitemapreader.outcomes import Role
 
 PAGE = b"<html><link rel=sitemap href=/hinted.xml></html>"
 HTML = b"<!doctype html><html><title>Not found</title></html>"

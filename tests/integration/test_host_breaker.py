@@ -16,7 +16,7 @@ from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.fetch.throttle import HostThrottle, LongWaitError
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.report import Status
+from sitemapreader.outcomes import Status
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

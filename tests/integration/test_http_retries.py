@@ -18,13 +18,12 @@ from faults import DOCUMENT, FaultServer
 from serving import serve
 
 from sitemapreader.discovery import discover
-from sitemapreader.document_tree import describe_document
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.retries import fetch_with_retries, parse_retry_after, wait_before_retry
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
-from sitemapreader.report import Document
+from sitemapreader.outcomes import Document
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
@@ -227,7 +226,7 @@ async def test_how_often_was_asked_for_what_is_no_sitemap() -> None:
 @pytest.mark.parametrize(("tries", "shown"), [(0, False), (1, False), (2, True)])
 def test_a_tree_says_how_often_was_asked(tries: int, shown: bool) -> None:
     """In the shell as well, where it was more than once."""
-    assert ("2 tries" in describe_document(Document("http://site.example/", tries=tries))) is shown
+    assert ("2 tries" in str(Document("http://site.example/", tries=tries))) is shown
 
 
 async def test_a_bug_is_not_tried_again() -> None:

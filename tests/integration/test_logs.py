@@ -98,10 +98,10 @@ def test_foreign_text_makes_no_lines(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "sitemapreader")
     document = Document(EVIL, final_url=EVIL)
     report = Report(10)
-    report.end(document, Status.SKIPPED, "http-status")
+    report.end_document(document, Status.SKIPPED, "http-status")
     log_pause(EVIL, 3, "Retry-After")
-    report.note(Issue(IssueCode.LASTMOD, "x", EVIL, 1, EVIL, EVIL), document)
-    report.end(Document(EVIL), Status.FAILED, "dns")
+    report.add_issue(Issue(IssueCode.LASTMOD, "x", EVIL, 1, EVIL, EVIL), document)
+    report.end_document(Document(EVIL), Status.FAILED, "dns")
     assert len(caplog.records) == 3
     for line in lines(caplog, logging.INFO):
         assert line.isprintable()

@@ -73,9 +73,9 @@ def hostile() -> Report:
     """Return a report that is full of what a hostile site could name."""
     report = Report(100)
     document = Document(EVIL, final_url=EVIL, parent=EVIL, via=Via.INDEX, etag=EVIL)
-    report.note(make_issue(IssueCode.INVALID_URL, EVIL, url=EVIL, value=EVIL), document)
-    report.note(Issue(IssueCode.LASTMOD, "<b>\x1b</b>", EVIL, 3, EVIL, EVIL))
-    report.end(document, Status.FAILED, IssueCode.INVALID_URL)
+    report.add_issue(make_issue(IssueCode.INVALID_URL, EVIL, url=EVIL, value=EVIL), document)
+    report.add_issue(Issue(IssueCode.LASTMOD, "<b>\x1b</b>", EVIL, 3, EVIL, EVIL))
+    report.end_document(document, Status.FAILED, IssueCode.INVALID_URL)
     return report
 
 
@@ -107,7 +107,7 @@ def test_a_line_stays_short() -> None:
     """However many kinds of Issues there are, five are named."""
     report = Report(0)
     for code in IssueCode:
-        report.note(make_issue(code))
+        report.add_issue(make_issue(code))
     line = repr(report)
     assert f"{len(IssueCode) - 5} more kinds" in line
     assert len(line) < 250
@@ -151,8 +151,8 @@ def test_a_notebook_is_not_flooded() -> None:
     report = Report(10_000)
     for number in range(3_000):
         document = Document(f"{SITE}{number}", via=Via.INDEX)
-        report.note(make_issue(IssueCode.TIMEOUT, document.url), document)
-        report.end(document, Status.FAILED, IssueCode.TIMEOUT)
+        report.add_issue(make_issue(IssueCode.TIMEOUT, document.url), document)
+        report.end_document(document, Status.FAILED, IssueCode.TIMEOUT)
     html = report._repr_html_()
     assert html.count("<tr>") == 2 * (50 + 1)
     assert "3000 documents, 50 shown" in html

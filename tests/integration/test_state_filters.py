@@ -19,7 +19,7 @@ from walking import Pages, Walked, index, urlset, walk_all
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import FetchOptions
-from sitemapreader.report import FINISHED_BEFORE
+from sitemapreader.outcomes import FINISHED_BEFORE
 from sitemapreader.state import State
 from sitemapreader.walker import persistence, walk
 from sitemapreader.walker.config import WalkConfig

@@ -13,7 +13,7 @@ from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 from sitemapreader.documents.budget import Budget
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.report import Status
+from sitemapreader.outcomes import Status
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from sitemapreader.errors import IssueError, IssueGroup
 from sitemapreader.fetch.memory import StoredResponse
 from sitemapreader.issues import IssueCode, Severity, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
-from sitemapreader.report import Document, Report, Role, Status
+from sitemapreader.outcomes import Document, Role, Status
+from sitemapreader.report import Report
 
 MAP = "https://example.org/sitemap.xml"
 CHILD = "https://example.org/child.xml"
@@ -314,12 +315,12 @@ async def test_what_the_fetcher_mended_is_noted() -> None:
 
 def test_a_report_keeps_so_many_issues(monkeypatch: pytest.MonkeyPatch) -> None:
     """A flood of one Issue is counted past a bound, and leaves room for the others."""
-    monkeypatch.setattr("sitemapreader.report.MAX_ISSUES_OF_A_CODE", 5)
+    monkeypatch.setattr("sitemapreader.report.MAX_ISSUES_PER_WALK", 5)
     report = Report(10)
     document = Document(MAP)
     for _ in range(8):
-        assert report.note(make_issue(IssueCode.NAMESPACE), document)
-    report.note(make_issue(IssueCode.DNS))
+        assert report.add_issue(make_issue(IssueCode.NAMESPACE), document)
+    report.add_issue(make_issue(IssueCode.DNS))
     assert [issue.code for issue in report.issues] == [IssueCode.NAMESPACE] * 5 + [IssueCode.DNS]
     assert len(document.issues) == 5
     assert report.counts == {IssueCode.NAMESPACE: 8, IssueCode.DNS: 1}

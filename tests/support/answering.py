@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from sitemapreader.models import Event
-    from sitemapreader.report import Document, Report
+    from sitemapreader.outcomes import Document
+    from sitemapreader.report import Report
 
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 

@@ -24,9 +24,9 @@ from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import Issue, IssueCode, Severity
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.options import Limits
+from sitemapreader.outcomes import Role
 from sitemapreader.readers.pages.hints import read_html
 from sitemapreader.readers.robots.parser import parse_robots
-from sitemapreader.report import Role
 from sitemapreader.walker import walk_sync
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sitemapreader.models import Event
-    from sitemapreader.report import Document, Report
+    from sitemapreader.outcomes import Document
+    from sitemapreader.report import Report
 
 SITE = "https://example.org/"
 ROBOTS = "https://example.org/robots.txt"

@@ -12,7 +12,7 @@ import sitemapreader
 LAYERS = (
     {"version", "_digest"},
     {"models", "issues", "errors", "options", "installation", "logs"},
-    {"dates", "urls", "report", "document_tree", "report_views"},
+    {"dates", "urls", "outcomes", "document_tree", "report", "report_views"},
     {"readers"},
     {"fetch"},
     {"documents"},

@@ -19,8 +19,8 @@ from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_path
 from sitemapreader.discovery import discover
 from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.outcomes import has_errors
 from sitemapreader.output.escaping import clean_urls
-from sitemapreader.report import has_errors
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:

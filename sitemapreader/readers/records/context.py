@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_column, parse_lastmod
-from sitemapreader.issues import IssueCode
+from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode
 from sitemapreader.readers.formats import RECORDS
 from sitemapreader.readers.records.elements import XML_BASE, Record, join_texts, list_texts
-from sitemapreader.readers.stats import MAX_ISSUES_PER_CODE
 from sitemapreader.urls import SCHEMES, find_url_error, has_web_scheme, resolve, url_warnings
 
 if TYPE_CHECKING:
@@ -72,13 +71,13 @@ class RecordContext:
         self, code: IssueCode, at: Element, *, url: str | None = None, value: str | None = None
     ) -> None:
         """Add an Issue of an element; its line is looked for only where it is shown."""
-        is_shown = self.stats.counts[code] < MAX_ISSUES_PER_CODE
+        is_shown = self.stats.counts[code] < MAX_ISSUES_PER_DOCUMENT
         line = self.record.find_line(at) if is_shown else None
         self.stats.note(self.events, code, line=line, url=url, value=value)
 
     def drop(self, code: IssueCode, value: str | None) -> None:
         """Drop the record, or the part of it that one of its locs begins."""
-        is_shown = self.stats.counts[code] < MAX_ISSUES_PER_CODE
+        is_shown = self.stats.counts[code] < MAX_ISSUES_PER_DOCUMENT
         line = self.record.find_line(self.record.element) if is_shown else None
         self.stats.drop(self.events, code, line=line, value=value)
 

@@ -15,7 +15,7 @@ import strategies
 import witness
 from cases import URL, Case, inflate
 
-from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.models import Format, UrlEntry
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
 from sitemapreader.readers import SitemapReader, reader
@@ -23,7 +23,6 @@ from sitemapreader.readers.feedparser import fallback
 from sitemapreader.readers.formats import RECORDS, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.robots.parser import parse_robots
-from sitemapreader.readers.stats import MAX_ISSUES_PER_CODE
 from sitemapreader.readers.xml import batches
 from sitemapreader.urls import has_web_scheme
 
@@ -112,7 +111,7 @@ def keeps_its_counts(reading: Reading) -> Iterator[str]:
         if isinstance(event, Issue):
             given[event.code] = given.get(event.code, 0) + 1
     for code, count in given.items():
-        if count != min(reading.counts[code], MAX_ISSUES_PER_CODE):
+        if count != min(reading.counts[code], MAX_ISSUES_PER_DOCUMENT):
             yield f"{count} of {reading.counts[code]} {code} given out"
 
 

@@ -1,0 +1,224 @@
+"""A document and its outcome: status, reason, counts, and its Issues."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.issues import Issue, IssueCode, Severity, make_issue, show_url
+from sitemapreader.models import Format, Via
+
+if TYPE_CHECKING:
+    from sitemapreader.errors import FetchError
+    from sitemapreader.models import SitemapEntry
+
+# -- reasons besides the codes of Issues
+
+LEFT_EARLY = "left-early"
+"""Partial or failed: the consumer left the walk before the document was read."""
+NOT_READ = "not-read"
+"""Skipped: discovery only finds sitemaps and does not read them."""
+ALREADY_READ = "already-read"
+"""Skipped: redirects lead to a document that has an outcome of its own."""
+NOT_MODIFIED = "not-modified-since"
+"""Skipped: its index says that it is older than `since`."""
+NOT_FOLLOWED = "not-followed"
+"""Skipped: `follow` returned False for it."""
+SAME_LASTMOD = "same-lastmod"
+"""Unchanged: its index says so."""
+SAME_BODY = "same-body"
+"""Unchanged: the server sent the same bytes again."""
+FINISHED_BEFORE = "finished-before"
+"""Skipped: the resumed walk had read it before it was interrupted."""
+ASKED_FOR = frozenset({NOT_MODIFIED, NOT_FOLLOWED, str(IssueCode.ROBOTS_DISALLOWED)})
+"""Reasons that the caller (`since`, `follow`) or the site's robots.txt asked for."""
+NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE}
+"""Reasons to skip a listed sitemap that leave the walk complete."""
+
+_ABSENT_STATUSES = frozenset({404, 410})
+_NO_ANSWER = frozenset(
+    {IssueCode.BODY_CUT, IssueCode.STALLED, IssueCode.TOO_SLOW, IssueCode.BLOCKED_BY_SITE}
+)
+_UNITS = ("B", "KiB", "MiB", "GiB")
+
+
+class Status(StrEnum):
+    """How a document ended."""
+
+    COMPLETE = "complete"
+    """Read to its end; nothing that could be read was lost."""
+    PARTIAL = "partial"
+    """Some entries were delivered; the rest, or records inside, were lost."""
+    FAILED = "failed"
+    """Nothing was delivered."""
+    UNCHANGED = "unchanged"
+    """Not delivered again, because it has not changed since it was last read: the server says so
+    (HTTP 304), its index does, or its bytes are the same; see `Document.reason`."""
+    SKIPPED = "skipped"
+    """Not read, without an error: see `Document.reason`."""
+
+
+class Role(StrEnum):
+    """What a document was fetched as."""
+
+    SITEMAP = "sitemap"
+    ROBOTS = "robots"
+    PAGE = "page"
+
+
+@attrs.define(eq=False, repr=False)
+class Document:
+    """One document and its outcome.
+
+    Attributes:
+        url: the address under which it was listed.
+        final_url: the address after redirects; "" where there was no answer.
+        role: what it was fetched as; robots.txt and the start page are documents too.
+        parent: URL of the document that lists it, or "".
+        via: how it was found; `None` for a robots.txt that was fetched only for its rules.
+        format: the format of its content; `None` if it is no sitemap.
+        status: how it ended.
+        reason: why it is not complete: an Issue's code, or "not-modified-since", "not-followed",
+            "already-read", "not-read", "left-early", "same-lastmod", "same-body",
+            "finished-before".
+        http_status: status of the answer, where there was one.
+        tries: how many requests were made, redirects not counted; 0 for none.
+        entries: how many of its URLs were delivered, as in `Report.entries`.
+        listed: all URLs that it lists: `entries`, `known` and `filtered`, and those that were
+            delivered before a resumed walk was interrupted.
+        known: URLs that `changes` dropped, because the state has them as they are.
+        filtered: URLs that `since`, `include`, `exclude`, `scope` or `unique` dropped.
+        children: sitemaps that it lists.
+        bytes_raw: bytes as they came over the wire.
+        bytes_inflated: bytes after decompression.
+        seconds: time from the request to the outcome, waiting for the consumer included.
+        lastmod: what the index says of it.
+        etag: validator of the answer, as sent.
+        last_modified: the other validator, as sent.
+        issues: its Issues; the first 10 of a code.
+        counts: how many Issues of each code there were.
+    """
+
+    url: str
+    final_url: str = ""
+    role: Role = Role.SITEMAP
+    parent: str = ""
+    via: Via | None = None
+    format: Format | None = None
+    status: Status = Status.SKIPPED
+    reason: str = ""
+    http_status: int | None = None
+    tries: int = 0
+    entries: int = 0
+    listed: int = 0
+    known: int = 0
+    filtered: int = 0
+    children: int = 0
+    bytes_raw: int = 0
+    bytes_inflated: int = 0
+    seconds: float = 0.0
+    lastmod: datetime | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    issues: list[Issue] = attrs.field(factory=list)
+    counts: Counter[IssueCode] = attrs.field(factory=Counter)
+    _begin: float = attrs.field(factory=time.monotonic, init=False, repr=False)
+    _ended: bool = attrs.field(default=False, init=False, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Document {self}>"
+
+    def __str__(self) -> str:
+        """Describe the document and its outcome in one line, safe for a terminal."""
+        status = f" {self.http_status}" if self.reason == IssueCode.HTTP_STATUS else ""
+        reason = f" ({self.reason}{status})" if self.reason else ""
+        parts = [
+            self.role if self.role is not Role.SITEMAP else self.format,
+            f"{self.status}{reason}",
+            f"{self.entries} URLs" if self.entries else "",
+            f"{self.children} sitemaps" if self.children else "",
+            f"{self.filtered} left out" if self.filtered else "",
+            f"{self.known} known" if self.known else "",
+            f"{self.tries} tries" if self.tries > 1 else "",
+            _show_sizes(self.bytes_raw, self.bytes_inflated),
+            f"lastmod {self.lastmod.isoformat()}" if self.lastmod else "",
+        ]
+        return f"{show_url(self.url)}  {', '.join(part for part in parts if part)}"
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it makes the walk incomplete: wanted, and not read to its end.
+
+        The one rule for `Report.complete`, the exit code and the summary: docs/exit-codes.md.
+        """
+        if self.status in (Status.FAILED, Status.PARTIAL):
+            # a robots.txt that was fetched only for its rules lists nothing that could be lost
+            return self.via is not None or self.reason == LEFT_EARLY
+        return self.is_left_out and self.reason not in NOTHING_LOST
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it is a sitemap that was listed and skipped."""
+        is_listed = self.role is Role.SITEMAP and self.via is not Via.WELL_KNOWN
+        return is_listed and self.status is Status.SKIPPED
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether it was read, is known from an earlier walk, or the server says it is absent."""
+        if self.status in (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED):
+            return True
+        if self.reason == FINISHED_BEFORE or self.http_status in _ABSENT_STATUSES:
+            return True
+        is_success = self.http_status is not None and self.http_status < 400
+        return is_success and self.reason not in _NO_ANSWER
+
+    def end(self, status: Status, reason: str) -> bool:
+        """Set the outcome if there is none yet; tell whether it was set."""
+        if self._ended:
+            return False
+        self.status, self.reason, self._ended = status, reason, True
+        self.seconds = time.monotonic() - self._begin
+        return True
+
+
+def _show_sizes(raw: int, inflated: int) -> str:
+    if not raw:
+        return ""
+    return _show_bytes(raw) if raw == inflated else f"{_show_bytes(raw)} -> {_show_bytes(inflated)}"
+
+
+def _show_bytes(count: float) -> str:
+    for unit in _UNITS[:-1]:
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} {_UNITS[-1]}"
+
+
+def make_document(entry: SitemapEntry) -> Document:
+    """Make the document of a sitemap that is not fetched yet."""
+    return Document(entry.loc, parent=entry.sitemap, via=entry.via, lastmod=entry.lastmod)
+
+
+def issue_from_error(error: FetchError, document: Document) -> Issue:
+    """Make the Issue of a failed fetch; the one place where an error becomes an Issue."""
+    elsewhere = error.url if error.url != document.url else None
+    return make_issue(error.code, document.url, url=elsewhere, value=error.detail or None)
+
+
+def has_errors(counts: Counter[IssueCode]) -> bool:
+    """Tell whether any counted Issue is an error, so that something was lost."""
+    return any(code.severity is Severity.ERROR and counts[code] for code in counts)
+
+
+def judge_counts(counts: Counter[IssueCode], records: int) -> tuple[Status, str]:
+    """Return a document's status by its Issues, with the code of its first error as the reason."""
+    error = next((code for code in counts if code.severity is Severity.ERROR and counts[code]), "")
+    if not error:
+        return Status.COMPLETE, ""
+    return (Status.PARTIAL if records else Status.FAILED), str(error)
