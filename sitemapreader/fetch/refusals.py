@@ -1,7 +1,7 @@
-"""Answers that hold no document: a bot protection's refusal, or a sitemap all the same.
+"""Classification of answers without a document: bot protections, logins, sitemaps under an error.
 
-A header decides where the vendor documents one. A page decides only by marks that stand on no page
-that a visitor gets to see: scripts of the same vendors are part of millions of ordinary pages.
+Each row of the tables says where it comes from: documentation of the vendor that was read, or
+public code and recorded answers in which the header or text was observed.
 """
 
 from __future__ import annotations
@@ -21,42 +21,46 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_REFUSAL_BYTES = 32_768
-"""As much of an answer without a document is read; Cloudflare's challenge page has 6 to 30 KB."""
+"""How much of an answer without a document is read; a challenge page has some 10 KB."""
 REFUSAL_SECONDS = 1.0
-"""How long is waited for it: it is of use, but not worth more."""
+"""How long to wait for the body of such an answer: it explains the failure, no more."""
 MAX_PAGE_BYTES = 8_192
-"""A challenge page that is sent with status 200 is not longer; ordinary pages are."""
+"""Longer pages with status 200 are not taken for a challenge."""
 
-# Sent with refusals only, whatever the status is: (header, value, vendor)
+# Headers sent with refusals only, so that the status does not matter: (header, value, vendor)
 _HEADERS = (
-    # developers.cloudflare.com/cloudflare-challenges/, "Detect a Challenge Page response"
+    # Documented: developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/
+    # detect-response ("challenge is the only valid value", set for all challenge pages)
     ("cf-mitigated", r"challenge", "Cloudflare"),
-    # docs.aws.amazon.com/waf/latest/developerguide/waf-captcha-and-challenge-actions.html
+    # Documented: docs.aws.amazon.com/waf/latest/developerguide/
+    # waf-captcha-and-challenge-actions.html (challenge with 202, captcha with 405)
     ("x-amzn-waf-action", r"captcha|challenge", "AWS WAF"),
-    # vercel.com/docs/vercel-firewall: a challenge or a denial by the firewall
+    # Observed in public code and recorded answers (challenge with 403 and 429, deny with 403); no
+    # documentation of the vendor found
     ("x-vercel-mitigated", r"challenge|deny", "Vercel"),
-    # docs.sucuri.net/website-firewall: the id of the rule that blocked
+    # Observed in public code and a recorded answer ("FBP007", beside Server: Sucuri/Cloudproxy); no
+    # documentation of the vendor found
     ("x-sucuri-block", r".+", "Sucuri"),
 )
-# Sent with every answer of the vendor: a refusal only beside a status that says so
+# Headers sent with every answer of the vendor: a refusal only beside a status that says so. All
+# observed in public code and recorded answers; no documentation of the vendors found.
 _HEADERS_BESIDE_A_STATUS = (
-    # docs.datadome.co: a protected request has `x-datadome: protected`, let through or not
     ("x-datadome", r".+", "DataDome"),
-    # the edge names itself in answers of its own; those of the origin keep the origin's name
     ("server", r"akamaighost", "Akamai"),
     ("server", r"sucuri/cloudproxy", "Sucuri"),
     ("server", r"ddos-guard", "DDoS-Guard"),
 )
 _REFUSING = frozenset({202, 403, 405, 406, 429, 503})
-"""202 and 405 are AWS WAF's; the others are everybody's."""
+"""202 and 405 are AWS WAF's, by its documentation; the others are used by all vendors."""
 _WEAK_REFUSING = frozenset({403, 429})
 
-# Marks of the pages themselves, in lower case; each stands on no page that was let through
+# Texts of challenge and block pages, in lower case, that ordinary pages do not have: scripts of the
+# same vendors are part of millions of those. All observed in public code and recorded answers.
 _PAGES: tuple[tuple[bytes, str], ...] = (
     (b"_cf_chl_opt", "Cloudflare"),
     (b"<title>just a moment...</title>", "Cloudflare"),
     (b"<title>attention required! | cloudflare</title>", "Cloudflare"),
-    (b"error code: 1020", "Cloudflare"),  # the whole body where no HTML is accepted
+    (b"error code: 1020", "Cloudflare"),  # the whole body, for clients that do not accept HTML
     (b"errors.edgesuite.net", "Akamai"),
     (b"geo.captcha-delivery.com", "DataDome"),
     (b'id="px-captcha"', "HUMAN (PerimeterX)"),
@@ -68,7 +72,7 @@ _PAGES: tuple[tuple[bytes, str], ...] = (
     (b"<title>ddos-guard</title>", "DDoS-Guard"),
 )
 _EMPTY_PAGES = ((b"/_incapsula_resource", "Imperva"),)
-"""Marks that also stand on pages that were let through, which have more in them than a script."""
+"""Texts that ordinary pages have as well: they count on pages with nothing but a script."""
 _EMPTY_PAGE_BYTES = 2_048
 
 _SITEMAP = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex)[\s>]", re.IGNORECASE)
@@ -76,12 +80,12 @@ _FIRST_TAGS_BYTES = 2_048
 
 
 def find_protection(status: int, headers: Mapping[str, str], page: bytes = b"") -> str:
-    """Return the name of the bot protection that refused a request, and its sign; or "".
+    """Return the bot protection that refused a request, with the evidence, or "".
 
     Args:
-        status: of the answer.
-        headers: by lower-case name.
-        page: the beginning of a body that is no sitemap, decoded.
+        status: the status of the answer.
+        headers: its headers, by lower-case name.
+        page: the beginning of its body, decoded; not that of a sitemap.
     """
     for name, value, vendor in _HEADERS:
         if re.fullmatch(value, headers.get(name, ""), re.IGNORECASE):
@@ -106,12 +110,12 @@ def _find_in_page(page: bytes) -> str:
 
 
 def holds_sitemap(page: bytes) -> bool:
-    """Tell whether the beginning of a body is one of a sitemap."""
+    """Tell whether a body begins as a sitemap does."""
     return _SITEMAP.search(page[:_FIRST_TAGS_BYTES]) is not None
 
 
 def wants_page(status: int) -> bool:
-    """Tell whether the body of an answer without a document can say more than its status."""
+    """Tell whether the body of an answer can explain its status."""
     return (status >= 400 and status not in LOGIN_STATUSES) or status in _REFUSING
 
 
@@ -120,11 +124,11 @@ class Refusal:
     """An answer without a document.
 
     Attributes:
-        url: what was asked for.
-        status: of the answer.
-        reason: the words beside it.
-        headers: by lower-case name.
-        raw: the beginning of its body.
+        url: the requested URL.
+        status: the status code.
+        reason: the reason phrase.
+        headers: the headers, by lower-case name.
+        raw: the beginning of the body, not decoded.
     """
 
     url: str
@@ -134,8 +138,8 @@ class Refusal:
     raw: bytes = b""
 
     def make_error(self, max_wait_seconds: float) -> FetchError:
-        """Return the error that says what it is; a longer Retry-After is not waited for."""
-        said = f"{self.status} {self.reason}".rstrip()
+        """Return the error for this answer; RETRY_LATER if its Retry-After exceeds the maximum."""
+        detail = f"{self.status} {self.reason}".rstrip()
         page = decode_start(self.raw, read_codings(self.headers), MAX_REFUSAL_BYTES)
         wait = read_retry_after(self.status, self.headers)
         code = IssueCode.HTTP_STATUS
@@ -144,7 +148,7 @@ class Refusal:
         elif holds_sitemap(page):
             code = IssueCode.SITEMAP_WITH_ERROR_STATUS
         elif vendor := find_protection(self.status, self.headers, page):
-            code, said = IssueCode.BLOCKED_BY_SITE, f"{said}, {vendor}"
+            code, detail = IssueCode.BLOCKED_BY_SITE, f"{detail}, {vendor}"
         elif wait is not None and wait > max_wait_seconds:
             code = IssueCode.RETRY_LATER
-        return FetchError(code, self.url, said, http_status=self.status, retry_after_seconds=wait)
+        return FetchError(code, self.url, detail, http_status=self.status, retry_after_seconds=wait)

@@ -7,9 +7,10 @@ from typing import Any
 
 import attrs
 import pytest
+from serving import Page, serve
 from walking import ROBOTS, SITE, Pages, fault, index, moved, status, urlset
 
-from sitemapreader.discovery import WELL_KNOWN_PATHS, Discovery, discover
+from sitemapreader.discovery import WELL_KNOWN_PATHS, Discovery, Probe, discover
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
@@ -288,6 +289,43 @@ async def test_a_host_that_is_silent_is_left_alone(code: IssueCode) -> None:
 async def test_a_host_in_need_is_asked_for_its_page() -> None:
     """Where robots.txt is answered with a fault of the server, the start page is asked for."""
     assert (await search({ROBOTS: status(503)})).requested == [ROBOTS, SITE]
+
+
+LEADS_NOWHERE = [
+    IssueCode.REDIRECT_LOOP,
+    IssueCode.TOO_MANY_REDIRECTS,
+    IssueCode.DOWNGRADE,
+]
+
+
+@pytest.mark.parametrize("code", LEADS_NOWHERE)
+async def test_a_robots_txt_that_redirects_nowhere_is_no_silence(code: IssueCode) -> None:
+    """The host has answered: its paths are tried and its start page is read, as without a file."""
+    found = await search({ROBOTS: fault(code), SITE: PAGE, f"{SITE}hinted.xml": LIST})
+    assert found.requested == [ROBOTS, *PROBES, SITE, f"{SITE}hinted.xml"]
+    assert found.urls == [f"{SITE}hinted.xml"]
+    assert found.codes == [str(code)]
+
+
+@pytest.mark.parametrize("probe", ["auto", "never"])
+async def test_no_sitemap_is_said_after_a_loop(probe: Probe) -> None:
+    """Where there is none, the end says so, and not that the host gave no answer."""
+    found = await search({ROBOTS: fault(IssueCode.REDIRECT_LOOP), SITE: HTML}, probe=probe)
+    assert found.codes == ["redirect-loop", "no-sitemap"]
+    assert found.requested[-1] == SITE
+
+
+async def test_a_start_page_beside_a_robots_txt_that_redirects_to_itself() -> None:
+    """The same with a server on loopback, which redirects its robots.txt in a circle."""
+
+    def pages(base: str) -> dict[str, Page]:
+        sitemap = urlset(f"{base}/page")
+        return {"/robots.txt": "/r", "/r": "/robots.txt", "/": PAGE, "/hinted.xml": sitemap}
+
+    async with serve(pages) as served:
+        found = await discover(served.base, probe="never")
+    assert served.requested == ["/robots.txt", "/r", "/", "/hinted.xml"]
+    assert [entry.loc for entry in found.sitemaps] == [f"{served.base}/hinted.xml"]
 
 
 # -- a login
