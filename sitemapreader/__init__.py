@@ -66,7 +66,8 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import Document, Role, Status
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
-    from sitemapreader.readers.robots.parser import OtherLine, Robots, parse_robots
+    from sitemapreader.readers.robots.parser import parse_robots
+    from sitemapreader.readers.robots.rules import OtherLine, Robots
     from sitemapreader.report import Report
     from sitemapreader.state import State
     from sitemapreader.tables.arrow import read_batches, to_arrow
@@ -167,7 +168,8 @@ _ROOMS = {
     "options": ("FetchOptions", "Limits"),
     "output": ("open_output",),
     "readers": ("SitemapReader", "read"),
-    "readers.robots.parser": ("OtherLine", "Robots", "parse_robots"),
+    "readers.robots.parser": ("parse_robots",),
+    "readers.robots.rules": ("OtherLine", "Robots"),
     "outcomes": ("Document", "Role", "Status"),
     "report": ("Report",),
     "state": ("State",),

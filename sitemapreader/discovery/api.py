@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sitemapreader.issues import IssueCode
     from sitemapreader.models import Format, UrlEntry
     from sitemapreader.readers.formats import ExtraFormats
-    from sitemapreader.readers.robots.parser import Robots
+    from sitemapreader.readers.robots.rules import Robots
 
 
 @attrs.frozen(eq=False)

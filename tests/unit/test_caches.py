@@ -27,7 +27,7 @@ SHORT_KEYS = {
     "urls.site_of": "the same",
     "urls.folder_of": "the same",
     "dates._iso_date": "eleven characters",
-    "readers.robots.parser._names_of": "the caller's own User-Agent",
+    "readers.robots.rules._names_of": "the caller's own User-Agent",
     "readers.records.namespaces._known_key": "URIs of up to 200 characters",
     "state.fingerprints._hash_plain_record": "dates of up to 64 characters",
     "walker.filters._is_origin": "origins of up to 300 characters",

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
-from sitemapreader.readers.robots.parser import Robots, parse_robots
+from sitemapreader.readers.robots.parser import parse_robots
+from sitemapreader.readers.robots.rules import Robots
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,14 +1,14 @@
-"""Rules of a robots.txt, arranged so that judging a URL costs little however many there are.
+"""An index of the rules of a robots.txt: judging a URL is cheap however many there are.
 
 The longest rule that matches a URL decides, and `Allow` wins a tie (RFC 9309, section 2.2.2). A
 matcher that tries the rules one by one needs rules x URL steps: seconds, for 500 KiB of wildcards
 and a URL of 8 KiB. Here three structures find the rules that can match at all:
 
-- rules that end with `$`, and have no wildcard: a dictionary;
-- plain prefixes: a sorted list, in which the longest prefix of a path is found by bisection;
+- rules that end with `$` and have no wildcard: a dictionary;
+- plain prefixes: a sorted list, in which bisection finds the longest prefix of a path;
 - wildcards: for each rule, one piece of four, two or one bytes that must occur in the path.
 
-What is left is tried in order of precedence, within a bounded amount of work.
+The candidates are tried in order of precedence, within a bounded amount of work.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 MAX_WORK = 400_000
 """Nanoseconds, roughly, that wildcards may take for one URL; see `_cost_of_search`."""
 MAX_CANDIDATES = 2_000
-"""Rules with wildcards that are looked at for one URL."""
+"""Rules with wildcards that may be candidates for one URL."""
 
 _SEARCH_COST = 250
-"""Nanoseconds of a search that finds its text at once."""
+"""Nanoseconds of a search that succeeds at the first character."""
 
 _NO_RULE = sys.maxsize
 # Four bytes tell most rules apart; short pieces such as `?s=` have only two or one.
 _GRAM_FORMATS: dict[int, Literal["I", "H", "B"]] = {4: "I", 2: "H", 1: "B"}
 _MAX_GRAM_CHOICES = 64
 
-# As in protego: what percent-encoding leaves alone needs no normalising.
+# As in protego: characters that percent-encoding leaves alone need no normalising.
 _PLAIN_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*)?(/(?!/)[A-Za-z0-9_.~/=-]*)")
 _PLAIN_PATTERN = re.compile(r"[A-Za-z0-9_.~/=*-]+\$?")
-# Escapes that mean something else than the character: `%2F` is not a separator, `%2A` no wildcard.
+# Escapes that differ from their character: `%2F` is no separator, and `%2A` no wildcard.
 _KEPT_IN_PATHS = re.compile(r"%(2f|25)", re.IGNORECASE)
 _KEPT_IN_PATTERNS = re.compile(r"%(2f|25|2a)", re.IGNORECASE)
 
@@ -51,21 +51,21 @@ class Rule(NamedTuple):
 
 
 class _Wildcard(NamedTuple):
-    """A pattern with `*`: the literal parts between them, and whether the last one ends the URL."""
+    """A pattern with `*`: its literal parts, and whether the last part ends the URL."""
 
     parts: tuple[str, ...]
     is_anchored: bool
 
 
 class RuleIndex:
-    """The rules of one group; judges paths that `normalise_path` has made."""
+    """The rules of one group, for paths that `normalise_path` returned."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         verdicts: dict[str, bool] = {}
         for pattern, allow in _spell_out(rules):
             verdicts[pattern] = allow or verdicts.get(pattern, False)
         ordered = sorted(verdicts, key=lambda pattern: (-len(pattern), not verdicts[pattern]))
-        # A rule's number is its precedence: of all that match, the lowest number decides.
+        # A rule's number is its precedence: the lowest number that matches decides.
         self._verdicts = [verdicts[pattern] for pattern in ordered]
         self._exact: dict[str, int] = {}
         self._wildcards: dict[int, _Wildcard] = {}
@@ -75,14 +75,14 @@ class RuleIndex:
             parts, is_anchored = _split(pattern)
             if len(parts) > 1:
                 self._wildcards[number] = _Wildcard(parts, is_anchored)
-                self._file(number, parts)
+                self._index_wildcard(number, parts)
             else:
                 place = self._exact if is_anchored else prefixes
                 place.setdefault(parts[0], number)
         self._set_prefixes(prefixes)
 
     def allows(self, path: str) -> bool | None:
-        """Return whether the rules allow a path; `None` where that is too much work to tell."""
+        """Return whether the rules allow a path; `None` if deciding takes too much work."""
         number = min(self._exact.get(path, _NO_RULE), self._find_prefix(path))
         if self._wildcards:
             candidates = self._list_candidates(path, number)
@@ -100,7 +100,7 @@ class RuleIndex:
         return True if number == _NO_RULE else self._verdicts[number]
 
     def _set_prefixes(self, prefixes: dict[str, int]) -> None:
-        """Sort the prefixes; note for each the longest other one that it begins with."""
+        """Sort the prefixes, and find for each the longest other prefix that it begins with."""
         self._prefixes = sorted(prefixes)
         self._parents: list[int] = []
         self._best: list[int] = []
@@ -116,15 +116,15 @@ class RuleIndex:
             above.append(position)
 
     def _find_prefix(self, path: str) -> int:
-        """Return the number of the plain prefix that decides about a path."""
-        # What sorts last before the path is its longest prefix, or begins with that.
+        """Return the number of the plain prefix that decides for a path."""
+        # The last entry that sorts before the path is its longest prefix, or begins with it.
         position = bisect_right(self._prefixes, path) - 1
         while position >= 0 and not path.startswith(self._prefixes[position]):
             position = self._parents[position]
         return self._best[position] if position >= 0 else _NO_RULE
 
-    def _file(self, number: int, parts: tuple[str, ...]) -> None:
-        """File a rule under the piece of it that the fewest other rules are filed under."""
+    def _index_wildcard(self, number: int, parts: tuple[str, ...]) -> None:
+        """Index a rule by that one of its pieces which the fewest other rules have."""
         longest = max(map(len, parts))
         width = next(width for width in _GRAM_FORMATS if width <= longest)
         index = self._grams[width]
@@ -137,7 +137,7 @@ class RuleIndex:
         index.setdefault(rarest, []).append(number)
 
     def _list_candidates(self, path: str, below: int) -> list[int] | None:
-        """Return the wildcards that may match and precede `below`; `None` if they are too many."""
+        """Return the wildcards that may match and precede `below`; `None` if too many."""
         found: list[int] = []
         for width, index in self._grams.items():
             if not index:
@@ -151,9 +151,10 @@ class RuleIndex:
 
 
 def normalise_path(url: str) -> str:
-    """Return the path and query of a URL, percent-encoded in one way; without the fragment.
+    """Return the path and query of a URL without its fragment, percent-encoded uniformly.
 
-    Raises ValueError for what cannot be parsed.
+    Raises:
+        ValueError: for a URL that cannot be parsed.
     """
     plain = _PLAIN_URL.fullmatch(url)
     if plain:
@@ -170,7 +171,7 @@ def _normalise_pattern(pattern: str) -> str:
     if _PLAIN_PATTERN.fullmatch(pattern):
         return pattern
     if pattern.startswith(("https://", "http://")):
-        pattern = f"/{pattern}"  # as a path, it matches a proxy's URLs, and nothing of this site
+        pattern = f"/{pattern}"  # a path that only URLs of a proxy have, none of this site
     anchor = "$" if pattern.endswith("$") else ""
     body = pattern.removesuffix("$")
     return quote(_unquote(body, _KEPT_IN_PATTERNS), safe="/%*=") + anchor
@@ -184,15 +185,15 @@ def _unquote(text: str, kept: re.Pattern[str]) -> str:
 
 
 def _spell_out(rules: Iterable[Rule]) -> Iterator[tuple[str, bool]]:
-    """Yield each pattern that the rules stand for, and whether it allows."""
+    """Yield each pattern that the rules mean, and whether it allows."""
     for allow, path in rules:
-        # `$` may end the pattern, or be a character of the URL: authors mean either
+        # Authors mean `$` as the end of the pattern or as a character of the URL: take both.
         for spelling in (path, path.replace("$", "%24")) if "$" in path else (path,):
             pattern = _normalise_pattern(spelling)
             if not pattern:
                 continue
             yield pattern, allow
-            if allow and pattern.endswith("/index.html"):  # then `/` is allowed as well
+            if allow and pattern.endswith("/index.html"):  # then its folder is allowed as well
                 yield pattern.removesuffix("index.html") + "$", True
 
 
@@ -216,7 +217,7 @@ def _list_grams(text: str, width: int) -> set[int]:
 
 
 def _match(wildcard: _Wildcard, path: str) -> tuple[bool, int]:
-    """Return whether a pattern matches a path, and what it cost to tell."""
+    """Return whether a pattern matches a path, and the cost of the search."""
     first, *others = wildcard.parts
     if not path.startswith(first):
         return False, _SEARCH_COST
@@ -229,7 +230,7 @@ def _match(wildcard: _Wildcard, path: str) -> tuple[bool, int]:
         if found < 0:
             return False, cost
         if cost > MAX_WORK:
-            return False, cost  # one rule of a thousand parts; the caller gives up
+            return False, cost  # a rule of a thousand parts; the caller gives up
         position = end
     return path.endswith(last, position), cost
 

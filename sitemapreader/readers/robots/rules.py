@@ -1,0 +1,202 @@
+"""The content of a robots.txt, and the question which URLs its rules let a robot fetch.
+
+protego judges the rules of a site that has a few. Where they are many, `RuleIndex` gives the same
+answers in bounded time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import attrs
+
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.options import MAX_URL_CHARS, ROBOTS_MAX_CRAWL_DELAY_SECONDS
+from sitemapreader.readers.robots.rule_index import Rule, RuleIndex, normalise_path
+from sitemapreader.urls import url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from protego import Protego
+
+    from sitemapreader.models import SitemapEntry
+
+MAX_PROTEGO_RULES_CHARS = 4_096
+MAX_PROTEGO_PATH_CHARS = 512
+"""Above these limits protego, whose time is rules x URL, could take more than a millisecond.
+Nine of ten files, and nearly all URLs, are smaller."""
+
+_PRODUCT_TOKEN = re.compile(r"[\w-]+", re.ASCII)
+_ADDRESS = re.compile(r"\+?https?://[^\s;)]*", re.ASCII | re.IGNORECASE)
+_AGENT = "us"
+"""The name that protego knows our robot by: it gets the rules of one group only."""
+_MAX_COMPILED_GROUPS = 4
+
+
+class OtherLine(NamedTuple):
+    """A line that is neither a rule nor a Sitemap line, such as Content-Signal.
+
+    Attributes:
+        group: the User-agent values of its group; empty before the first group.
+        name: the text before the colon, as written.
+        value: the text behind the colon, without a comment.
+        line: the number of the line, from 1.
+    """
+
+    group: tuple[str, ...]
+    name: str
+    value: str
+    line: int
+
+
+@attrs.define(eq=False)
+class Group:
+    """A group as written: its User-agent lines, rules and Crawl-delay."""
+
+    agents: list[str] = attrs.field(factory=list)
+    rules: list[Rule] = attrs.field(factory=list)
+    delay: float | None = None
+
+
+class GroupRules:
+    """The rules that apply to one robot, and its Crawl-delay."""
+
+    def __init__(self, rules: Sequence[Rule], delay: float | None) -> None:
+        self.delay = delay
+        self._rules = rules
+        self._is_small = sum(len(rule.path) for rule in rules) <= MAX_PROTEGO_RULES_CHARS
+
+    def prepare(self) -> None:
+        """Build the index now, so that the first call of `allows` is fast."""
+        if not self._is_small:
+            self._index  # noqa: B018 (a cached property)
+
+    def allows(self, url: str) -> bool | None:
+        """Return whether the rules allow a URL; `None` if deciding takes too much work.
+
+        Raises:
+            ValueError: for a URL that cannot be parsed.
+        """
+        if not self._rules:
+            return True
+        if len(url) > MAX_URL_CHARS:
+            return None
+        path = normalise_path(url)
+        if path.partition("?")[0] == "/robots.txt":  # RFC 9309, section 2.2.2
+            return True
+        if len(path) > MAX_URL_CHARS:
+            return None
+        if self._is_small and len(path) <= MAX_PROTEGO_PATH_CHARS:
+            return bool(self._protego.can_fetch(url, _AGENT))
+        return self._index.allows(path)
+
+    @cached_property
+    def _index(self) -> RuleIndex:
+        return RuleIndex(self._rules)
+
+    @cached_property
+    def _protego(self) -> Protego:
+        from protego import Protego  # noqa: PLC0415 (many runs read no robots.txt)
+
+        lines = [f"{'Allow' if rule.allow else 'Disallow'}: {rule.path}" for rule in self._rules]
+        return Protego.parse("\n".join([f"User-agent: {_AGENT}", *lines]))
+
+
+@attrs.frozen(eq=False)
+class Robots:
+    """The content of a robots.txt; the default is empty and allows everything.
+
+    Attributes:
+        url: its address after redirects.
+        sitemaps: the sitemaps that it lists, in order, without duplicates.
+        other_lines: the first 1,000 lines that are no rules, uninterpreted.
+        issues: the first 10 Issues of each code.
+        counts: the number of Issues of each code.
+        complete: False if it could not be fetched to its end. RFC 9309, section 2.3.1.4 then
+            forbids every URL; the walk decides which ones it fetches all the same.
+    """
+
+    url: str = ""
+    sitemaps: tuple[SitemapEntry, ...] = ()
+    other_lines: tuple[OtherLine, ...] = ()
+    issues: tuple[Issue, ...] = ()
+    counts: Counter[IssueCode] = attrs.field(factory=Counter)
+    complete: bool = True
+    _keys: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+    _groups: tuple[Group, ...] = attrs.field(default=(), repr=False)
+    _compiled: dict[str, GroupRules] = attrs.field(factory=dict, init=False, repr=False)
+
+    def can_fetch(self, url: str, agent: str) -> bool:
+        """Tell whether the rules let the robot `agent` (a User-Agent header) fetch `url`.
+
+        A URL that cannot be parsed, or takes too much work to judge, is not allowed;
+        `find_refusal` gives the reason.
+        """
+        return self.find_refusal(url, agent) is None
+
+    def find_refusal(self, url: str, agent: str) -> IssueCode | None:
+        """Return why the rules do not let `agent` fetch `url`; `None` if they do."""
+        try:
+            allowed = self._rules_for(agent).allows(url)
+        except ValueError:  # brackets that are no IPv6 address; surrogates
+            return IssueCode.ROBOTS_DISALLOWED
+        if allowed is None:
+            return IssueCode.ROBOTS_TOO_COMPLEX
+        return None if allowed else IssueCode.ROBOTS_DISALLOWED
+
+    def crawl_delay(self, agent: str) -> float | None:
+        """Return the seconds that `agent` should wait between requests, at most 60."""
+        delay = self._rules_for(agent).delay
+        return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
+
+    def lists(self, url: str) -> bool:
+        """Tell whether a Sitemap line names `url`."""
+        return url_key(url) in self._keys
+
+    def prepare(self, agent: str) -> None:
+        """Compile the rules for `agent` now: for a large file this belongs in a thread."""
+        self._rules_for(agent).prepare()
+
+    def _rules_for(self, agent: str) -> GroupRules:
+        """Return the rules of the longest of the agent's names in the file, else of `*`.
+
+        Groups of one name are merged (RFC 9309, section 2.2.1).
+        """
+        known = self._compiled.get(agent)
+        if known is None:
+            if (
+                len(self._compiled) >= _MAX_COMPILED_GROUPS
+            ):  # few agents ask; compiled rules are large
+                self._compiled.clear()
+            known = self._compiled[agent] = self._compile(agent)
+        return known
+
+    def _compile(self, agent: str) -> GroupRules:
+        tokens = [{_token_of(value) for value in group.agents} for group in self._groups]
+        known = set().union(*tokens)
+        ours = max(_names_of(agent) & known, key=len, default="*")
+        groups = [group for group, own in zip(self._groups, tokens, strict=True) if ours in own]
+        delays = [group.delay for group in groups if group.delay is not None]
+        rules = [rule for group in groups for rule in group.rules]
+        return GroupRules(rules, delays[-1] if delays else None)
+
+
+def load_rules_parser() -> None:
+    """Import protego now: the 2 ms cost nothing while the first robots.txt is on its way."""
+    import protego  # noqa: F401, PLC0415 (many runs read no robots.txt)
+
+
+def _token_of(value: str) -> str:
+    """Return the product token of a User-agent line, in lower case; `*` if it has none."""
+    match = _PRODUCT_TOKEN.match(value.strip(" \t*"))
+    return match[0].lower() if match else "*"
+
+
+@lru_cache(maxsize=64)
+def _names_of(agent: str) -> frozenset[str]:
+    """Return the words of a User-Agent header, without the words of URLs in it."""
+    return frozenset(_PRODUCT_TOKEN.findall(_ADDRESS.sub("", agent).lower()))
