@@ -1,4 +1,4 @@
-"""Going to documents: opened, read within a budget, each with an outcome.
+"""Fetching and reading one document within the walk's budget, with an outcome for each.
 
-Discovery looks at them, and a walk reads them; how a document is gone to is the same.
+Discovery reads the beginning of a document, a walk all of it; both use this package.
 """

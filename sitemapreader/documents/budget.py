@@ -1,4 +1,4 @@
-"""What a walk may use up: documents, bytes and time, in one place for all who fetch."""
+"""The documents, bytes and seconds that a walk may still spend."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ T = TypeVar("T")
 
 
 class Budget:
-    """The documents, bytes and seconds that are left; the clock starts with the object.
+    """What a walk may still spend; the clock starts when the object is made.
 
-    `exhausted` is the code of the first limit that was reached; from then on nothing is fetched.
-    What stops a document is raised as a FetchError, as everything else that stops one.
+    A limit that stops a document raises FetchError, as any other failure of a fetch does.
+
+    Attributes:
+        exhausted: code of the first limit that was reached. From then on nothing is fetched.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -31,7 +33,7 @@ class Budget:
         self._deadline = asyncio.get_running_loop().time() + limits.walk_seconds
 
     def check(self, url: str) -> None:
-        """Raise FetchError if there is none left for another document."""
+        """Raise FetchError if another document may not be fetched."""
         self._check_clock()
         if self.exhausted is None and self._documents < 1:
             self.exhausted = IssueCode.BUDGET_DOCUMENTS
@@ -39,20 +41,20 @@ class Budget:
             raise FetchError(self.exhausted, url)
 
     def take_document(self, url: str) -> None:
-        """Count a document that is about to be fetched; raise FetchError if it is one too many."""
+        """Count a document before it is fetched; raise FetchError if it is one too many."""
         self.check(url)
         self._documents -= 1
 
     def seconds_left(self) -> float:
-        """Return how long the walk may still take."""
+        """Return the seconds that the walk may still take."""
         return max(0.0, self._deadline - asyncio.get_running_loop().time())
 
     def return_document(self) -> None:
-        """Take back a document that was counted and not fetched."""
+        """Uncount a document that was counted and not fetched."""
         self._documents += 1
 
-    def spend(self, url: str, count: int) -> None:
-        """Count bytes that have come; raise FetchError if they are too many."""
+    def spend_bytes(self, url: str, count: int) -> None:
+        """Count received bytes; raise FetchError if they are too many."""
         self._bytes -= count
         if self.exhausted is None and self._bytes < 0:
             self.exhausted = IssueCode.BUDGET_BYTES
@@ -60,17 +62,17 @@ class Budget:
             raise FetchError(self.exhausted, url)
 
     def take_feedparser_run(self) -> bool:
-        """Count a feed that is about to go to feedparser; return whether it may."""
+        """Count a run of feedparser before it starts; return whether it may start."""
         self._feedparser_runs -= 1
         return self._feedparser_runs >= 0
 
     async def within(self, awaitable: Awaitable[T], url: str) -> T:
-        """Await something of the network, but not past the end of the walk's time."""
+        """Await a network operation, but not past the end of the walk's time."""
         try:
             async with asyncio.timeout_at(self._deadline) as timeout:
                 return await awaitable
         except TimeoutError:
-            if not timeout.expired():
+            if not timeout.expired():  # a timeout of the fetcher's own
                 raise
             self._check_clock()
             raise FetchError(IssueCode.BUDGET_SECONDS, url) from None

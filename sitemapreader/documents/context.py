@@ -1,4 +1,4 @@
-"""What all parts of one walk, or of one discovery, share."""
+"""The objects that all parts of one walk, or of one discovery, share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import attrs
 
-from sitemapreader.documents.pace import Pace
 from sitemapreader.fetch import PoliteFetcher
 from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import Issue
@@ -24,20 +23,54 @@ if TYPE_CHECKING:
     from sitemapreader.report import Report
 
 Batch: TypeAlias = list[UrlEntry] | tuple[SitemapEntry | Issue, ...]
-"""What goes to the consumer at once: a list of entries, or a tuple of anything else."""
+"""Events that go to the consumer together: a list of `UrlEntry`, or a tuple of other events."""
+
+_INTERVAL_SECONDS = 0.005
+"""Time after which the other tasks of the event loop run; one step of a reader takes 0.5 ms."""
 
 
 class Emit(Protocol):
-    """Hands a batch to the consumer."""
+    """A function that hands a batch to the consumer."""
 
     async def __call__(self, batch: Batch, size: int = 0, /) -> None:
-        """Wait until there is room for a batch, which was made of `size` bytes of markup."""
+        """Wait until there is room for a batch, which was read from `size` bytes of markup."""
         ...
+
+
+class LoopShare:
+    """The time of the event loop that the readers and other loops of one walk share.
+
+    Attributes:
+        reader_lock: held while a chunk is read.
+    """
+
+    def __init__(self) -> None:
+        # Ten readers with 5 ms each would keep the loop for 50 ms. Walking 200,000 URLs from memory
+        # with 8 readers, 99 % of the loop's gaps are below 20 ms with the lock, and 65 ms without.
+        # It also brings the first URL after 1.7 ms instead of 2.9 ms, in the same CPU time.
+        self.reader_lock = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._begin_interval()
+
+    async def yield_if_due(self) -> None:
+        """Let other tasks run, if the loops of this walk have run for 5 ms.
+
+        For loops that may wait for nothing for thousands of rounds.
+        """
+        if self._loop.time() < self._due_at:
+            return
+        # Tasks that are ready now run before this callback, find the time over as well, and yield
+        # at once: all of them together take one interval in a round of the event loop.
+        self._loop.call_soon(self._begin_interval)
+        await asyncio.sleep(0)
+
+    def _begin_interval(self) -> None:
+        self._due_at = self._loop.time() + _INTERVAL_SECONDS
 
 
 @attrs.frozen(eq=False)
 class WalkContext:
-    """The fetcher, the limits, what is used up of them, the report, and the way to the consumer."""
+    """The fetcher, limits, budget and report of a walk, and the way to its consumer."""
 
     fetcher: Fetcher
     options: FetchOptions
@@ -45,7 +78,7 @@ class WalkContext:
     budget: Budget
     report: Report
     emit: Emit
-    pace: Pace = attrs.field(factory=Pace)
+    loop_share: LoopShare = attrs.field(factory=LoopShare)
     breaker: HostBreaker = attrs.field(
         default=attrs.Factory(
             lambda self: HostBreaker(self.options, self.budget.seconds_left), takes_self=True
@@ -56,18 +89,18 @@ class WalkContext:
     extra_formats: frozenset[Format] = frozenset()
 
     async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
-        """Put an Issue in the report, and tell the consumer unless it is one of too many."""
+        """Put an Issue in the report; hand it to the consumer unless there are too many."""
         if self.report.add_issue(issue, document):
             await self.emit((issue,))
 
     def trust(self, urls: Iterable[str]) -> None:
-        """Tell the fetcher which URLs the user named."""
+        """Let the fetcher connect to the hosts of URLs that the caller named."""
         if isinstance(self.fetcher, PoliteFetcher):
             for url in urls:
                 self.fetcher.trust(url)
 
     def set_crawl_delay(self, url: str, seconds: float) -> None:
-        """Tell the fetcher how long the host of a URL wants it to wait."""
+        """Pass the Crawl-delay of the host of a URL to the fetcher."""
         if isinstance(self.fetcher, PoliteFetcher):
             self.fetcher.set_crawl_delay(url, seconds)
 
@@ -76,7 +109,7 @@ class WalkContext:
 async def borrow_fetcher(
     fetcher: Fetcher | None, options: FetchOptions, limits: Limits
 ) -> AsyncIterator[Fetcher]:
-    """Give the fetcher, or make one over HTTP that is closed in the end."""
+    """Yield the given fetcher; or an HttpFetcher, which is closed at the end."""
     if fetcher is not None:
         yield fetcher
         return

@@ -1,6 +1,6 @@
-"""How the body of a response is read: event by event, or as a whole where it is small.
+"""Reading the body of a response: as events, or as a whole where it is small.
 
-Every wait for the network is one for the budget too.
+Every wait for the network is bounded by the budget.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 
     from sitemapreader.documents.budget import Budget
-    from sitemapreader.documents.context import WalkContext
-    from sitemapreader.documents.pace import Pace
+    from sitemapreader.documents.context import LoopShare, WalkContext
     from sitemapreader.fetch import Response
     from sitemapreader.models import Event
     from sitemapreader.readers import SitemapReader
 
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
 _BATCH_EVENTS = 1_000
-"""Events that are handed on at once: enough to make the handing on cheap, and 300 KB."""
+"""Events in one batch: enough that handing it over costs little; about 300 KB."""
 _BATCH_BYTES = 262_144
-"""... and markup, for a record may be as long as thousands of others."""
-_ANSWERS = frozenset(
+"""Markup in one batch, because a record may be as long as thousands of others."""
+_STATUS_CODES = frozenset(
     {IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED, IssueCode.SITEMAP_WITH_ERROR_STATUS}
 )
-_NOT_OF_THE_DOCUMENT = frozenset({407, 429})
+_STATUSES_OF_OTHER_CAUSES = frozenset({407, 429})
+"""407 comes from a proxy. 429 says that a server is overloaded, as 5xx does; Google agrees."""
 
 
 @asynccontextmanager
@@ -47,10 +47,17 @@ async def open_document(
     *,
     guessed: bool = False,
 ) -> AsyncIterator[Response]:
-    """Open a URL, with `headers` in the request; raise FetchError.
+    """Open a URL, and tell the walk's host breaker whether it worked.
 
-    The breaker of the walk learns how it went, also of what the caller meets while it reads.
-    `guessed` says that nobody named the URL.
+    A FetchError that the caller meets while it reads the response counts too.
+
+    Args:
+        context: the walk's.
+        url: what to request.
+        headers: request headers besides the usual ones.
+        guessed: whether neither the site nor the caller named the URL.
+
+    Raises FetchError if there is no answer, or no budget.
     """
     try:
         async with AsyncExitStack() as stack:
@@ -66,11 +73,11 @@ async def open_document(
 
 
 async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[bytes, None]:
-    """Yield the body as it comes; raise FetchError where it breaks off or the budget ends."""
+    """Yield the body as it arrives; raise FetchError where it or the budget ends early."""
     chunks = response.chunks()
     try:
         while (chunk := await budget.within(anext(chunks, None), response.url)) is not None:
-            budget.spend(response.url, len(chunk))
+            budget.spend_bytes(response.url, len(chunk))
             yield chunk
     finally:
         if close := getattr(chunks, "aclose", None):  # a generator that is left has to be closed
@@ -80,39 +87,40 @@ async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[byte
 async def read_events(
     chunks: AsyncGenerator[bytes, None],
     reader: SitemapReader,
-    see: Callable[[bytes], object],
-    pace: Pace,
+    on_chunk: Callable[[bytes], object],
+    loop_share: LoopShare,
 ) -> AsyncGenerator[list[Event], None]:
-    """Feed the body to a reader and yield its events; others get their turn in between.
+    """Feed a body to a reader, and yield its events in batches.
 
-    `see` is shown the body as it came. The first events come at once, the others in larger numbers.
+    Args:
+        chunks: the body.
+        reader: it stops the reading when it is finished.
+        on_chunk: called with each chunk before it is read.
+        loop_share: lets other tasks run in between.
     """
-    enough = 1
-    with pace.reading() as turn:
-        async for chunk in chunks:
-            see(chunk)
+    enough = 1  # the first event is yielded at once; the batches grow from there
+    async for chunk in chunks:
+        on_chunk(chunk)
+        async with loop_share.reader_lock:
             batch: list[Event] = []
             begin = reader.stats.inflated_bytes
-            await turn.begin()
             for events in reader.feed_steps(chunk):
                 batch += events
-                # A chunk of 64 KiB may inflate to 64 MiB, of which few records are made.
+                # A chunk of 64 KiB may inflate to 64 MiB that hold few records.
                 if len(batch) >= enough or reader.stats.inflated_bytes - begin > _BATCH_BYTES:
                     if batch:
                         yield batch
                     batch, begin = [], reader.stats.inflated_bytes
                     enough = min(8 * enough, _BATCH_EVENTS)
-                if turn.is_over:
-                    await turn.pass_on()
-            turn.rest()
+                await loop_share.yield_if_due()
             if batch:
                 yield batch
-            if reader.finished:
-                return
+        if reader.finished:
+            return
 
 
 async def next_step(reader: SitemapReader, steps: Iterator[list[Event]]) -> list[Event] | None:
-    """Take a step of `close_steps`, `None` if there is no more; in a thread if it may wait.
+    """Run a step of `close_steps`, in a thread if it may block; return `None` at the end.
 
     If the task is cancelled, the child process that the step waits for is killed first.
     """
@@ -123,16 +131,23 @@ async def next_step(reader: SitemapReader, steps: Iterator[list[Event]]) -> list
         return await asyncio.shield(step)
     except asyncio.CancelledError:
         reader.cancel_fallback("cancelled")
-        await asyncio.wait([step])  # soon: no process and no thread may outlive the caller
+        await asyncio.wait([step])  # ends soon: no process and no thread may outlive the caller
         raise
 
 
 @attrs.frozen
 class SmallBody:
-    """A small document: as much of it as was asked for and came.
+    """The body of a small document, cut at the size that was asked for.
 
-    `is_permanent` says that the redirects to it, if any, are there to stay; `fault` is what broke
-    it off.
+    Attributes:
+        url: where it was after redirects.
+        status: the HTTP status.
+        headers: those of the response.
+        data: the decompressed body.
+        raw_bytes: bytes that came over the wire.
+        tries: how often it was requested.
+        is_permanent: whether all redirects to it, if any, were permanent.
+        fault: the error that cut the body short, if one did.
     """
 
     url: str
@@ -146,31 +161,36 @@ class SmallBody:
 
 
 async def fetch_body(context: WalkContext, url: str, max_bytes: int) -> SmallBody:
-    """Fetch a document that is no sitemap; inflated, and up to `max_bytes` and one more.
+    """Fetch and decompress a document that is not a sitemap.
 
-    Raises FetchError if there is no answer, no budget, or a bot protection's page in its place;
-    what breaks it off later is in the result.
+    Args:
+        context: the walk's.
+        url: what to request.
+        max_bytes: the size of the document; one byte more shows that it is longer.
+
+    Raises FetchError if there is no answer, no budget, or a bot protection's page instead. An error
+    that cuts the body short is in the result.
     """
     context.budget.take_document(url)
     data = bytearray()
     raw_bytes = 0
     fault = None
     async with open_document(context, url, guessed=True) as response:
-        inflation = Decompressor(context.limits, [], codings=read_codings(response.headers))
+        decompressor = Decompressor(context.limits, [], codings=read_codings(response.headers))
         try:
             async with aclosing(read_chunks(response, context.budget)) as chunks:
                 async for chunk in chunks:
                     raw_bytes += len(chunk)
-                    if not _fill(data, inflation, chunk, max_bytes):
+                    if not _append_chunk(data, decompressor, chunk, max_bytes):
                         break
                 else:
-                    _take_rest(data, inflation)
+                    _flush(data, decompressor)
         except DecompressionError as error:
             fault = FetchError(error.code, response.url, error.detail)
         except FetchError as error:
             fault = error
-            with suppress(DecompressionError):  # the fault says it all
-                _take_rest(data, inflation)
+            with suppress(DecompressionError):  # a consequence of the fault
+                _flush(data, decompressor)
         if blocked := find_blocking_page(response, bytes(data)):
             raise blocked
         return SmallBody(
@@ -179,52 +199,53 @@ async def fetch_body(context: WalkContext, url: str, max_bytes: int) -> SmallBod
             headers=response.headers,
             data=bytes(data[: max_bytes + 1]),
             raw_bytes=raw_bytes,
-            tries=tries_of(response),
+            tries=count_tries(response),
             is_permanent=getattr(response, "is_permanent", True),
             fault=fault,
         )
 
 
 def find_blocking_page(response: Response, page: bytes) -> FetchError | None:
-    """Return the error for a bot protection's page that came with status 200, if it is one."""
+    """Return the error for a page of a bot protection, also one with status 200."""
     vendor = find_protection(response.status, response.headers, page)
     if not vendor:
         return None
     return FetchError(IssueCode.BLOCKED_BY_SITE, response.url, vendor, http_status=response.status)
 
 
-def tries_of(response: Response) -> int:
-    """Return how often a fetcher asked for an answer; once, if it is none that says so."""
+def count_tries(response: Response) -> int:
+    """Return how often a response was requested; 1 if its fetcher does not count."""
     return int(getattr(response, "tries", 1))
 
 
-def _fill(data: bytearray, inflation: Decompressor, chunk: bytes, max_bytes: int) -> bool:
-    """Inflate a chunk behind `data`; tell whether more is wanted."""
-    for piece in inflation.feed(chunk):
+def _append_chunk(
+    data: bytearray, decompressor: Decompressor, chunk: bytes, max_bytes: int
+) -> bool:
+    """Decompress a chunk into `data`; return whether there is room for more."""
+    for piece in decompressor.feed(chunk):
         data += piece
         if len(data) > max_bytes:
             return False
     return True
 
 
-def _take_rest(data: bytearray, inflation: Decompressor) -> None:
-    """Put behind `data` what was held back until it could be told."""
-    for piece in inflation.close():
+def _flush(data: bytearray, decompressor: Decompressor) -> None:
+    """Append what the decompressor held back until the body was complete."""
+    for piece in decompressor.close():
         data += piece
 
 
 def is_absent(error: FetchError) -> bool:
-    """Tell whether the server says that there is no such document (RFC 9309, section 2.3.1.3).
+    """Return whether the server says that there is no such document.
 
-    429 is what a server says that is overloaded, as 5xx is: Google reads it so as well. 407 is what
-    a proxy says, and nothing of the server.
+    These are all 4xx statuses but two: RFC 9309, section 2.3.1.3.
     """
     status = error.http_status
     return (
-        error.code in _ANSWERS
+        error.code in _STATUS_CODES
         and status is not None
         and status < 500
-        and status not in _NOT_OF_THE_DOCUMENT
+        and status not in _STATUSES_OF_OTHER_CAUSES
     )
 
 

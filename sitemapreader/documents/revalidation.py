@@ -1,4 +1,4 @@
-"""What an earlier visit left of a document, and whether a body is the one that was read then."""
+"""The version of a document that was read before, and whether a body is still the same."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from sitemapreader.models import Format
 
 _MEMORY_BYTES = 1_048_576
-"""Of a body that is kept back, so much is held in memory; the rest lies on disk."""
+"""Bytes of a body that are buffered in memory; the rest is in a temporary file."""
 _PIECE_BYTES = 65_536
 
 
 @attrs.frozen
 class PriorVersion:
-    """What is known of a document.
+    """What an earlier visit learned of a document.
 
     Attributes:
         headers: validators for the request.
-        final_url: where it was after redirects.
-        format: what it was.
-        body: its whole body; the same again means that nothing has changed.
-        start: the beginning of the body that was being read when an earlier walk was stopped ...
-        offset: ... and how many entries were taken from it.
+        final_url: its URL after redirects.
+        format: the format that was detected.
+        body: digest of its whole body. The same body again means that nothing has changed.
+        start: digest of what was read of the body before an earlier walk was interrupted.
+        offset: how many entries of that beginning were delivered.
     """
 
     headers: Mapping[str, str] = attrs.field(factory=dict)
@@ -44,9 +44,9 @@ class PriorVersion:
 
 
 class ReplayBuffer:
-    """The beginning of a body, kept back until one knows whether it is the one of an earlier visit.
+    """The beginning of a body, buffered until it is compared with the prior version.
 
-    It holds no more bytes than that one had.
+    It buffers no more bytes than the prior version had.
     """
 
     def __init__(
@@ -57,12 +57,12 @@ class ReplayBuffer:
         whole: bool,
         declared: str,
     ) -> None:
-        self._chunks = chunks
+        self._incoming = chunks
         self._expected = expected
         self._whole = whole
         self._declared = int(declared) if declared.isascii() and declared.isdigit() else None
-        self._held = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 (by __exit__)
-        self._rest: list[bytes] = []
+        self._buffer = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 (by __exit__)
+        self._beyond: list[bytes] = []
         self._fault: FetchError | None = None
 
     def __enter__(self) -> Self:
@@ -74,50 +74,51 @@ class ReplayBuffer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._held.close()
+        self._buffer.close()
 
     async def is_known(self) -> bool:
-        """Read as much as it takes; tell whether the bytes are the same."""
+        """Read as much as is needed; return whether the bytes are the same."""
         expected, declared = self._expected, self._declared
+        # A Content-Length that cannot fit saves the buffering.
         if declared is not None and (
             declared < expected.size or (self._whole and declared != expected.size)
         ):
             return False
         hasher, missing = BodyHasher(), expected.size
         while missing:
-            chunk = await self._next()
+            chunk = await self._read_next()
             if not chunk:
                 return False
             part = chunk[:missing]
             hasher.add(part)
-            self._held.write(part)
+            self._buffer.write(part)
             missing -= len(part)
             if len(part) < len(chunk):
-                self._rest.append(chunk[len(part) :])
+                self._beyond.append(chunk[len(part) :])
         if hasher.snapshot() != expected:
             return False
-        return not self._whole or not (self._rest or await self._has_more())
+        return not self._whole or not (self._beyond or await self._has_more())
 
-    async def replay(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body from its first byte; raise FetchError where it broke off."""
-        self._held.seek(0)
-        while piece := self._held.read(_PIECE_BYTES):
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body from its first byte; raise FetchError where it is cut short."""
+        self._buffer.seek(0)
+        while piece := self._buffer.read(_PIECE_BYTES):
             yield piece
-        for piece in self._rest:
+        for piece in self._beyond:
             yield piece
         if self._fault is not None:
             raise self._fault
-        async for chunk in self._chunks:
+        async for chunk in self._incoming:
             yield chunk
 
     async def _has_more(self) -> bool:
-        if chunk := await self._next():
-            self._rest.append(chunk)
+        if chunk := await self._read_next():
+            self._beyond.append(chunk)
         return bool(chunk) or self._fault is not None
 
-    async def _next(self) -> bytes:
+    async def _read_next(self) -> bytes:
         try:
-            return await anext(self._chunks, b"")
-        except FetchError as error:  # what came before it is read first
+            return await anext(self._incoming, b"")
+        except FetchError as error:  # raised by `chunks`, after what arrived before it
             self._fault = error
             return b""

@@ -1,4 +1,4 @@
-"""One sitemap, from its URL to its outcome: opened, read, judged by what it holds."""
+"""The visit to one sitemap: fetched, read, and ended with an outcome."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Protocol, cast
 from sitemapreader._digest import BodyHasher
 from sitemapreader.documents.download import (
     charset_of,
+    count_tries,
     find_blocking_page,
     is_absent,
     next_step,
     open_document,
     read_chunks,
     read_events,
-    tries_of,
 )
 from sitemapreader.documents.revalidation import ReplayBuffer
 from sitemapreader.errors import FetchError
@@ -47,52 +47,53 @@ _CONSEQUENCES = frozenset(
         IssueCode.NOT_A_SITEMAP,
     }
 )
-"""What a reader must think of a body that broke off; the fault that broke it off says it all."""
-_PLAIN = {UrlEntry}
+"""Issues that follow from a body that was cut short; the fault that cut it is the Issue."""
+_URL_ENTRIES_ONLY = {UrlEntry}
 
 
 class DocumentHandler(Protocol):
-    """Who asked for the visit, and takes what it brings."""
+    """The receiver of what a visit reads."""
 
     async def check_redirect(self, url: str) -> str:
-        """Return why the document at `url`, after redirects, is not to be read, or ""."""
+        """Return why the document at `url`, after redirects, must not be read; else ""."""
         ...
 
     async def accept_format(self, kind: Format) -> bool:
-        """Take note that the document is a sitemap; return whether it is to be read."""
+        """Receive the format of the document, a sitemap; return whether to read it."""
         ...
 
     async def skip_entries(self, offset: int) -> None:
-        """Take note that so many entries were given before, and are not given again."""
+        """Receive the number of entries that were delivered before and are skipped."""
         ...
 
     async def reuse_children(self) -> None:
-        """Take note that the document is unchanged, and go on with what is known of it."""
+        """Continue with the children that an unchanged document had."""
         ...
 
     async def handle_entries(self, entries: list[UrlEntry]) -> None:
-        """Take URLs, in document order."""
+        """Receive URLs, in document order."""
         ...
 
     async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
-        """Take children, in document order."""
+        """Receive children, in document order."""
         ...
 
     async def end_document(self, digest: bytes | None) -> None:
-        """Take note that there is no more; `digest` stands for the bytes of an index."""
+        """Receive the end of the document, with the digest of its bytes if it is an index."""
         ...
 
 
 class DocumentVisit:
-    """The way of one sitemap; `document` has its outcome after `run`.
+    """The fetching and reading of one sitemap.
 
-    A path that was only tried is no sitemap as long as its content does not say so; then it is
-    skipped, and what was wrong with it is nobody's fault.
+    A guessed path that turns out not to be a sitemap is skipped without an Issue. With a prior
+    version, the document is requested only if it has changed.
 
-    `is_postponed` says that nothing was fetched, because its host is left alone for a while; then
-    there is no outcome.
-
-    With `past`, it is asked for only if it has changed, and `hasher` has what came of its body.
+    Attributes:
+        document: has the outcome after `run`.
+        hasher: has hashed what was read of the body, with a prior version or if it is an index.
+        is_postponed: whether nothing was fetched, because its host must not be asked for a while.
+            Then there is no outcome.
     """
 
     def __init__(
@@ -100,16 +101,16 @@ class DocumentVisit:
         context: WalkContext,
         document: Document,
         handler: DocumentHandler,
-        past: PriorVersion | None = None,
+        prior: PriorVersion | None = None,
     ) -> None:
         self.document = document
         self.hasher = BodyHasher()
         self.is_postponed = False
-        self._past = past
+        self._prior = prior
         self._known_entries = 0
         self._context = context
         self._handler = handler
-        self._tried = document.via is Via.WELL_KNOWN
+        self._guessed = document.via is Via.WELL_KNOWN
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
         self._outcome: tuple[Status, str] | None = None
@@ -117,7 +118,7 @@ class DocumentVisit:
         self._start = b""
 
     async def run(self) -> None:
-        """Fetch and read the document, hand over what it holds, and record its outcome."""
+        """Fetch and read the document, hand over its events, and record its outcome."""
         with self._context.report.ensure_outcome(self.document):
             fault = None
             try:
@@ -130,49 +131,47 @@ class DocumentVisit:
             await self._close(fault)
 
     async def _fetch(self) -> None:
-        validators = self._past.headers if self._past else None
-        if not await self._ask(validators):
-            await self._ask(None)
+        validators = self._prior.headers if self._prior else None
+        if not await self._request(validators):
+            await self._request(None)
 
-    async def _ask(self, validators: Mapping[str, str] | None) -> bool:
-        """Request and read the document; return whether the answer is one to what was asked.
-
-        Redirects may have led to another document than last time, which validators are not of.
-        """
-        context, past = self._context, self._past
-        opening = open_document(context, self.document.url, validators, guessed=self._tried)
+    async def _request(self, validators: Mapping[str, str] | None) -> bool:
+        """Request and read the document; return False if the validators do not belong to it."""
+        context, prior = self._context, self._prior
+        opening = open_document(context, self.document.url, validators, guessed=self._guessed)
         async with opening as response:
-            if validators and past and response.status == 304 and response.url != past.final_url:
+            # Redirects may lead to another document than last time, which has other validators.
+            if validators and prior and response.status == 304 and response.url != prior.final_url:
                 return False
-            await self._greet(response)
+            await self._record_response(response)
             if self._outcome:
                 return True
             async with aclosing(read_chunks(response, context.budget)) as chunks:
-                if past is not None and past.final_url == response.url:
-                    await self._read_news(response, chunks, past)
+                if prior is not None and prior.final_url == response.url:
+                    await self._read_if_changed(response, chunks, prior)
                 else:
                     await self._handler.skip_entries(0)
                     await self._read(response, chunks)
         return True
 
-    async def _read_news(
-        self, response: Response, chunks: AsyncGenerator[bytes, None], past: PriorVersion
+    async def _read_if_changed(
+        self, response: Response, chunks: AsyncGenerator[bytes, None], prior: PriorVersion
     ) -> None:
-        """Read what was not read of the body in an earlier visit, which may be nothing."""
-        expected = past.start or past.body
+        """Read the part of the body that an earlier visit did not read, if there is one."""
+        expected = prior.start or prior.body
         if expected is None:
             await self._read(response, chunks)
             return
         declared = response.headers.get("content-length", "")
-        with ReplayBuffer(chunks, expected, whole=past.start is None, declared=declared) as hold:
-            is_known = await hold.is_known()
-            if is_known and past.start is None:
+        with ReplayBuffer(chunks, expected, whole=prior.start is None, declared=declared) as buffer:
+            is_known = await buffer.is_known()
+            if is_known and prior.start is None:
                 self.document.bytes_raw = expected.size
-                await self._leave_unchanged(SAME_BODY)
+                await self._end_unchanged(SAME_BODY)
                 return
-            self._known_entries = past.offset if is_known else 0
+            self._known_entries = prior.offset if is_known else 0
             await self._handler.skip_entries(self._known_entries)
-            async with aclosing(hold.replay()) as body:
+            async with aclosing(buffer.chunks()) as body:
                 await self._read(response, body)
 
     async def _read(self, response: Response, chunks: AsyncGenerator[bytes, None]) -> None:
@@ -183,37 +182,35 @@ class DocumentVisit:
             codings=read_codings(response.headers),
             extra_formats=await self._choose_extra_formats(),
         )
-        stream = read_events(chunks, reader, self._see, self._context.pace)
+        stream = read_events(chunks, reader, self._record_chunk, self._context.loop_share)
         async with aclosing(stream):
             async for events in stream:
                 self.document.bytes_raw = reader.stats.raw_bytes
                 self.document.bytes_inflated = reader.stats.inflated_bytes
-                if not await self._take(events):
+                if not await self._handle_events(events):
                     return
 
     async def _choose_extra_formats(self) -> frozenset[Format]:
-        """Return the formats that are read besides sitemaps: at a guessed path no pages.
-
-        Many servers answer any path with a page.
-        """
-        formats = self._context.extra_formats - {Format.HTML if self._tried else None}
-        if formats and not has_suffixes():  # which tell the links that stay on the site
+        """Return the formats that are read besides sitemaps."""
+        # No pages at a guessed path: many servers answer any path with a page.
+        formats = self._context.extra_formats - {Format.HTML if self._guessed else None}
+        if formats and not has_suffixes():  # they tell which links stay on the site
             await asyncio.to_thread(load_suffixes)
         return formats
 
-    async def _leave_unchanged(self, reason: str) -> None:
+    async def _end_unchanged(self, reason: str) -> None:
         self._outcome = Status.UNCHANGED, reason
-        past = self._past
-        if past is not None and past.format is not None:
-            self.document.format = past.format
-            await self._handler.accept_format(past.format)
+        prior = self._prior
+        if prior is not None and prior.format is not None:
+            self.document.format = prior.format
+            await self._handler.accept_format(prior.format)
             await self._handler.reuse_children()
 
-    async def _greet(self, response: Response) -> None:
+    async def _record_response(self, response: Response) -> None:
         self._response = response
         document, headers = self.document, response.headers
         document.final_url, document.http_status = response.url, response.status
-        document.tries = tries_of(response)
+        document.tries = count_tries(response)
         document.etag = headers.get("etag")
         document.last_modified = headers.get("last-modified")
         for issue in getattr(response, "issues", ()):
@@ -222,24 +219,21 @@ class DocumentVisit:
         if reason := await self._handler.check_redirect(response.url):
             self._outcome = Status.SKIPPED, reason
         elif response.status == 304:
-            await self._leave_unchanged("")
+            await self._end_unchanged("")
 
-    def _see(self, chunk: bytes) -> None:
+    def _record_chunk(self, chunk: bytes) -> None:
         if self.document.format is None:
             self._start += chunk[: MAX_REFUSAL_BYTES - len(self._start)]
-        if self._past is not None or self.document.format in (None, Format.INDEX):
+        if self._prior is not None or self.document.format in (None, Format.INDEX):
             self.hasher.add(chunk)
 
-    async def _take(self, events: Iterable[Event]) -> bool:
-        """Hand over events; return whether more are wanted.
-
-        What comes before a document is known for a sitemap has to wait: of a page that stands in
-        its place, another thing may have to be said.
-        """
+    async def _handle_events(self, events: Iterable[Event]) -> bool:
+        """Hand over events; return whether more are wanted."""
         events = list(events)
         if self.document.format is None and self._reader is not None:
             self.document.format = kind = self._reader.format
             if kind is None:
+                # Issues wait for the format: a page in place of a sitemap gets another Issue.
                 self._held += events
                 return True
             events, self._held = self._held + events, []
@@ -250,15 +244,15 @@ class DocumentVisit:
         return True
 
     async def _deliver(self, events: list[Event]) -> None:
-        if set(map(type, events)) == _PLAIN:  # nearly always, and then there is nothing to sort
-            await self._take_entries(cast("list[UrlEntry]", events))
+        if set(map(type, events)) == _URL_ENTRIES_ONLY:  # nearly always: the fast way
+            await self._deliver_entries(cast("list[UrlEntry]", events))
         else:
             for kind_of_event, run in groupby(events, type):
-                await self._sort(kind_of_event, list(run))
+                await self._deliver_run(kind_of_event, list(run))
 
-    async def _sort(self, kind: type[Event], run: list[Event]) -> None:
+    async def _deliver_run(self, kind: type[Event], run: list[Event]) -> None:
         if kind is UrlEntry:
-            await self._take_entries(cast("list[UrlEntry]", run))
+            await self._deliver_entries(cast("list[UrlEntry]", run))
         elif kind is SitemapEntry:
             self.document.children += len(run)
             await self._handler.handle_sitemaps(cast("list[SitemapEntry]", run))
@@ -266,7 +260,7 @@ class DocumentVisit:
             for issue in cast("list[Issue]", run):
                 await self._context.report_issue(issue, self.document)
 
-    async def _take_entries(self, entries: list[UrlEntry]) -> None:
+    async def _deliver_entries(self, entries: list[UrlEntry]) -> None:
         self.document.listed += len(entries)
         if self._known_entries:
             passed = min(self._known_entries, len(entries))
@@ -276,30 +270,30 @@ class DocumentVisit:
             await self._handler.handle_entries(entries)
 
     async def _close(self, fault: FetchError | None) -> None:
-        """Read what the reader held back, deliver it, and only then say what went wrong."""
+        """Deliver what the reader still holds, and only then report what went wrong."""
         document, reader = self.document, self._reader
         if reader is not None:
             if self._outcome is None:
-                fault = await self._take_rest(reader, fault)
+                fault = await self._finish_reading(reader, fault)
             document.bytes_raw = reader.stats.raw_bytes
             document.bytes_inflated = reader.stats.inflated_bytes
         if fault is not None:
             document.http_status = document.http_status or fault.http_status
             document.tries = document.tries or fault.tries
-        if self._is_no_sitemap(fault):
-            self._outcome = Status.SKIPPED, self._reason(fault)
+        if self._is_wrong_guess(fault):
+            self._outcome = Status.SKIPPED, self._explain_wrong_guess(fault)
         elif fault is not None:
             await self._context.report_issue(issue_from_error(fault, document), document)
-        status, reason = self._outcome or self._judge(fault)
+        status, reason = self._outcome or self._find_outcome(fault)
         self._context.report.end_document(document, status, reason)
 
-    async def _take_rest(
+    async def _finish_reading(
         self, reader: SitemapReader, fault: FetchError | None
     ) -> FetchError | None:
-        """Deliver what the reader held back; return what went wrong, as far as is known now."""
+        """Deliver what the reader still holds; return the fault, if there is one."""
         steps = reader.close_steps(cut=fault is not None)
         while (events := await self._next_step(reader, steps)) is not None:
-            if not await self._take(
+            if not await self._handle_events(
                 event
                 for event in events
                 if fault is None or not isinstance(event, Issue) or event.code not in _CONSEQUENCES
@@ -307,7 +301,7 @@ class DocumentVisit:
                 return fault
         if self.document.format is None:
             fault = fault or self._find_blocking_page()
-        if not self._is_no_sitemap(fault) and not _is_blocked(fault):
+        if not self._is_wrong_guess(fault) and not _is_blocked(fault):
             await self._deliver(self._held)
             counts = reader.stats.counts.copy()
             for code in _CONSEQUENCES if fault else ():
@@ -327,7 +321,7 @@ class DocumentVisit:
     async def _next_step(
         self, reader: SitemapReader, steps: Iterator[list[Event]]
     ) -> list[Event] | None:
-        """Take a step, `None` if there is no more; feedparser reads one feed at a time."""
+        """Run a step of the end; return `None` after the last. Feedparser runs one at a time."""
         if not reader.may_block:
             return next(steps, None)
         async with self._context.feedparser_lock:
@@ -335,15 +329,15 @@ class DocumentVisit:
                 reader.cancel_fallback("feedparser_runs")
             return await next_step(reader, steps)
 
-    def _is_no_sitemap(self, fault: FetchError | None) -> bool:
-        if not self._tried or self.document.format is not None or self._outcome:
+    def _is_wrong_guess(self, fault: FetchError | None) -> bool:
+        if not self._guessed or self.document.format is not None or self._outcome:
             return False
         if fault is not None:
             return is_absent(fault) and fault.code is not IssueCode.SITEMAP_WITH_ERROR_STATUS
-        # nobody knows what is in a body that cannot be decoded
+        # A body that cannot be decoded may be a sitemap.
         return IssueCode.CONTENT_ENCODING not in self._held_codes()
 
-    def _reason(self, fault: FetchError | None) -> str:
+    def _explain_wrong_guess(self, fault: FetchError | None) -> str:
         if fault is not None:
             return str(fault.code)
         codes = self._held_codes()
@@ -352,7 +346,7 @@ class DocumentVisit:
     def _held_codes(self) -> list[IssueCode]:
         return [event.code for event in self._held if isinstance(event, Issue)]
 
-    def _judge(self, fault: FetchError | None) -> tuple[Status, str]:
+    def _find_outcome(self, fault: FetchError | None) -> tuple[Status, str]:
         document = self.document
         status, reason = judge_counts(document.counts, document.listed + document.children)
         if fault is not None:

@@ -124,7 +124,7 @@ class WalkDocumentHandler:
             self._tracker.take_children(entries)
         await self._context.emit(tuple(entries), self._new_bytes())
         for entry in entries:
-            await self._context.pace.yield_if_due()
+            await self._context.loop_share.yield_if_due()
             self._children += 1
             if self._children > self._context.limits.children:
                 self._leave(entry, IssueCode.BUDGET_CHILDREN)
@@ -173,7 +173,7 @@ class WalkDocumentHandler:
         if digest is not None:
             self._digests.add(digest)
         while self._held:
-            await self._context.pace.yield_if_due()
+            await self._context.loop_share.yield_if_due()
             entry = self._held.pop()
             self._frontier.free(entry)
             if is_duplicate:

@@ -87,7 +87,7 @@ class WalkRunner:
                     group.create_task(self._work())
             await self._name_what_is_left()
             for _ in self._outcomes:
-                await self._context.pace.yield_if_due()
+                await self._context.loop_share.yield_if_due()
         except BaseExceptionGroup as errors:
             fault = _first_of(errors)
         finally:
@@ -138,7 +138,7 @@ class WalkRunner:
                 if job.is_started:  # else it is to come once more
                     job.resolve(is_sitemap=False)
                 self._frontier.release()
-            await self._context.pace.yield_if_due()
+            await self._context.loop_share.yield_if_due()
 
     def listed(self) -> set[str]:
         """Return the keys of all sitemaps that the site has, read or not."""
