@@ -290,9 +290,12 @@ class BatchReader:
             yield from self._read_built(builder)
         self._position = end
 
-    def _build(self, builder: RecordBuilder, text: str, line: int) -> Iterator[list[Event]]:
+    def _build(
+        self, builder: RecordBuilder, text: str, line: int, *, is_tail: bool = False
+    ) -> Iterator[list[Event]]:
         """Read a text leniently; the record that its end cuts stays open in the builder."""
         parser = LenientParser(builder, self.prolog, self._names, self._limits, text, line)
+        parser.is_tail = is_tail
         for _ in parser.read():
             yield from self._read_built(builder)
         yield from self._read_built(builder)
@@ -345,7 +348,8 @@ class BatchReader:
         if self._scanner.name:
             text = _PARTIAL_TAG.sub("", text)
         builder = RecordBuilder(self.prolog, self._names, self._limits)
-        yield from self._build(builder, text, self._count_lines(self._position))
+        line = self._count_lines(self._position)
+        yield from self._build(builder, text, line, is_tail=True)
         events: list[Event] = []
         if builder.open:
             yield from self._read_cut(builder, why)

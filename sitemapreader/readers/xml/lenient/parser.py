@@ -12,7 +12,7 @@ from collections import ChainMap
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.formats import RECORDS, ROOTS
+from sitemapreader.readers.formats import ROOTS
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACES, USUAL_PREFIXES
 from sitemapreader.readers.xml.lenient.attributes import (
@@ -26,6 +26,13 @@ from sitemapreader.readers.xml.lenient.entities import (
     slices,
     unescape,
 )
+from sitemapreader.readers.xml.lenient.markup import (
+    CLOSINGS,
+    MARKUP,
+    find_unclosed,
+    get_tag,
+    is_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -35,21 +42,8 @@ if TYPE_CHECKING:
     from sitemapreader.readers.xml.lenient.builder import RecordBuilder
     from sitemapreader.readers.xml.prolog import Prolog
 
-# A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
-# `>`; and where there is none, at the next `<`.
-_MARKUP = re.compile(
-    r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|(?P<instruction>\?)"
-    r"|(?P<end>/?)(?P<name>[^\W\d][\w.:\xb7-]*+)"
-    r"""(?:(?P<attributes>(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*))>"""
-    r"|(?P<loose>[^<>]*+)(?P<closed>>)?))"
-)
 _BEGIN = re.compile(r"<(?:/?[^\W\d]|!--|!\[CDATA\[|\?)")
 _LONGEST_BEGIN = len("<![CDATA[")
-_CLOSINGS = {
-    "comment": re.compile(r"-->"),
-    "cdata": re.compile(r"\]\]>"),
-    "instruction": re.compile(r"\?>"),
-}
 _TAG_BEGIN = re.compile(r"<")
 _ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
@@ -75,6 +69,7 @@ class LenientParser:
         text: the markup, in which bad bytes are lone surrogates.
         line: its first line.
 
+    `is_tail` is set where the text is the last of the document, which may be cut.
     `trailing` is what stands behind the root's end tag, if anything does; `is_odd` says that tags
     were met that do not belong where they stand, outside of all records.
     """
@@ -88,6 +83,7 @@ class LenientParser:
         text: str,
         line: int,
     ) -> None:
+        self.is_tail = False
         self.trailing = ""
         self.is_odd = False
         self._builder = builder
@@ -101,6 +97,9 @@ class LenientParser:
         self._counted = 0
         self._scopes: list[dict[str, str]] = [{}]
         """Namespaces that are bound by each open element, the record's outermost."""
+        self._starts = [0]
+        """Where each of these elements begins."""
+        self._unclosed: set[int] | None = None
         self._own_prefix = ""
         """An undeclared prefix that records are written with."""
         self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
@@ -112,14 +111,16 @@ class LenientParser:
         """Build the records, with pauses."""
         position = pause = 0
         while match := (yield from self._next_markup(position)):
-            literal = match["loose"] is not None and not match["closed"] and not _is_known(match)
+            literal = is_text(match)
             yield from self._add_text(position, match.end() if literal else match.start())
             position = match.end()
-            if match.lastgroup in _CLOSINGS:
+            if match.lastgroup in CLOSINGS:
                 position = yield from self._pass_over(match.lastgroup, position)
             elif match["end"] and not literal:
                 self._close(match)
             elif not literal:
+                if (yield from self._begins_next_record(match)):
+                    self._builder.finish(IssueCode.MISMATCHED_TAG)
                 self._open(match)
             if position > pause:
                 pause = position + _STEP_CHARS
@@ -130,7 +131,7 @@ class LenientParser:
         """Return the next tag, comment or the like; pause where the text in between is long."""
         while position < len(self._text):
             if begin := _BEGIN.search(self._text, position, position + _WINDOW_CHARS):
-                return _MARKUP.match(self._text, begin.start())
+                return MARKUP.match(self._text, begin.start())
             position += _WINDOW_CHARS - _LONGEST_BEGIN
             yield
         return None
@@ -158,13 +159,38 @@ class LenientParser:
         if not self._builder.open:
             self._open_around(match, tag, bound, is_empty=is_empty)
             return
-        del self._scopes[len(self._builder.open) :]
+        del self._scopes[len(self._builder.open) :], self._starts[len(self._builder.open) :]
         self._scopes.append(bound)
+        self._starts.append(match.start())
         self._builder.repairs.update(repairs)
         if len(raw) > MAX_TAG_CHARS:
             self._builder.fail(IssueCode.FIELD_TOO_LONG)
         if is_empty:
             self._builder.end()
+
+    def _begins_next_record(self, match: re.Match[str]) -> Generator[None, None, bool]:
+        """Tell whether a tag begins a record, though the open one binds its prefix anew.
+
+        It does if the elements that bind the prefix have lost their end tags.
+        """
+        depth = len(self._builder.open)
+        prefix, _, local = match["name"].rpartition(":")
+        if not depth or local.lower() not in self._prolog.records:
+            return False
+        scopes = zip(self._starts, self._scopes[: depth + 1], strict=False)
+        starts = [start for start, bound in scopes if prefix in bound]
+        uri = self._prolog.namespaces.get(prefix, "")
+        expanded = f"{{{uri}}}{local}" if uri else local
+        is_record = (uri or not prefix) and self._prolog.is_record(self._names[expanded])
+        is_empty = (match["attributes"] or match["loose"] or "").endswith("/")
+        if not starts or not is_record or is_empty:
+            return False
+        # without the root's end tag, it may be the document that is not whole
+        if self.is_tail and not self._find(_ROOT_END, match.start()):
+            return False
+        if self._unclosed is None:
+            self._unclosed = yield from find_unclosed(self._text)
+        return self._unclosed.issuperset(starts)
 
     def _open_around(
         self, match: re.Match[str], tag: str, bound: dict[str, str], *, is_empty: bool
@@ -238,7 +264,7 @@ class LenientParser:
         return above == tag and _NO_CONTENT.match(self._text, match.end()) is not None
 
     def _close(self, match: re.Match[str]) -> None:
-        tag = match["name"].rpartition(":")[2].lower()
+        tag = get_tag(match)
         tags = [element.tag for element in self._builder.open]
         if tag in tags:
             above = tags[::-1].index(tag)
@@ -298,7 +324,7 @@ class LenientParser:
 
     def _pass_over(self, kind: str, start: int) -> Generator[None, None, int]:
         """Pass over a comment, CDATA section or PI that begins at `start`; return where it ends."""
-        closing = self._find(_CLOSINGS[kind], start)
+        closing = self._find(CLOSINGS[kind], start)
         if kind == "cdata":
             content, end = self._read_section(start, closing)
             for part in slices(content):
@@ -353,8 +379,3 @@ class LenientParser:
         self._line += self._text.count("\n", self._counted, position)
         self._counted = position
         return self._line
-
-
-def _is_known(match: re.Match[str]) -> bool:
-    tag = match["name"].rpartition(":")[2].lower()
-    return tag in FIELDS or tag in ROOTS or tag in RECORDS
