@@ -1,9 +1,8 @@
-"""A body as it comes: the watch over its silence, its pace and its size.
+"""Bounds for a body while it arrives: its silence, its rate and its size."""
 
-The client's own time-outs are not enough. aiohttp's parser in C stops its timer at an error in the
-chunk framing and tells nobody, so that a read can wait for ever; and a byte now and then satisfies
-every time-out that is about silence.
-"""
+# Time-outs of the client are not enough. aiohttp's parser in C stops its timer at an error in the
+# chunk framing without a report, so that a read can wait for ever. And one byte now and then
+# satisfies every time-out for silence.
 
 from __future__ import annotations
 
@@ -24,9 +23,9 @@ T = TypeVar("T")
 
 
 class DeadlineClock:
-    """The time that servers have for one document; it runs only while we wait for them.
+    """The time that servers have for one document; it runs only during waits for them.
 
-    Neither our own pauses between requests count, nor the time that the reader of a body takes.
+    Neither pauses between requests count, nor the time that a reader takes.
     """
 
     def __init__(self, total_seconds: float) -> None:
@@ -35,42 +34,44 @@ class DeadlineClock:
 
     @property
     def is_over(self) -> bool:
-        """Whether the document has had its time."""
+        """Whether the time has run out."""
         return self.waited >= self._total
 
     async def wait(self, work: Awaitable[T], seconds: float) -> T:
-        """Wait for `work`, for so long and within the whole; else raise TimeoutError."""
+        """Wait for `work`, at most `seconds` and within the total; else raise TimeoutError."""
         begin = time.monotonic()
         seconds = max(0.0, min(seconds, self._total - self.waited))
         try:
             async with asyncio.timeout(seconds):
                 return await work
         except TimeoutError as error:
-            if str(error):  # aiohttp's or the system's own, which says more
+            if str(error):  # aiohttp's or the system's own, with more detail
                 raise
             raise TimeoutError(f"nothing for {seconds:g} s") from error
         finally:
             self.waited += time.monotonic() - begin
 
 
-class Source(Protocol):
-    """Where the bytes come from."""
+class ByteSource(Protocol):
+    """The bytes of a body, as the client gives them."""
 
     async def read(self) -> bytes:
-        """Return the next piece, b"" at the end; raise FetchError where it breaks off."""
+        """Return the next bytes, b"" at the end; raise FetchError if the body breaks off."""
         ...
 
     def is_complete(self) -> bool:
-        """Tell whether the end has been seen and nothing is left."""
+        """Tell whether the body has been read to its end."""
         ...
 
-    def take_rest(self) -> bytes:
-        """Return what has arrived and was not read, also after a fault."""
+    def take_buffered(self) -> bytes:
+        """Return what has arrived and was not read, also after a failure."""
         ...
 
 
-async def read_start(source: Source, clock: DeadlineClock, max_bytes: int, seconds: float) -> bytes:
-    """Return the beginning of a body, as much as comes within a time, and nothing of a fault."""
+async def read_start(
+    source: ByteSource, clock: DeadlineClock, max_bytes: int, seconds: float
+) -> bytes:
+    """Return the beginning of a body, as much as arrives in time; ignore failures."""
     data, until = bytearray(), time.monotonic() + seconds
     with suppress(FetchError, TimeoutError):
         while len(data) < max_bytes and (left := until - time.monotonic()) > 0:
@@ -82,11 +83,11 @@ async def read_start(source: Source, clock: DeadlineClock, max_bytes: int, secon
 
 
 class Body:
-    """The pieces of one body; whatever arrived before a fault comes before the fault."""
+    """One body within its bounds; what arrived before a failure is given before it is raised."""
 
     def __init__(
         self,
-        source: Source,
+        source: ByteSource,
         url: str,
         *,
         clock: DeadlineClock,
@@ -100,41 +101,41 @@ class Body:
         self._left = max_bytes
         self._received = 0
         self._waited_before = clock.waited
-        self._fault: FetchError | None = None
+        self._failure: FetchError | None = None
 
     async def next_piece(self) -> bytes:
-        """Return the next piece, b"" at the end.
+        """Return the next bytes, b"" at the end.
 
         Raises:
             FetchError: STALLED, TIMEOUT, TOO_SLOW, TOO_LARGE, BODY_CUT or BAD_HTTP.
         """
-        if self._fault is not None:
-            raise self._fault
+        if self._failure is not None:
+            raise self._failure
         try:
             piece = await self._clock.wait(self._source.read(), self._options.idle_seconds)
         except (FetchError, TimeoutError) as error:
-            self._fault = error if isinstance(error, FetchError) else self._silence(error)
-            piece = self._source.take_rest()
+            self._failure = error if isinstance(error, FetchError) else self._time_out(error)
+            piece = self._source.take_buffered()
             if not piece:
-                raise self._fault from self._fault.__cause__
+                raise self._failure from self._failure.__cause__
         return self._measure(piece)
 
-    def _silence(self, error: TimeoutError) -> FetchError:
+    def _time_out(self, error: TimeoutError) -> FetchError:
         code = IssueCode.TIMEOUT if self._clock.is_over else IssueCode.STALLED
-        fault = self._make_fault(code)
-        fault.__cause__ = error
-        return fault
+        failure = self._make_failure(code)
+        failure.__cause__ = error
+        return failure
 
     def _measure(self, piece: bytes) -> bytes:
-        """Count a piece; cut it at the limit. A fault that it shows is raised the next time."""
+        """Count the bytes and cut them at the limit; the next call raises what is wrong."""
         self._received += len(piece)
         if len(piece) > self._left:
-            self._fault = self._make_fault(IssueCode.TOO_LARGE)
+            self._failure = self._make_failure(IssueCode.TOO_LARGE)
             piece = piece[: self._left]
             if not piece:
-                raise self._fault
+                raise self._failure
         elif self._is_too_slow() and not self._source.is_complete():
-            self._fault = self._fault or self._make_fault(IssueCode.TOO_SLOW)
+            self._failure = self._failure or self._make_failure(IssueCode.TOO_SLOW)
         self._left -= len(piece)
         return piece
 
@@ -143,5 +144,5 @@ class Body:
         needed = waited * self._options.min_bytes_per_second
         return waited > self._options.slow_grace_seconds and self._received < needed
 
-    def _make_fault(self, code: IssueCode) -> FetchError:
+    def _make_failure(self, code: IssueCode) -> FetchError:
         return FetchError(code, self._url, f"after {self._received} bytes")

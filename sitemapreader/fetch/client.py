@@ -1,6 +1,6 @@
-"""aiohttp, and all that is peculiar about it: sessions, requests, answers, its exceptions.
+"""Requests by aiohttp: sessions, requests, answers, and its exceptions as FetchErrors.
 
-Nothing outside of this module and `http` knows which client we have.
+Only this module and `http` know which HTTP client is used.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
 
 class _UnansweredError(aiohttp.ClientError):
-    """A line that was dropped before an answer.
+    """A connection that was closed before an answer."""
 
-    aiohttp repeats a request by itself if it sees its own exceptions for this, behind the back of
-    the politeness and of `tries`.
-    """
+    # Not an exception of aiohttp's own: at those it repeats the request by itself, which neither
+    # the throttle nor the count of attempts would see.
 
 
 _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
@@ -51,7 +50,7 @@ _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
         IssueCode.TLS,
     ),
     ((aiohttp.ClientConnectorDNSError,), IssueCode.DNS),
-    # a UnicodeError is what the resolver has to say of an empty label, or one of 64 characters
+    # The resolver raises UnicodeError for a label that is empty or longer than 63 characters.
     ((aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError), IssueCode.INVALID_URL),
     ((aiohttp.ClientPayloadError,), IssueCode.BODY_CUT),
     ((aiohttp.ClientHttpProxyError,), IssueCode.CONNECT),
@@ -60,15 +59,15 @@ _CODES: tuple[tuple[tuple[type[Exception], ...], IssueCode], ...] = (
     ((_UnansweredError, aiohttp.ClientConnectionError, OSError), IssueCode.CONNECT),
     ((aiohttp.ClientError,), IssueCode.BAD_HTTP),
 )
-"""What foreign exceptions mean; the first row that fits counts."""
+"""The Issue codes of foreign exceptions; the first row that matches counts."""
 _FOREIGN = tuple(kind for kinds, _ in _CODES for kind in kinds)
 _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.STALLED}
-"""What the same exceptions mean once the headers are there."""
+"""The codes that replace others once the headers have arrived."""
 
 
 @contextmanager
 def _map_errors(target: RequestUrl, attempt: ConnectAttempt | None = None) -> Iterator[None]:
-    """Turn foreign exceptions into FetchErrors; without a attempt, it is the body that comes."""
+    """Raise foreign exceptions as FetchErrors; without `attempt`, of a body that is read."""
     try:
         yield
     except _FOREIGN as error:
@@ -86,10 +85,8 @@ def _map_errors(target: RequestUrl, attempt: ConnectAttempt | None = None) -> It
 
 
 def _describe(error: Exception) -> str:
-    """Say what happened in the words of the system, without aiohttp's frame around them.
-
-    That names the address once more, and a proxy's URL, which may have a password in it.
-    """
+    """Describe an exception in the system's words."""
+    # Not by aiohttp's own text, which repeats the address and a proxy's URL with its password.
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy answered {error.status} {error.message}".rstrip()
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
@@ -100,13 +97,13 @@ def _describe(error: Exception) -> str:
     number = cause.errno if isinstance(cause, OSError) else None
     if number is not None and number in errno.errorcode:
         return os.strerror(number).lower()
-    if isinstance(cause, OSError) and cause.strerror:  # the resolver's, with numbers of its own
+    if isinstance(cause, OSError) and cause.strerror:  # the resolver's, which has its own numbers
         return cause.strerror.lower()
     return str(cause) or type(cause).__name__
 
 
 def _is_handshake(error: Exception, target: RequestUrl) -> bool:
-    """Tell whether the line was dropped after it stood, and before it was a secure one."""
+    """Tell whether a connection was closed during the TLS handshake."""
     return (
         target.url.scheme == "https"
         and isinstance(error, aiohttp.ClientConnectorError)
@@ -115,15 +112,15 @@ def _is_handshake(error: Exception, target: RequestUrl) -> bool:
 
 
 _MAX_STALE = 8
-"""Connections of the pool that may turn out to be closed, one after the other."""
+"""How many connections of the pool may turn out to be closed, one after the other."""
 
 
 class Answer:
-    """An answer whose headers have been read; its body is a `Source` (see `body`).
+    """An answer whose headers have been read; its body is a `ByteSource` (see `body`).
 
     Attributes:
-        status: any number that was sent.
-        reason: the words beside it.
+        status: the status code, any number.
+        reason: the reason phrase.
         headers: by lower-case name.
     """
 
@@ -136,12 +133,12 @@ class Answer:
         self._end_of_line = _watch_end(response)
 
     async def read(self) -> bytes:
-        """Return the next piece of the body, b"" at the end; raise FetchError if it breaks off."""
+        """Return the next bytes of the body, b"" at the end; raise FetchError if it breaks off."""
         with _map_errors(self._target):
             try:
                 piece = await self._response.content.readany()
             except RuntimeError as error:
-                # so aiohttp says that the line is gone, if it went while nobody was reading
+                # aiohttp raises this if the connection was lost while nobody was reading.
                 line = self._response.connection
                 if line is not None and not line.closed:
                     raise
@@ -151,16 +148,17 @@ class Answer:
             return piece
 
     def is_complete(self) -> bool:
-        """Tell whether the end has been seen and nothing is left."""
+        """Tell whether the body has been read to its end."""
         return self._response.content.at_eof()
 
-    def take_rest(self) -> bytes:
-        """Return what is buffered; aiohttp would raise its fault before handing that over."""
+    def take_buffered(self) -> bytes:
+        """Return what has arrived and was not read, also after a failure."""
+        # aiohttp raises the failure before it gives what is buffered, so it is removed meanwhile.
         content = self._response.content
         fault = content.exception()
         rest = bytearray()
         while True:
-            # None is what it is at first, and what the annotation leaves out
+            # None is its initial value, which the annotation leaves out.
             content.set_exception(None)  # type: ignore[arg-type]
             piece = content.read_nowait()
             if not piece:
@@ -171,23 +169,21 @@ class Answer:
         return bytes(rest)
 
     def close(self) -> None:
-        """Give the connection back, or cut it if there is more to come."""
+        """Return the connection to the pool, or close it if the body is not finished."""
         self._response.close()
 
 
 def _watch_end(response: aiohttp.ClientResponse) -> asyncio.Future[None] | None:
-    """Return what will tell how the line ended, where nothing but its end is the end of the body.
-
-    aiohttp takes a reset there for an end as good as any; then half a line of a text sitemap would
-    be taken for a URL. A line that was gone before this is asked stays unknown.
-    """
+    """Return how the connection ends, if nothing else marks the end of the body."""
+    # aiohttp takes a reset for a normal end there, and half a line of a text sitemap would become
+    # a URL. A connection that has ended before this call stays unknown.
     line, headers = response.connection, response.headers
     is_framed = "Content-Length" in headers or "Transfer-Encoding" in headers
     if is_framed or line is None or line.protocol is None:
         return None
     end = line.protocol.closed
     if end is not None:
-        end.add_done_callback(_fault_of)  # or asyncio complains that nobody asked
+        end.add_done_callback(_fault_of)  # retrieves the exception, or asyncio logs it
     return end
 
 
@@ -198,7 +194,7 @@ def _fault_of(end: asyncio.Future[None] | None) -> BaseException | None:
 
 
 class AiohttpTransport:
-    """One aiohttp session: the caller's, or our own, made when the first request needs it."""
+    """One aiohttp session: the caller's, or one that is made for the first request."""
 
     def __init__(
         self, options: FetchOptions, policy: AddressPolicy, given: aiohttp.ClientSession | None
@@ -212,13 +208,13 @@ class AiohttpTransport:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def aclose(self) -> None:
-        """Close our own session; a given one stays open."""
+        """Close the session unless it is the caller's."""
         self._is_closed = True
         session, self._session = self._session, None
         if session is not None and not self._is_given:
             await session.close()
 
-    async def ask(
+    async def request(
         self,
         target: RequestUrl,
         extra: Mapping[str, str],
@@ -227,10 +223,18 @@ class AiohttpTransport:
         authorization: str,
         clock: DeadlineClock,
     ) -> Answer:
-        """Send one GET request and wait for the headers of its answer, whatever that is.
+        """Send one GET request and wait for the headers of its answer.
 
-        `same_origin` says whether the caller's headers, and those of a given session, are meant for
-        this origin.
+        Args:
+            target: the URL.
+            extra: headers besides those of the options.
+            same_origin: whether the headers of the caller and of a given session are meant for the
+                origin of `target`.
+            authorization: the Authorization header, or "".
+            clock: counts the time until the headers.
+
+        Raises:
+            FetchError: there is no answer.
         """
         session, options = self._ready_session(), self._options
         headers = make_headers(
@@ -252,8 +256,8 @@ class AiohttpTransport:
                     try:
                         return Answer(await clock.wait(work, seconds), target)
                     except _UnansweredError:
-                        # Perhaps a connection of the pool, closed by the server in the meantime:
-                        # then the request may be repeated at once (RFC 9112, section 9.3.1).
+                        # Without a new connection, this was one of the pool that the server has
+                        # closed: the request may be repeated at once (RFC 9112, section 9.3.1).
                         if attempt.tried or not stale:
                             raise
                         stale -= 1
@@ -275,9 +279,9 @@ class AiohttpTransport:
             allow_redirects=False,
             auto_decompress=False,
             raise_for_status=False,
-            # Only connecting is aiohttp's to time; for the rest see `body`.
+            # aiohttp times only the connection; for the rest see `body`.
             timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
-            # A given session's own bounds may be none.
+            # A given session may have no such limits.
             read_bufsize=65_536,
             max_line_size=8_190,
             max_field_size=8_190,
@@ -297,14 +301,14 @@ class AiohttpTransport:
 
     def _make_session(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
-            # behind a proxy it would be the proxy's address that it is asked about
+            # Behind a proxy it would be given the proxy's address.
             socket_factory=self._policy.make_socket if self._sees_connections else None,
-            limit=0,  # waiting for a connection would count as the server's time
+            limit=0,  # or waiting for a connection would count as the server's time
             ttl_dns_cache=60,
         )
         return aiohttp.ClientSession(
             connector=connector,
-            trust_env=False,  # what ~/.netrc has for a host is not for its sitemap to ask for
+            trust_env=False,  # a sitemap must not cause passwords of ~/.netrc to be sent
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
@@ -312,10 +316,10 @@ class AiohttpTransport:
 async def _send_once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Send a request, and let nobody repeat it but `retries`."""
+    """Send a request so that aiohttp does not repeat it; that is the task of `retries`."""
     try:
         return await handler(request)
-    except aiohttp.ClientConnectorError:  # which aiohttp does not repeat
+    except aiohttp.ClientConnectorError:  # aiohttp does not repeat it
         raise
     except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
         raise _UnansweredError(str(error)) from error
@@ -323,9 +327,9 @@ async def _send_once(
 
 @attrs.frozen
 class _StripHeaders:
-    """Take what a session sends to everybody out of a request to a stranger.
+    """Remove a session's own headers and cookies from a request to another origin.
 
-    Cookies among it; and the stranger's own never get into the session's jar.
+    Cookies of the other origin never get into the session's jar.
     """
 
     names: frozenset[str]
@@ -343,7 +347,7 @@ class _StripHeaders:
 def _middlewares(
     session: aiohttp.ClientSession, *, same_origin: bool
 ) -> tuple[aiohttp.ClientMiddlewareType, ...]:
-    # A request's middlewares replace the session's, and aiohttp has no public name for those.
+    # Middlewares of a request replace the session's, which have no public name.
     kept: tuple[aiohttp.ClientMiddlewareType, ...] = tuple(getattr(session, "_middlewares", ()))
     if same_origin:
         return (_send_once, *kept)

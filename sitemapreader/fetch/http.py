@@ -1,9 +1,8 @@
-"""HttpFetcher: documents over HTTP.
+"""HttpFetcher: an HTTP client that is polite, bounded, and safe for URLs of strangers.
 
-What a request goes through, in this order: its URL is checked (`targets`), its port and address are
-(`addresses`), it waits for its slot (`politeness`), it is sent (`wire`), redirects are followed one
-by one (`redirects`), it is tried again where that can help (`retries`), and its body is watched
-while it comes (`body`).
+A request passes these modules in turn: `request_url` checks its URL, `addresses` its port and
+address. `throttle` makes it wait for a slot, and `client` sends it. `redirects` follows redirects
+one at a time, `retries` repeats what failed, and `body` bounds the body while it arrives.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class HttpResponse:
-    """An answer whose headers have been read, and whose body has not.
+    """A response whose headers have been read, and whose body has not.
 
     Attributes:
-        url: where it came from in the end.
+        url: the URL after redirects.
         status: 200, or 304 if the request had a validator.
         headers: by lower-case name; several of one name are joined by a comma.
-        issues: what was mended on the way here (`userinfo-removed`).
+        issues: repairs of URLs on the way here (`userinfo-removed`).
         is_permanent: whether all redirects on the way were permanent (301, 308).
-        tries: how often it was asked for before it came, redirects not counted.
+        tries: the number of attempts, redirects not counted.
     """
 
     def __init__(self, answer: Answer, slot: Slot, chain: RedirectChain, body: Body) -> None:
@@ -64,10 +63,10 @@ class HttpResponse:
         self._body = body
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it comes, never decompressed; to be gone through once.
+        """Yield the body as it arrives, never decompressed; iterate once only.
 
         Raises:
-            FetchError: where it breaks off, after all that had arrived.
+            FetchError: the body broke off; everything that had arrived was yielded before.
         """
         while piece := await self._next_piece():
             yield piece
@@ -81,7 +80,7 @@ class HttpResponse:
             self._slot.pause()
 
     def close(self) -> None:
-        """Give back the connection and the slot; `open` does it in any case."""
+        """Release the connection and the slot; leaving `open` does so too."""
         self._answer.close()
         self._slot.release()
 
@@ -91,25 +90,26 @@ class HttpFetcher:
 
     Use it as an async context manager, or call `aclose` at the end; one fetcher belongs to one
     event loop. At most `options.per_host` responses of one host are open at once: another `open`
-    waits until one of them has been left or read to its end. How many are open in all is for the
-    caller to bound; so is a task that opens more of one host than that, and leaves none, for it
-    would wait for ever.
+    waits until one of them is closed or read to its end. A task that opens more than that at once
+    waits for ever. The number of open responses in all is not bounded.
 
-    A walk and its consumer may share a fetcher. A response that is not read for 0.2 s, because the
-    walk waits for its consumer or the other way round, makes way for a request of the other side,
-    and is read on once there is room again; never is more than `per_host` asked of a host at once.
-    (A connector of your own with a `limit_per_host` knows nothing of that; leave it at 0.)
+    A walk and its consumer may share a fetcher. A response that is not read for 0.2 s lends its
+    place to a request of the other side, and reading continues once there is room again. A host
+    never gets more than `per_host` requests at once. (Leave `limit_per_host` of a connector of your
+    own at 0: it does not know of loans.)
 
-    `session` is yours: its headers, cookies, proxy, TLS context, connector and middlewares are
-    used, and it is never closed here. Its headers, like `options.headers`, are withheld from
-    origins that they are not meant for (see `trust`), all but User-Agent and Accept. Bodies come
-    undecoded whatever its `auto_decompress` says. Its connector makes the connections, so the
-    addresses that names resolve to are *not* checked; a URL with a literal address still is.
-    Behind a proxy (`options.proxy`, or the session's) it is the proxy that resolves names, and the
-    same holds.
+    Args:
+        options: how the network is used.
+        session: your own aiohttp session, with its headers, cookies, proxy, TLS context, connector
+            and middlewares; it is never closed here. Its headers, like `options.headers`, go only
+            to origins that they are meant for (see `trust`), except User-Agent and Accept. Bodies
+            are not decoded, whatever its `auto_decompress` says. Its connector makes the
+            connections, so the addresses that names resolve to are *not* checked; literal
+            addresses in URLs are. The same holds behind a proxy, which resolves names itself.
+        limits: how much is read of one document.
 
     Raises:
-        ValueError: `options.allow_networks` has something in it that is no network.
+        ValueError: `options.allow_networks` contains something that is not a network.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class HttpFetcher:
         self._throttle = HostThrottle(options.per_host, options.delay_seconds)
         self._transport = AiohttpTransport(options, self._policy, session)
         self._named: dict[str, str] = {}
-        """Origins that the user named, and the userinfo that they were named with."""
+        """Origins that the caller named, and the userinfo in those URLs."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -139,17 +139,17 @@ class HttpFetcher:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the fetcher's own session; a given one stays open. May be called again."""
+        """Close the session that the fetcher made; further calls do nothing."""
         await self._transport.aclose()
 
     def trust(self, url: str) -> None:
-        """Take `url` as one that the user named, and not some document.
+        """Treat `url` as named by the caller, not by a document.
 
-        Its host may be one that is not public (`http://localhost:8000/`), its port may be used, and
-        userinfo in it is sent, to its origin, as Basic authentication. After the first call,
-        `options.headers` and a given session's headers go to the origins of such URLs only; before
-        it, to the origin of every URL that is opened. They never follow a redirect elsewhere.
-        A URL that cannot be requested is passed over; `open` says why.
+        Its host need not be public (`http://localhost:8000/`), its port may be used, and its
+        userinfo is sent to its origin as Basic authentication. After the first call,
+        `options.headers` and the headers of a given session go only to origins of such URLs; before
+        it, to the origin of every URL that is opened. They never follow a redirect to another
+        origin. A URL that cannot be requested is ignored; `open` reports why.
         """
         try:
             target = parse_request_url(url)
@@ -159,9 +159,9 @@ class HttpFetcher:
         self._named[target.origin] = target.userinfo or self._named.get(target.origin, "")
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Keep `seconds` between two requests to the host of a URL, as its robots.txt asks.
+        """Keep `seconds` between two requests to a host, as its robots.txt asks.
 
-        More than 60 is taken as 60; less than `options.delay_seconds`, negative or NaN as that.
+        The delay is at most 60 and at least `options.delay_seconds`; NaN counts as the latter.
         """
         if host := host_of(host_url):
             self._throttle.set_delay(host, min(seconds, ROBOTS_MAX_CRAWL_DELAY_SECONDS))
@@ -170,13 +170,13 @@ class HttpFetcher:
     async def open(
         self, url: str, *, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[HttpResponse]:
-        """Request `url` and follow its redirects; give the response whose body is to be read.
+        """Request `url`, follow its redirects, and give the response.
 
-        `headers` are added to `options.headers`. A validator among them (If-None-Match,
-        If-Modified-Since) makes 304 an answer, and goes along with redirects.
+        `headers` are added to `options.headers`. With a validator among them (If-None-Match,
+        If-Modified-Since), which redirects keep, the status may be 304.
 
         Raises:
-            FetchError: whatever else happens, by its code; `url` is the one that it happened at.
+            FetchError: there is no document; `code` says why, and `url` where.
             RuntimeError: the fetcher is closed, or belongs to another event loop.
         """
         start = parse_request_url(url)
@@ -192,28 +192,28 @@ class HttpFetcher:
     async def _fetch(
         self, start: RequestUrl, extra: Mapping[str, str], clock: DeadlineClock
     ) -> HttpResponse:
-        """Go the way from one URL to the document, once."""
+        """Make one attempt: follow redirects from `start` to the document."""
         chain = RedirectChain(start, self.options)
         if start.userinfo and start.userinfo != self._named.get(start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         while True:
             self._check_reach(chain.target)
-            slot = await self._enter(chain)
+            slot = await self._acquire_slot(chain)
             answer = None
             try:
-                answer = await self._ask(chain, extra, clock)
-                location = await self._judge(answer, chain.target, extra, clock)
+                answer = await self._request(chain, extra, clock)
+                location = await self._find_redirect(answer, chain.target, extra, clock)
             except BaseException:
-                self._drop(answer, slot)
+                self._discard(answer, slot)
                 raise
             if location is None:
                 slot.pause()
                 return HttpResponse(answer, slot, chain, self._make_body(answer, chain, clock))
-            self._drop(answer, slot)
+            self._discard(answer, slot)
             chain.follow(location, status=answer.status)
 
-    async def _enter(self, chain: RedirectChain) -> Slot:
-        """Wait for a slot; raise FetchError where a walk can do other things meanwhile."""
+    async def _acquire_slot(self, chain: RedirectChain) -> Slot:
+        """Wait for a slot of the host; in a walk, raise FetchError instead of a long wait."""
         host, breaker, url = chain.target.host, BREAKER.get(), str(chain.start)
         if breaker is None:
             return await self._throttle.acquire(host)
@@ -224,7 +224,7 @@ class HttpFetcher:
             breaker.postpone(url, error.seconds)
             raise FetchError(IssueCode.HOST_REFUSES, url, str(error)) from error
         try:
-            breaker.check(url)
+            breaker.check(url)  # again: the host may have failed during the wait
         except FetchError:
             slot.release()
             raise
@@ -237,13 +237,13 @@ class HttpFetcher:
         if literal is not None and not self._policy.allows(target.host, literal):
             raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), literal)
 
-    async def _ask(
+    async def _request(
         self, chain: RedirectChain, extra: Mapping[str, str], clock: DeadlineClock
     ) -> Answer:
         origin = chain.start.origin
         userinfo = self._named.get(origin)
         with log_request(str(chain.target)) as request:
-            answer = await self._transport.ask(
+            answer = await self._transport.request(
                 chain.target,
                 extra,
                 same_origin=chain.same_origin and (not self._named or origin in self._named),
@@ -253,10 +253,10 @@ class HttpFetcher:
             request.status = answer.status
         return answer
 
-    async def _judge(
+    async def _find_redirect(
         self, answer: Answer, target: RequestUrl, extra: Mapping[str, str], clock: DeadlineClock
     ) -> str | None:
-        """Return where an answer redirects to, `None` if it is the document; else raise."""
+        """Return the Location of a redirect, `None` for the document; raise for other answers."""
         status, headers = answer.status, answer.headers
         if status == 200 or (status == 304 and is_conditional(extra)):
             self._throttle.speed_up(target.host)
@@ -275,8 +275,8 @@ class HttpFetcher:
             self._throttle.defer(target.host, wait)
         raise error
 
-    def _drop(self, answer: Answer | None, slot: Slot) -> None:
-        """Leave an answer without its body: a redirect's can be endless."""
+    def _discard(self, answer: Answer | None, slot: Slot) -> None:
+        """Close an answer without reading its body: that of a redirect can be endless."""
         if answer is not None:
             answer.close()
         slot.release()

@@ -134,7 +134,7 @@ class _Source:
     def is_complete(self) -> bool:
         return self._answer.is_closed
 
-    def take_rest(self) -> bytes:
+    def take_buffered(self) -> bytes:
         return b""
 
 

@@ -404,7 +404,7 @@ async def test_only_the_trial_may_ask() -> None:
 async def test_429_halves_the_pace_and_good_answers_restore_it() -> None:
     """First fewer requests at once, then time between them; and back again."""
     politeness = HostThrottle(4, 0.0)
-    place = politeness._host("a.example")  # what it has no other way to show
+    place = politeness._queue_of("a.example")  # what it has no other way to show
 
     def slow_down() -> None:
         place.slowed_at = min(place.slowed_at, time.monotonic() - 1)
@@ -436,6 +436,6 @@ async def test_a_long_wait_gives_the_slot_back() -> None:
     politeness.defer("a.example", 30)
     with pytest.raises(LongWaitError, match="30 s"):
         await politeness.acquire("a.example", max_wait=5)
-    politeness._host("a.example").not_before = 0
+    politeness._queue_of("a.example").not_before = 0
     async with asyncio.timeout(1):
         (await politeness.acquire("a.example")).release()

@@ -39,7 +39,7 @@ class Script:
     def is_complete(self) -> bool:
         return not self._acts
 
-    def take_rest(self) -> bytes:
+    def take_buffered(self) -> bytes:
         rest, self._rest = self._rest, b""
         return rest
 

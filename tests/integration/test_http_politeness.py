@@ -118,7 +118,7 @@ async def test_what_a_crawl_delay_may_be(asked: float, kept: float) -> None:
     """At most a minute, at least the option; nonsense counts as the option."""
     fetcher = HttpFetcher(FetchOptions(delay_seconds=0.5))
     fetcher.set_crawl_delay("https://Site.example:8443/robots.txt", asked)
-    assert fetcher._throttle._host("site.example").delay == kept
+    assert fetcher._throttle._queue_of("site.example").delay == kept
 
 
 async def test_a_turn_that_is_given_up_while_waiting_is_not_lost() -> None:
@@ -135,7 +135,7 @@ async def test_a_turn_that_is_given_up_while_waiting_is_not_lost() -> None:
     await asyncio.sleep(0)
     sleeping.cancel()
     await asyncio.gather(waiting, sleeping, return_exceptions=True)
-    host = polite._host("a")
+    host = polite._queue_of("a")
     assert (host.users, host._slots, host._queue) == (0, set(), OrderedDict())
 
 
@@ -238,7 +238,7 @@ async def test_a_lent_turn_may_be_left() -> None:
         assert not await is_let_in(third, LENT)
         borrower.release()
         (await third).release()
-    host = polite._host("a")
+    host = polite._queue_of("a")
     assert (host.users, host._slots, host._queue) == (0, set(), OrderedDict())
 
 
