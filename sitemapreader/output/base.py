@@ -89,7 +89,7 @@ class Output:
         try:
             self._sink.write(self._encoder.begin())
         except BaseException:
-            self._sink.discard()
+            self._sink.rollback()
             raise
         return self
 
@@ -102,9 +102,9 @@ class Output:
         try:
             if kind is None:
                 self._sink.write(self._encoder.end())
-                self._sink.keep()
+                self._sink.commit()
         finally:
-            self._sink.discard()
+            self._sink.rollback()
 
     def write(self, entries: UrlEntry | Iterable[UrlEntry]) -> None:
         """Write one entry or several; those of a text as whole lines, at once.

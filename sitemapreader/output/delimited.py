@@ -14,7 +14,7 @@ from itertools import chain, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.output.escaping import clean_texts, clean_urls, disarm
+from sitemapreader.output.escaping import escape_texts, escape_urls, neutralise_formulas
 from sitemapreader.output.jsonl import to_json
 from sitemapreader.output.schema import ABSENT, is_absent, write_values
 
@@ -63,9 +63,9 @@ def _write_cells(column: Column, entries: list[UrlEntry]) -> list[str]:
     if is_absent(values):
         return [""] * len(values)
     if column.is_url:
-        return disarm(clean_urls(values))
+        return neutralise_formulas(escape_urls(values))
     if column.type == datetime | None:
         return [day.isoformat() if day else "" for day in values]
     if column.type == str | None:
-        return disarm(clean_texts([value or "" for value in values]))
+        return neutralise_formulas(escape_texts([value or "" for value in values]))
     return write_values(values, lambda value: "" if value in ABSENT else to_json(value))

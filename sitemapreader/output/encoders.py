@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.output import delimited as tables
 from sitemapreader.output import jsonl
-from sitemapreader.output.escaping import clean_urls
+from sitemapreader.output.escaping import escape_urls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,4 +58,4 @@ def make_encoder(
 
 def write_urls(entries: list[UrlEntry], end: str) -> str:
     """Write the locs; characters that would break a line are percent-encoded."""
-    return end.join([*clean_urls([entry.loc for entry in entries]), ""])
+    return end.join([*escape_urls([entry.loc for entry in entries]), ""])

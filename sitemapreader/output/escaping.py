@@ -18,7 +18,7 @@ _UNSAFE_URL = re.compile(f"[{_UNSAFE_IN_TEXT} \xa0]")
 _FORMULA = re.compile('\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20"]')
 
 
-def clean_urls(urls: list[str]) -> list[str]:
+def escape_urls(urls: list[str]) -> list[str]:
     """Percent-encode what may not stand in a URL nor in a line."""
     text = "".join(urls)
     if text.isprintable() and " " not in text:
@@ -26,14 +26,14 @@ def clean_urls(urls: list[str]) -> list[str]:
     return [_UNSAFE_URL.sub(_percent_encode, url) for url in urls]
 
 
-def clean_texts(texts: list[str]) -> list[str]:
+def escape_texts(texts: list[str]) -> list[str]:
     r"""Write what may not stand in a line as `\x1b` or `\u2028`."""
     if "".join(texts).isprintable():
         return texts
     return [_UNSAFE_TEXT.sub(_escape, text) for text in texts]
 
 
-def disarm(cells: list[str]) -> list[str]:
+def neutralise_formulas(cells: list[str]) -> list[str]:
     """Put an apostrophe before a cell that a spreadsheet would run as a formula."""
     return [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
 

@@ -58,9 +58,9 @@ class Sink:
     ) -> None:
         try:
             if kind is None:
-                self.keep()
+                self.commit()
         finally:
-            self.discard()
+            self.rollback()
 
     def open(self) -> None:
         """Open what is written to: standard output, the pipe or device, or a temporary file."""
@@ -72,7 +72,7 @@ class Sink:
         else:
             self._open_temporary(self._path)
 
-    def keep(self) -> None:
+    def commit(self) -> None:
         """Give the file its name; what it held before is gone."""
         if self._temporary and self._path:
             os.fsync(self._descriptor)  # before its name is there, so is what it names
@@ -80,7 +80,7 @@ class Sink:
             self._temporary.replace(self._path)
             self._temporary = None
 
-    def discard(self) -> None:
+    def rollback(self) -> None:
         """Close, and remove what was not kept."""
         try:
             self._close()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.output.arrow import make_batch, make_schema
 from sitemapreader.output.schema import COLUMNS
-from sitemapreader.tables.rows import Rows
+from sitemapreader.tables.rows import RowSource
 
 import pyarrow as pa  # isort: skip (output.arrow says how to get it)
 
@@ -31,10 +31,10 @@ def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Ta
     "sitemapreader.walk", as JSON; an IncompleteWarning is given if something was lost. Needs the
     extra `arrow`.
     """
-    rows = Rows(source, arguments)
+    rows = RowSource(source, arguments)
     table = collect(rows)
-    rows.outcome.warn("the schema's metadata has the Issues; walk_sync has the whole report")
-    written = json.dumps(rows.outcome)
+    rows.summary.warn("the schema's metadata has the Issues; walk_sync has the whole report")
+    written = json.dumps(rows.summary)
     return table.replace_schema_metadata({**table.schema.metadata, WALK_KEY: written})
 
 
@@ -52,26 +52,26 @@ def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
     what `to_dataframe` takes. A walk of your own is the way to its report; without one, an
     IncompleteWarning at the end tells that something was lost. Needs the extra `arrow`.
     """
-    rows = Rows(source, arguments)
+    rows = RowSource(source, arguments)
     return pa.RecordBatchReader.from_batches(_schema_of(rows), _stream(rows))
 
 
-def collect(rows: Rows) -> pa.Table:
+def collect(rows: RowSource) -> pa.Table:
     """Return all rows as a table."""
     return pa.Table.from_batches(_read_batches(rows), _schema_of(rows))
 
 
-def _stream(rows: Rows) -> Iterator[pa.RecordBatch]:
+def _stream(rows: RowSource) -> Iterator[pa.RecordBatch]:
     yield from _read_batches(rows)
-    rows.outcome.warn("pass walk_sync(...) to have its report")
+    rows.summary.warn("pass walk_sync(...) to have its report")
 
 
-def _schema_of(rows: Rows) -> pa.Schema:
+def _schema_of(rows: RowSource) -> pa.Schema:
     schema = make_schema(COLUMNS)
     return schema.insert(0, _SITE) if rows.has_sites else schema
 
 
-def _read_batches(rows: Rows) -> Iterator[pa.RecordBatch]:
+def _read_batches(rows: RowSource) -> Iterator[pa.RecordBatch]:
     """Yield the rows as batches; of several sites each row has its own."""
     entry_schema, schema = make_schema(COLUMNS), _schema_of(rows)
     with closing(rows):

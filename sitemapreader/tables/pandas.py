@@ -15,7 +15,7 @@ except ModuleNotFoundError as error:
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.tables.arrow import collect
-from sitemapreader.tables.rows import Rows
+from sitemapreader.tables.rows import RowSource
 
 import pyarrow as pa  # isort: skip (frames.tables says how to get it)
 import pyarrow.compute as pc  # isort: skip (the same)
@@ -65,11 +65,11 @@ def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
     `frame.attrs["walk"]` is a `WalkSummary`; its `report` has the outcome of each sitemap. An
     IncompleteWarning is given if something was lost. Needs the extra `pandas`.
     """
-    rows = Rows(source, arguments)
+    rows = RowSource(source, arguments)
     table = _add_documents(collect(rows), rows)
     frame = _to_pandas(table)
-    frame.attrs["walk"] = rows.outcome
-    rows.outcome.warn("see frame.attrs['walk']")
+    frame.attrs["walk"] = rows.summary
+    rows.summary.warn("see frame.attrs['walk']")
     return frame
 
 
@@ -97,18 +97,18 @@ def _to_objects(column: pa.ChunkedArray) -> list[Any]:
     return [next(objects) if there else None for there in present.to_pylist()]
 
 
-def _add_documents(table: pa.Table, rows: Rows) -> pa.Table:
+def _add_documents(table: pa.Table, rows: RowSource) -> pa.Table:
     """Add what is known of the sitemap of each row."""
-    listed = rows.outcome.report.documents
+    listed = rows.summary.report.documents
     documents = {document.final_url: document for document in listed if document.entries}
-    found = [documents.get(url) for url in rows.seen]
+    found = [documents.get(url) for url in rows.first_seen]
     columns = {
         "etag": pa.array([document and document.etag for document in found], pa.string()),
         "sitemap_last_modified": pa.array([_last_modified(each) for each in found], _MOMENT),
         "sitemap_size_mb": pa.array([_size(document) for document in found], pa.float64()),
-        "download_date": pa.array(rows.seen.values(), _MOMENT),
+        "download_date": pa.array(rows.first_seen.values(), _MOMENT),
     }
-    places = pc.index_in(table["sitemap"], pa.array(rows.seen, pa.string()))
+    places = pc.index_in(table["sitemap"], pa.array(rows.first_seen, pa.string()))
     for name, values in columns.items():
         table = table.append_column(name, pc.take(values, places))
     return table

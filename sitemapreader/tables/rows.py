@@ -46,21 +46,21 @@ _MISTAKEN: tuple[tuple[tuple[type, ...], str], ...] = (
 _NOTHING = object()
 
 
-class Rows:
+class RowSource:
     """The entries of a source in lists of some thousands, to be iterated once; and closed.
 
     Each list comes with the site that it is of, as it was given; "" where only one was.
 
     Attributes:
         has_sites: whether several sites were given, or could have been.
-        outcome: what became of them; there when the iteration is over.
-        seen: URL of a sitemap -> when its first entries came.
+        summary: of the walks; complete once the iteration is over.
+        first_seen: URL of a sitemap -> when its first entries came.
     """
 
     def __init__(self, source: Source, arguments: WalkArguments) -> None:
         self.has_sites = False
-        self.seen: dict[str, datetime] = {}
-        self.outcome = WalkSummary(Report(0))
+        self.first_seen: dict[str, datetime] = {}
+        self.summary = WalkSummary(Report(0))
         self._batches = self._open(source, arguments)
 
     def __iter__(self) -> Iterator[tuple[str, list[UrlEntry]]]:
@@ -68,7 +68,7 @@ class Rows:
         for origin, batch in self._batches:
             now = datetime.now(UTC)
             for sitemap in {entry.sitemap for entry in batch}:
-                self.seen.setdefault(sitemap, now)
+                self.first_seen.setdefault(sitemap, now)
             if rows and (origin != site or len(rows) >= _BATCH_ROWS):
                 yield site, rows
                 rows = []
@@ -97,7 +97,7 @@ class Rows:
         _refuse_arguments(arguments)
         if first is _NOTHING:
             if not isinstance(source, Iterator):  # which may be a document without records
-                self.outcome.warn_of_nothing(f"{type(source).__name__} is empty: {_USAGE}")
+                self.summary.warn_empty(f"{type(source).__name__} is empty: {_USAGE}")
             return self._sort(iter(()))
         if not isinstance(first, _EVENTS):
             raise _mistaken(first, " in the list")
@@ -105,18 +105,18 @@ class Rows:
 
     def _read_site(self, walks: list[BlockingWalk]) -> _Batches:
         report = yield from _walk("", *walks)
-        self.outcome = WalkSummary(report)
+        self.summary = WalkSummary(report)
 
     def _read_sites(self, sites: list[Site], arguments: WalkArguments) -> _Batches:
         reports = {}
         for site in sites:
             reports[str(site)] = yield from _walk(str(site), *_plan_walks(site, arguments))
-        self.outcome = WalkSummary.of_sites(reports)
+        self.summary = WalkSummary.of_sites(reports)
 
     def _follow(self, walking: BlockingWalk) -> _Batches:
         for batch in walking.batches():
             yield "", batch
-        self.outcome = WalkSummary(walking.report)
+        self.summary = WalkSummary(walking.report)
 
     def _sort(self, events: Iterator[object]) -> _Batches:
         report, children = Report(0), 0
@@ -133,7 +133,7 @@ class Rows:
                     raise _mistaken(event, " among entries")
             report.entries += len(batch)
             yield "", batch
-        self.outcome = WalkSummary(report, children)
+        self.summary = WalkSummary(report, children)
 
 
 _Batches: TypeAlias = "Generator[tuple[str, list[UrlEntry]], None, None]"

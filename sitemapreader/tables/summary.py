@@ -120,7 +120,7 @@ class WalkSummary(dict[str, Any]):
         more = self["statuses"][status] - 1
         return " ".join(map(show_url, urls[:1])) + (f" and {more} more" if more else "")
 
-    def warn_of_nothing(self, said: str) -> None:
+    def warn_empty(self, said: str) -> None:
         """Warn that there was nothing to read."""
         warnings.warn(said, IncompleteWarning, stacklevel=5)
 

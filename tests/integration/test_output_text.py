@@ -18,7 +18,7 @@ from sitemapreader import Change, FolderFetcher, Image, News, UrlEntry, Video, w
 from sitemapreader.output import FORMATS, jsonl, open_output
 from sitemapreader.output import delimited as tables
 from sitemapreader.output.encoders import write_urls
-from sitemapreader.output.escaping import clean_texts, clean_urls, disarm
+from sitemapreader.output.escaping import escape_texts, escape_urls, neutralise_formulas
 from sitemapreader.output.schema import COLUMNS, choose_columns
 
 if TYPE_CHECKING:
@@ -178,9 +178,9 @@ def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
     columns = choose_columns(names)
     wanted = [
         (
-            *disarm(clean_urls([entry.sitemap])),
-            *disarm(clean_texts([entry.lastmod_text or ""])),
-            *disarm(clean_urls([entry.loc])),
+            *neutralise_formulas(escape_urls([entry.sitemap])),
+            *neutralise_formulas(escape_texts([entry.lastmod_text or ""])),
+            *neutralise_formulas(escape_urls([entry.loc])),
         )
         for entry in entries
     ]
@@ -261,4 +261,4 @@ def test_tables_read_back_whatever_separates_cells(tmp_path: Path, titles: list[
     entries = [UrlEntry("https://a.b/", title=title) for title in titles]
     for read, format in ((rows, "csv"), (tab_rows, "tsv")):  # noqa: A001 (as in open_output)
         back = [row["title"] for row in read(written(tmp_path, entries, format))]
-        assert back == disarm(clean_texts(titles))
+        assert back == neutralise_formulas(escape_texts(titles))

@@ -20,7 +20,7 @@ from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_
 from sitemapreader.discovery import discover
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.outcomes import has_errors
-from sitemapreader.output.escaping import clean_urls
+from sitemapreader.output.escaping import escape_urls
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Site:
 
 def format_url(_: Site, entry: SitemapEntry) -> str:
     """Write the URL of a sitemap."""
-    return f"{clean_urls([entry.loc])[0]}\n"
+    return f"{escape_urls([entry.loc])[0]}\n"
 
 
 def format_json(site: Site, entry: SitemapEntry) -> str:

@@ -11,7 +11,7 @@ from sitemapreader.cli.runtime import run_process
 from sitemapreader.cli.summary import DocumentCount, describe_unknown_removals
 from sitemapreader.cli.writer import LineWriter
 from sitemapreader.issues import excerpt
-from sitemapreader.output.escaping import clean_urls
+from sitemapreader.output.escaping import escape_urls
 from sitemapreader.state import State
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
 def write_removed(state: State) -> Iterator[str]:
     """Write the URLs that are gone."""
     for loc in state.removed():
-        yield f"{clean_urls([loc])[0]}\n"
+        yield f"{escape_urls([loc])[0]}\n"
 
 
 def report_unknown(state: State, console: Console) -> int:
     """Say of what it is not known which URLs are gone; return the exit code."""
     documents = DocumentCount()
     for url in state.removals_unknown():
-        documents.add(clean_urls([url])[0])
+        documents.add(escape_urls([url])[0])
     if documents.number:
         console.print_line(describe_unknown_removals(documents))
     unknown = [site for site in state.sites() if site.removed is None]
@@ -88,4 +88,4 @@ def _document_line(document: DocumentState) -> str:
     reason = f" ({document.reason})" if document.reason else ""
     count = f"{document.children} sitemaps" if document.children else f"{document.listed} URLs"
     read = f", {document.read_at:%Y-%m-%d %H:%M}" if document.read_at else ""
-    return f"    {clean_urls([document.url])[0]}: {count}, {status}{excerpt(reason)}{read}\n"
+    return f"    {escape_urls([document.url])[0]}: {count}, {status}{excerpt(reason)}{read}\n"
