@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _CONSEQUENCES = frozenset(
     {
         IssueCode.TRUNCATED,
-        IssueCode.GZIP_TRUNCATED,
+        IssueCode.COMPRESSION_TRUNCATED,
         IssueCode.EMPTY,
         IssueCode.NOT_A_SITEMAP,
     }

@@ -64,7 +64,7 @@ def test_a_document_behind_gzip_data_is_an_error(behind: bytes) -> None:
     """What `cat a.xml.gz b.xml` appends is named as not read, with exit code 3."""
     done = read_bytes(gzip.compress(FIRST) + behind)
     assert (done.returncode, done.stdout.decode()) == (3, LOCS)
-    assert b"error gzip-trailing-document: standard input: " in done.stderr
+    assert b"error compression-trailing-document: standard input: " in done.stderr
 
 
 @pytest.mark.parametrize("behind", [b"\n", b"\0" * 600, b"junk", b"<!-- served in 0.2 s -->\n"])

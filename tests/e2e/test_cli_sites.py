@@ -415,7 +415,7 @@ def test_http_where_https_was_meant() -> None:
         done = run(url.removeprefix("http://"))
     assert done.returncode == 4
     assert "error tls: " in done.stderr
-    assert "a server without TLS has its URLs begin with http://" in done.stderr
+    assert "for a server without TLS, use a URL that begins with http://" in done.stderr
 
 
 @pytest.mark.parametrize(

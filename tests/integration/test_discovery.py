@@ -476,7 +476,7 @@ async def test_robots_that_is_damaged_gzip() -> None:
     found = await search({ROBOTS: gzip.compress(lines)[:-400], SITE: b""})
     assert 10 < len(found.urls) < 900
     assert found.codes[0] == "robots-unreachable"
-    assert found.outcomes[ROBOTS] == ("partial", "gzip-truncated")
+    assert found.outcomes[ROBOTS] == ("partial", "compression-truncated")
 
 
 async def test_relative_lines_follow_the_redirect() -> None:

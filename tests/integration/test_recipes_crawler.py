@@ -93,7 +93,7 @@ async def test_every_page_is_visited_or_missed(monkeypatch: pytest.MonkeyPatch) 
         "/gone": "http-status",
         "/private": "robots-disallowed",
         "/bomb": "too-large",
-        "/damaged": "gzip-truncated",
+        "/damaged": "compression-truncated",
     }
     assert "/private" not in served.requested
     assert report.counts[IssueCode.HTTP_STATUS] == 1

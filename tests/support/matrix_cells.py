@@ -67,7 +67,7 @@ class Cell:
             return frozenset({"empty"})
         if self.is_unseen:
             return frozenset({""})
-        return frozenset({"gzip-truncated"} if self.kind == "gz" else {"truncated"})
+        return frozenset({"compression-truncated"} if self.kind == "gz" else {"truncated"})
 
     def complete(self, extra: int = 0) -> list[str]:
         """Return what is complete in what arrives."""

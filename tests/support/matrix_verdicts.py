@@ -82,7 +82,7 @@ async def judge(cell: Cell, server: MatrixServer) -> Verdict:
         "not one Issue": told != ([code] if code else []),
         "records lost": locs[: len(complete)] != complete,
         "records invented": locs != cell.complete(fault.extra)[: len(locs)],
-        "no word of the checksum": lacks_crc and not counts[IssueCode.GZIP_CHECKSUM],
+        "no word of the checksum": lacks_crc and not counts[IssueCode.COMPRESSION_CHECKSUM],
         "not over in time": over > OVERRUN,
     }
     problems = tuple(name for name, is_wrong in checks.items() if is_wrong)

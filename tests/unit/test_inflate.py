@@ -114,15 +114,15 @@ def test_bytes_are_counted_in_any_pieces() -> None:
 @pytest.mark.parametrize(
     ("behind", "code"),
     [
-        (SMALL, IssueCode.GZIP_TRAILING_DOCUMENT),
-        (b" \r\n\xef\xbb\xbf" + SMALL, IssueCode.GZIP_TRAILING_DOCUMENT),
-        (b"\n<!-- a --><!-- b -->\n<urlset>", IssueCode.GZIP_TRAILING_DOCUMENT),
-        ("\ufeff<urlset>".encode("utf-16-be"), IssueCode.GZIP_TRAILING_DOCUMENT),
-        (b"HTTPS://a.example/", IssueCode.GZIP_TRAILING_DOCUMENT),
-        (b"\n", IssueCode.GZIP_TRAILING_BYTES),
-        (b"served by <b>", IssueCode.GZIP_TRAILING_BYTES),
-        (b"<!-- no end", IssueCode.GZIP_TRAILING_BYTES),
-        (b"\x1f\x8b", IssueCode.GZIP_TRAILING_BYTES),
+        (SMALL, IssueCode.COMPRESSION_TRAILING_DOCUMENT),
+        (b" \r\n\xef\xbb\xbf" + SMALL, IssueCode.COMPRESSION_TRAILING_DOCUMENT),
+        (b"\n<!-- a --><!-- b -->\n<urlset>", IssueCode.COMPRESSION_TRAILING_DOCUMENT),
+        ("\ufeff<urlset>".encode("utf-16-be"), IssueCode.COMPRESSION_TRAILING_DOCUMENT),
+        (b"HTTPS://a.example/", IssueCode.COMPRESSION_TRAILING_DOCUMENT),
+        (b"\n", IssueCode.COMPRESSION_TRAILING_BYTES),
+        (b"served by <b>", IssueCode.COMPRESSION_TRAILING_BYTES),
+        (b"<!-- no end", IssueCode.COMPRESSION_TRAILING_BYTES),
+        (b"\x1f\x8b", IssueCode.COMPRESSION_TRAILING_BYTES),
     ],
 )
 @pytest.mark.parametrize("size", [1, 7, 10_000])

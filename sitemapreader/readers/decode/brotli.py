@@ -82,7 +82,7 @@ class BrotliDecoder:
     def close(self) -> None:
         """Raise DecompressionError if the data ended too early."""
         if not self._stream.is_finished():
-            raise DecompressionError(IssueCode.GZIP_TRUNCATED, "br")
+            raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "br")
 
     def _decode(self, piece: bytes) -> Iterator[bytes]:
         """Decode a piece to its end; output of less than one step waits for the next piece."""
@@ -92,7 +92,7 @@ class BrotliDecoder:
                 part = stream.process(piece, output_buffer_limit=_OUTPUT_BYTES)
             except self._error:
                 yield self._drain_output()
-                raise DecompressionError(IssueCode.GZIP_CORRUPT, "br") from None
+                raise DecompressionError(IssueCode.COMPRESSION_CORRUPT, "br") from None
             self._out += part
             # The library may have consumed the whole piece and still hold back output.
             has_more = len(part) >= _OUTPUT_BYTES or not stream.can_accept_more_data()

@@ -71,11 +71,11 @@ class GzipDecoder:
         """Raise DecompressionError if the data ended too early."""
         if self._stream is not None:
             if not self._stream.eof:
-                raise DecompressionError(IssueCode.GZIP_TRUNCATED)
+                raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED)
             # Only the trailer is cut, so all of the output was there.
-            self._notes.append(IssueCode.GZIP_CHECKSUM)
+            self._notes.append(IssueCode.COMPRESSION_CHECKSUM)
         elif not self._members:  # not even one whole header
-            raise DecompressionError(IssueCode.GZIP_TRUNCATED)
+            raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED)
         elif self._buffer:
             self._notes.append(judge_trailing(self._buffer))
 
@@ -93,7 +93,7 @@ class GzipDecoder:
             return False
         self._members += 1
         if self._members > self._max_members:
-            raise DecompressionError(IssueCode.GZIP_TOO_MANY_MEMBERS)
+            raise DecompressionError(IssueCode.COMPRESSION_TOO_MANY_MEMBERS)
         self._buffer = self._buffer[end:]
         self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
         self._sum, self._size = self._checksum(b"", None), 0
@@ -110,7 +110,7 @@ class GzipDecoder:
                 out = stream.decompress(self._buffer, _STEP_BYTES)
             except zlib.error as error:
                 yield from _recover_prefix(before, self._buffer)
-                raise DecompressionError(IssueCode.GZIP_CORRUPT, str(error)) from None
+                raise DecompressionError(IssueCode.COMPRESSION_CORRUPT, str(error)) from None
             # A full step means that zlib may hold back more output, even with no input left.
             has_more = len(out) == _STEP_BYTES
             self._buffer = _unused_input(stream)
@@ -125,7 +125,7 @@ class GzipDecoder:
         trailer, self._buffer = self._buffer[:size], self._buffer[size:]
         # The output was yielded long ago: a wrong checksum can only be reported.
         if trailer != self._trailer():
-            self._notes.append(IssueCode.GZIP_CHECKSUM)
+            self._notes.append(IssueCode.COMPRESSION_CHECKSUM)
         self._stream = None
         return True
 
@@ -195,8 +195,8 @@ def judge_trailing(start: bytes) -> IssueCode:
     while bare.startswith(b"<!--"):
         bare = bare.partition(b"-->")[2].lstrip(_TRAILING_BLANK)
     if bare[:8].lower().startswith(_TRAILING_DOCUMENT):
-        return IssueCode.GZIP_TRAILING_DOCUMENT
-    return IssueCode.GZIP_TRAILING_BYTES
+        return IssueCode.COMPRESSION_TRAILING_DOCUMENT
+    return IssueCode.COMPRESSION_TRAILING_BYTES
 
 
 def inflate_start(first: bytes, max_bytes: int) -> tuple[bytes, bool]:

@@ -152,9 +152,9 @@ class Decompressor:
             return first
         coding, layer, first = found
         if self._depth >= MAX_LAYERS:
-            raise DecompressionError(IssueCode.GZIP_TOO_MANY_LAYERS)
+            raise DecompressionError(IssueCode.COMPRESSION_TOO_MANY_LAYERS)
         if self._depth and not self._codings:
-            self._notes.append(IssueCode.GZIP_NESTED)
+            self._notes.append(IssueCode.COMPRESSION_NESTED)
         rest = list(self._codings)
         if coding in rest:
             rest.remove(coding)

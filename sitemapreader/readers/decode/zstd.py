@@ -94,7 +94,7 @@ class ZstdDecoder:
     def close(self) -> None:
         """Raise DecompressionError if the data ended too early."""
         if self._stream is not None or self._to_skip or not self._frames:
-            raise DecompressionError(IssueCode.GZIP_TRUNCATED, "zstd")
+            raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "zstd")
         if self._buffer:
             self._notes.append(judge_trailing(bytes(self._buffer)))
 
@@ -139,7 +139,7 @@ class ZstdDecoder:
     def _count_frame(self) -> None:
         self._frames += 1
         if self._frames > self._max_frames:
-            raise DecompressionError(IssueCode.GZIP_TOO_MANY_MEMBERS, "zstd")
+            raise DecompressionError(IssueCode.COMPRESSION_TOO_MANY_MEMBERS, "zstd")
 
     def _measure_block(self) -> int:
         """Return the size of the next block with its header, and record whether it is the last."""
@@ -148,7 +148,7 @@ class ZstdDecoder:
         if len(self._buffer) < 3:
             return 3
         if size > _MAX_BLOCK_BYTES or kind == _RESERVED:
-            raise DecompressionError(IssueCode.GZIP_CORRUPT, "zstd")
+            raise DecompressionError(IssueCode.COMPRESSION_CORRUPT, "zstd")
         end = 3 + (1 if kind == _RLE else size)
         self._is_last = bool(header & 1) and len(self._buffer) >= end
         return end
@@ -161,7 +161,7 @@ class ZstdDecoder:
             try:
                 self._decompress(stream, _CHECKSUM_BYTES)
             except DecompressionError:
-                self._notes.append(IssueCode.GZIP_CHECKSUM)
+                self._notes.append(IssueCode.COMPRESSION_CHECKSUM)
         self._stream = None
         return True
 
@@ -171,7 +171,7 @@ class ZstdDecoder:
         try:
             return stream.decompress(data)
         except self._error:
-            raise DecompressionError(IssueCode.GZIP_CORRUPT, "zstd") from None
+            raise DecompressionError(IssueCode.COMPRESSION_CORRUPT, "zstd") from None
 
 
 def _header_size(frame: bytearray) -> int:
