@@ -1,6 +1,18 @@
-"""Reading one sitemap: pure, incremental, bytes in and events out.
+"""Reading of one document: bytes in, events out, incremental and pure.
 
-`SitemapReader` is fed by the caller; `read` pulls from bytes, a file or an iterable.
+```text
+bytes ─► decode ─► detect ─► read ─────────────────────► records ─► values
+         layers    formats   xml | text | pages          fields     UrlEntry, SitemapEntry, Issue
+         charset
+```
+`decode` removes compression and transcodes to UTF-8. `detect` chooses a reader by the first bytes:
+`xml` (sitemaps, feeds), `text` or `pages` (HTML, llms.txt). The XML reader cuts the document into
+records, and `records` turns each into the values of `sitemapreader.models`. `stats` counts records
+and Issues on the way. `robots` parses robots.txt, which is no sitemap, and `feedparser` reads feeds
+beyond repair in a child process.
+
+Nothing here opens a file or a connection, nor awaits; only the child process of `feedparser` is
+outside this process. A caller feeds a `SitemapReader`, or lets `read` pull from a source.
 """
 
 from __future__ import annotations
@@ -36,14 +48,15 @@ def read(
 
     Args:
         source: the document, compressed or not: bytes, a binary file, or an iterable of bytes.
-        url: where it came from; relative URLs are resolved against it.
-        since: leave out UrlEntries whose date (lastmod, else the publication date of news) lies
-            wholly before; those without one stay, and so does every SitemapEntry, for its URLs may
-            be newer.
+        url: the address of the document; relative URLs are resolved against it.
+        since: skip UrlEntries whose date (lastmod, else the publication date of news) lies wholly
+            before. UrlEntries without a date stay, and so does every SitemapEntry, since its URLs
+            may be newer.
         limits: how much is read.
-        extra_formats: as `SitemapReader` has it.
+        extra_formats: as in `SitemapReader`.
 
-    Raises TypeError for a source that is not bytes.
+    Raises:
+        TypeError: for a source that does not give bytes.
     """
     moment = None if since is None else as_since(since)
     reader = SitemapReader(url, limits=limits, extra_formats=extra_formats)

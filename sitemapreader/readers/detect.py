@@ -1,4 +1,7 @@
-"""The first bytes of a document -> which reader it is for. Never its URL, never Content-Type."""
+"""The choice of a reader by the first bytes of a document.
+
+Its URL and Content-Type have no say: both are often wrong.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ if TYPE_CHECKING:
 
 Reader: TypeAlias = XmlReader | TextReader | HtmlReader | LlmsReader
 
-# What begins one of our XML documents, wherever it stands: behind front matter, warnings, blanks.
+# Searched anywhere in the first bytes: front matter or warnings of a script may stand before it.
 _XML_BEGINS = re.compile(
     rf"<(?:[\w.-]+:)?(?:{'|'.join((*ROOTS, *ROOTLESS))})[\s>/]".encode(), re.IGNORECASE
 )
 _HEADING = re.compile(rb"#[ \t]+\S")
-"""The one thing that an llms.txt must have (https://llmstxt.org), and begins with."""
+"""The start of an llms.txt, and its only mandatory part (https://llmstxt.org)."""
 _JSON_FEED = re.compile(rb'"version"\s*:\s*"https?:\\?/\\?/jsonfeed\.org\\?/version\\?/')
 """https://www.jsonfeed.org/version/1.1/; PHP escapes slashes."""
 _SAMPLE_LINES = 20
@@ -43,7 +46,15 @@ def choose_reader(
     first: bytes,
     extra_formats: Collection[Format] = (),
 ) -> Reader | None:
-    """Choose a reader by the first bytes, in UTF-8; `None`, with an Issue, if there is none."""
+    """Choose a reader by the first bytes; `None`, with an Issue, if no reader fits.
+
+    Args:
+        events: gets the Issue.
+        stats: the counts of the document.
+        limits: the limits of the reader.
+        first: the first bytes of the document, in UTF-8.
+        extra_formats: formats besides sitemaps and feeds that may be chosen.
+    """
     start = first.lstrip()
     if start.startswith(b"<"):
         if Format.HTML in extra_formats and is_html(first):
@@ -65,7 +76,7 @@ def choose_reader(
 
 
 def is_html(first: bytes) -> bool:
-    """Tell whether a document is a page: what the XML reader would refuse as one."""
+    """Tell whether a document is an HTML page, by the rules of the XML reader."""
     try:
         PrologReader(ReadStats()).feed([], first.decode("utf-8", "replace"), final=True)
     except NotXmlError as error:
@@ -74,16 +85,14 @@ def is_html(first: bytes) -> bool:
 
 
 def is_conclusive(first: bytes, charset: str | None) -> bool:
-    """Tell whether the first bytes leave nothing to be chosen by what comes after them.
-
-    They begin as XML or as a URL, and what is said of their encoding needs no proof by the bytes.
-    """
-    is_plain = first.startswith(b"<") or begins_as_url(first)
-    return is_plain and not has_conflicting_encodings(first, charset)
+    """Tell whether more bytes could not change the choice of reader and encoding."""
+    # Of two encodings that conflict, the bytes decide, and the more the better.
+    is_known = first.startswith(b"<") or begins_as_url(first)
+    return is_known and not has_conflicting_encodings(first, charset)
 
 
 def _is_text(start: bytes) -> bool:
-    """Tell whether the first lines are URLs: the very first, or most of them."""
+    """Tell whether the first line is a URL, or most of the first lines are."""
     lines = [line.strip() for line in start[:65_536].splitlines() if line.strip()]
     sample = [begins_as_url(line) for line in lines[:_SAMPLE_LINES]]
     return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))

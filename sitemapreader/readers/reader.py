@@ -1,11 +1,12 @@
 """The reader of one sitemap: bytes in, events out.
 
+```text
+bytes → Decompressor → blocks of 32 KiB → Transcoder → XmlReader | TextReader | ... → events
 ```
-bytes → Inflation → blocks of 32 KiB → Transcoder → XmlReader | TextReader | ... → events
-```
-All that follows the inflating works on blocks whose sizes the document itself decides, so how the
-bytes were cut on their way here cannot matter: any chunking gives the same events.
 """
+
+# Everything behind the Decompressor works on blocks, whose borders depend on the document alone. So
+# the borders of the chunks that arrive cannot matter: any chunking gives the same events.
 
 from __future__ import annotations
 
@@ -32,28 +33,28 @@ if TYPE_CHECKING:
     from sitemapreader.readers.formats import ExtraFormats
 
 BLOCK_BYTES = 32_768
-"""Fast, as what is made of it stays in the processor's cache; holds an event loop up for 1-2 ms."""
+"""Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""
 FIRST_BLOCK_BYTES = SMALL_BYTES
-"""The first block, where `is_conclusive` of it: so the first URL need not wait for 200 others."""
+"""Size of the first block if it is conclusive, so that the first URL need not wait for 200."""
 
 _DEFAULT_LIMITS = Limits()
 
 
 class SitemapReader:
-    """Read one sitemap of any format, fed piece by piece; no network, no files.
+    """Incremental reader of one sitemap of any format; no network, no files.
 
     Args:
-        url: where the document came from, after redirects; relative URLs are resolved against it.
+        url: the address of the document after redirects; relative URLs are resolved against it.
         limits: how much is read.
-        charset: the charset of the HTTP Content-Type header, if it had one.
+        charset: the charset of the HTTP Content-Type header, if it has one.
         codings: the codings of the HTTP Content-Encoding header, the outermost first (see
-            `read_codings`). They matter for br only, which cannot be detected without.
-        extra_formats: what is read besides sitemaps and feeds: "html" (a page, whose links to the
-            same site are the entries), "llms" (the same of an `llms.txt`).
+            `read_codings`). They matter for br only, which has no magic number.
+        extra_formats: formats besides sitemaps and feeds: "html" (a page, whose links to the same
+            site are the entries), "llms" (the links of an `llms.txt`).
 
-    Events come in document order. They come a block of 32 KiB at a time, the first of them after
-    4 KiB where that tells enough, the last with `close`; how the document is cut into pieces
-    changes nothing about them. `feed` and `close` never raise for what a document holds.
+    Events come in document order, a block of 32 KiB at a time: the first after 4 KiB if these are
+    conclusive, the last with `close`. How the document is cut into chunks changes no event. `feed`
+    and `close` never raise for the content of a document.
     """
 
     def __init__(
@@ -67,19 +68,18 @@ class SitemapReader:
     ) -> None:
         self.stats = ReadStats(url)
         self.finished = False
-        """A limit or a refusal has ended the reading: what is fed from here on is ignored."""
+        """Whether a limit or a refusal has ended the reading; further bytes are ignored."""
         self.may_block = False
-        """The next step of `close_steps` may wait for a child process, seconds long: there a feed
-        beyond repair is given to feedparser."""
+        """Whether the next step of `close_steps` may wait for feedparser: a child process, seconds."""
         self._limits = limits or _DEFAULT_LIMITS
         self._charset = charset
         self._extra_formats = check_formats(extra_formats)
         self._notes: list[IssueCode] = []
         self._codings = codings
-        self._held = b""
-        """The document so far, while it may be a small one: nothing was read of it yet."""
+        self._unread = b""
+        """The document so far, while it may be a small one of which nothing was read."""
         self._small_format: Format | None = None
-        self._inflation: Decompressor | None = None
+        self._decompressor: Decompressor | None = None
         self._block = bytearray()
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
@@ -89,71 +89,71 @@ class SitemapReader:
 
     @property
     def format(self) -> Format | None:
-        """What the document is; `None` until enough of it was seen, or if it is nothing we know.
+        """The format of the document; `None` until it is detected, or if no reader fits.
 
-        Any feed that was salvaged counts as RSS, which is what its entries are made of.
+        A feed that feedparser read counts as RSS, whatever its format was.
         """
         if self.stats.counts[IssueCode.FEED_SALVAGED]:
             return Format.RSS
         return self._reader.format if self._reader else self._small_format
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take the next bytes and return the events that are complete with them."""
+        """Read the next bytes; return the events that are complete with them."""
         return [event for events in self.feed_steps(data) for event in events]
 
     def close(self, *, cut: bool = False) -> list[Event]:
-        """Say that there is no more, and return the last events.
+        """End the document; return the last events.
 
-        `cut` says that the transfer broke off: then what looks complete may not be, and the last
-        line of a text sitemap is not handed over.
+        With `cut`, the transfer broke off: the last line of a text sitemap may be half a URL and
+        is dropped.
         """
         return [event for events in self.close_steps(cut=cut) for event in events]
 
     def feed_steps(self, data: bytes) -> Iterator[list[Event]]:
-        """Do what `feed` does in steps, some of them empty, that take a few milliseconds each.
+        """Do the work of `feed` in steps of a few milliseconds, some of them without events.
 
-        64 KiB of gzip may hold 64 MiB: between two steps an event loop can do other things. All
-        steps have to be taken before the next bytes are fed.
+        64 KiB of gzip may hold 64 MiB: between two steps an event loop can run other tasks. The
+        caller must take all steps before it feeds the next bytes.
         """
         if self._closed:
             raise ValueError("the reader is closed: make a new SitemapReader for each document")
         self.stats.raw_bytes += len(data)
         if self.finished:
             return
-        if self._inflation is None:
-            data = self._held + data
+        if self._decompressor is None:
+            data = self._unread + data
             if len(data) < self._block_bytes and data[:1] in (b"", b"<") and not self._codings:
-                self._held = data
+                self._unread = data
                 return
-        yield from self._feed(data)
+        yield from self._decompress(data)
 
     def close_steps(self, *, cut: bool = False) -> Iterator[list[Event]]:
-        """Do what `close` does, in steps."""
+        """Do the work of `close` in steps."""
         if self._closed:
             return
         self._closed = True
-        if self._inflation is None:
+        if self._decompressor is None:
             if not cut and (events := self._read_small()) is not None:
                 yield events
                 return
-            yield from self._feed(self._held)
-        if self._inflation and not self.finished:
-            yield from self._guard(self._inflation.close())
+            yield from self._decompress(self._unread)
+        if self._decompressor and not self.finished:
+            yield from self._read_pieces(self._decompressor.close())
         if not self.finished:
-            yield from self._end(IssueCode.TRUNCATED if cut else None)
+            yield from self._finish(IssueCode.TRUNCATED if cut else None)
 
     def cancel_fallback(self, limit: str) -> None:
-        """Give no feed to feedparser, or kill its process; from any thread.
+        """Start no feedparser, or kill its process; callable from any thread.
 
-        The Issue says that the feed was not read, and names the limit: a field of `Limits`.
+        The Issue says that the feed was not read, and names `limit`, a field of `Limits`.
         """
         self._fallback.cancel(limit)
 
     def _read_small(self) -> list[Event] | None:
-        """Read a small document at once, if it is as simple as most are."""
+        """Read a small document at once; `None` if it needs the whole pipeline."""
         if self._extra_formats or self._charset not in (None, "utf-8"):
             return None
-        found = read_small(self._held, self.stats, self._limits)
+        found = read_small(self._unread, self.stats, self._limits)
         if found is None:
             return None
         self._small_format, events = found
@@ -162,41 +162,41 @@ class SitemapReader:
 
     # -- the pipeline
 
-    def _feed(self, data: bytes) -> Iterator[list[Event]]:
-        if self._inflation is None:
-            self._inflation = Decompressor(self._limits, self._notes, codings=self._codings)
+    def _decompress(self, data: bytes) -> Iterator[list[Event]]:
+        if self._decompressor is None:
+            self._decompressor = Decompressor(self._limits, self._notes, codings=self._codings)
         for start in range(0, len(data), BLOCK_BYTES):
             if not self.finished:
                 piece = bytes(data[start : start + BLOCK_BYTES])
-                yield from self._guard(self._inflation.feed(piece))
+                yield from self._read_pieces(self._decompressor.feed(piece))
 
-    def _guard(self, pieces: Iterator[bytes]) -> Iterator[list[Event]]:
-        """Run inflated pieces through the reader; data that is damaged ends the reading."""
+    def _read_pieces(self, pieces: Iterator[bytes]) -> Iterator[list[Event]]:
+        """Read decompressed pieces; damaged data ends the reading."""
         try:
             for piece in pieces:
-                yield from self._take_piece(piece)
-                if self.finished:  # before more is inflated, which may be damaged
+                yield from self._read_piece(piece)
+                if self.finished:  # before more is decompressed, which may be damaged
                     return
         except DecompressionError as error:
-            yield from self._end(error.code, error.detail)
+            yield from self._finish(error.code, error.detail)
 
-    def _take_piece(self, piece: bytes) -> Iterator[list[Event]]:
-        room = self._limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
-        self._block += piece[:room]
+    def _read_piece(self, piece: bytes) -> Iterator[list[Event]]:
+        allowed = self._limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
+        self._block += piece[:allowed]
         while len(self._block) >= self._block_bytes and not self.finished:
             block = bytes(self._block[: self._block_bytes])
             self._block_bytes = BLOCK_BYTES
             if self._transcoder or len(block) == BLOCK_BYTES or is_conclusive(block, self._charset):
                 del self._block[: len(block)]
                 yield from self._read_block(block, final=False)
-        if len(piece) > room and not self.finished:
-            yield from self._end(IssueCode.TOO_LARGE, "inflated_bytes")
+        if len(piece) > allowed and not self.finished:
+            yield from self._finish(IssueCode.TOO_LARGE, "inflated_bytes")
         if not piece:
             yield []
 
     def _read_block(self, block: bytes, *, final: bool) -> Iterator[list[Event]]:
         self.stats.inflated_bytes += len(block)
-        events = self._take_notes()
+        events = self._drain_notes()
         if self.stats.inflated_bytes > PROTOCOL_MAX_BYTES:
             self.stats.note_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
         if self._transcoder is None:
@@ -216,28 +216,29 @@ class SitemapReader:
         if self._reader is None:
             self.finished = True
             return
-        yield from self._limit(self._reader.feed(block))
+        yield from self._apply_limits(self._reader.feed(block))
         self._fallback.keep(block, self.format)
 
     def _find_charset(self, block: bytes) -> str | None:
-        """Return the charset of the HTTP header, or the one that a page declares in itself."""
+        """Return the charset of the HTTP header, or that of an HTML page's own declaration."""
         if self._charset or Format.HTML not in self._extra_formats or not is_html(block):
             return self._charset
         return find_meta_charset(block)
 
-    def _end(self, cut: IssueCode | None, detail: str = "") -> Iterator[list[Event]]:
-        """Read what is left and close the reader; `cut` says why there is no more, if it does."""
+    def _finish(self, cut: IssueCode | None, detail: str = "") -> Iterator[list[Event]]:
+        """Read the remaining bytes and close the reader; `cut` is the Issue of a cut document."""
         block, self._block = bytes(self._block), bytearray()
         if block or self._transcoder or cut is None:
             yield from self._read_block(block, final=True)
-        last: list[Event] = []  # held back: what they say of a feed, its salvage may belie
+        # The last events wait for feedparser, which may prove their Issues wrong.
+        last: list[Event] = []
         if self._reader and not self.finished:
-            for events in self._limit(self._reader.close(cut)):
+            for events in self._apply_limits(self._reader.close(cut)):
                 yield last
                 last = events
         if cut:
             self.stats.note_once(last, cut, value=detail or None)
-        last += self._take_notes()
+        last += self._drain_notes()
         self.finished = True
         if self._fallback.is_needed:
             self.may_block = True
@@ -245,33 +246,34 @@ class SitemapReader:
             self._fallback.read(last)
         yield last
 
-    def _take_notes(self) -> list[Event]:
+    def _drain_notes(self) -> list[Event]:
+        """Return the Issues that the decompressor has reported."""
         events: list[Event] = []
         while self._notes:
             self.stats.note_once(events, self._notes.pop(0))
         return events
 
-    def _limit(self, steps: Iterator[list[Event]]) -> Iterator[list[Event]]:
+    def _apply_limits(self, steps: Iterator[list[Event]]) -> Iterator[list[Event]]:
         for events in steps:
             yield self._check_limits(events)
             if self.finished:
                 return
 
     def _check_limits(self, events: list[Event]) -> list[Event]:
-        """Cut the events at the limit of entries, and note where a document leaves the protocol."""
+        """Cut the events at the limit of entries; report where the protocol's limit is exceeded."""
         stats = self.stats
         beyond = stats.delivered - PROTOCOL_MAX_ENTRIES
         if beyond > 0 and not stats.counts[IssueCode.OVER_PROTOCOL_LIMIT]:
-            note: list[Event] = []
-            stats.note_once(note, IssueCode.OVER_PROTOCOL_LIMIT)
-            behind = _places_of_entries(events)[-beyond] + 1
-            events[behind:behind] = note
+            issues: list[Event] = []
+            stats.note_once(issues, IssueCode.OVER_PROTOCOL_LIMIT)
+            behind = _entry_positions(events)[-beyond] + 1
+            events[behind:behind] = issues
         if self._reader and self._reader.finished:
             self.finished = True
         surplus = stats.delivered - self._limits.entries
         if surplus > 0:
-            for place in reversed(_places_of_entries(events)[-surplus:]):
-                del events[place]
+            for position in reversed(_entry_positions(events)[-surplus:]):
+                del events[position]
             stats.delivered -= surplus
             stats.records -= surplus
         if surplus > 0 or stats.dropped > self._limits.entries:
@@ -280,5 +282,5 @@ class SitemapReader:
         return events
 
 
-def _places_of_entries(events: list[Event]) -> list[int]:
-    return [place for place, event in enumerate(events) if not isinstance(event, Issue)]
+def _entry_positions(events: list[Event]) -> list[int]:
+    return [position for position, event in enumerate(events) if not isinstance(event, Issue)]

@@ -1,4 +1,4 @@
-"""The stats of one document: what was seen, delivered, dropped and noted: nothing in silence."""
+"""The counts of one document, which account for every record and every Issue."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @attrs.define
 class ReadStats:
-    """Counts of one document.
+    """The counts of one document.
 
-    `records == delivered + dropped` holds after every batch, and each dropped record has an Issue
-    in `counts`, which counts those past the first ten of a code as well.
+    `records == delivered + dropped` holds after every batch. Each dropped record has an Issue in
+    `counts`, which includes the Issues that are not delivered.
     """
 
     sitemap: str = ""
@@ -31,7 +31,7 @@ class ReadStats:
 
     @property
     def has_errors(self) -> bool:
-        """Whether an Issue was noted that lost something."""
+        """Whether an Issue is an error: data was lost."""
         return any(code.severity is Severity.ERROR for code in self.counts)
 
     def note(
@@ -49,17 +49,17 @@ class ReadStats:
             events.append(make_issue(code, self.sitemap, line=line, url=url, value=value))
 
     def note_once(self, events: list[Event], code: IssueCode, *, value: str | None = None) -> None:
-        """Count an Issue that says something of the document, the first time only."""
+        """Count an Issue about the whole document, the first time only."""
         if not self.counts[code]:
             self.note(events, code, value=value)
 
     def retract(self, events: list[Event], code: IssueCode) -> None:
-        """Take back what turned out not to be so, and was not handed over yet."""
+        """Remove an Issue that proved wrong and is still in `events`, undelivered."""
         del self.counts[code]
         events[:] = (e for e in events if not (isinstance(e, Issue) and e.code is code))
 
     def deliver(self, count: int = 1) -> None:
-        """Count records that were handed over."""
+        """Count delivered records."""
         self.records += count
         self.delivered += count
 
@@ -72,7 +72,7 @@ class ReadStats:
         url: str | None = None,
         value: str | None = None,
     ) -> None:
-        """Count a record that is not handed over, with the Issue that says why."""
+        """Count a dropped record and the Issue that explains it."""
         self.records += 1
         self.dropped += 1
         self.note(events, code, line=line, url=url, value=value)

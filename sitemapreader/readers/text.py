@@ -1,4 +1,7 @@
-"""The reader of text sitemaps: one URL a line (https://www.sitemaps.org/protocol.html#otherformats)."""
+"""The reader of text sitemaps, which list one URL a line.
+
+https://www.sitemaps.org/protocol.html#otherformats
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,11 @@ if TYPE_CHECKING:
     from sitemapreader.readers.stats import ReadStats
 
 _STEP = 1_000
-"""Lines that one step reads, in about 5 ms."""
+"""Lines of one step, which take about 5 ms."""
 
 
 class TextReader:
-    """Reads lines of UTF-8; a line that is not an http(s) URL is dropped with an Issue."""
+    """Reader of lines in UTF-8; a line that is not an http(s) URL is dropped with an Issue."""
 
     format = Format.TEXT
     finished = False
@@ -30,22 +33,23 @@ class TextReader:
         self._limits = limits
         self._pending = b""
         self._line = 1
-        self._too_long = False
+        self._is_too_long = False
 
     def feed(self, data: bytes) -> Iterator[list[Event]]:
-        """Take the next bytes; yield, in steps, the events of the lines that are complete."""
+        """Read the next bytes; yield, in steps, the events of complete lines."""
         self._pending += data
+        # A final "\r" waits for the next bytes: it may be the first half of "\r\n".
         end = max(self._pending.rfind(b"\n"), self._pending.rfind(b"\r", 0, -1)) + 1
         lines, self._pending = self._pending[:end], self._pending[end:]
         if lines:
             yield from self._read_lines(lines)
         if len(self._pending) > self._limits.field_chars:
-            self._pending, self._too_long = b"", True
+            self._pending, self._is_too_long = b"", True
 
     def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
-        """Yield the event of a last line without an end.
+        """Yield the event of a last line without a line end.
 
-        Of a document that was cut it may be half a URL, and is not handed over; `cut` says by what.
+        If the document was cut, that line may be half a URL and is dropped; `cut` is the reason.
         """
         events: list[Event] = []
         if cut:
@@ -54,7 +58,7 @@ class TextReader:
                 self._stats.drop(events, cut, line=self._line, value=value)
             else:
                 self._stats.note(events, cut)
-        elif self._pending or self._too_long:
+        elif self._pending or self._is_too_long:
             yield from self._read_lines(self._pending)
         if not self._stats.records and not self._stats.has_errors:
             self._stats.note_once(events, IssueCode.EMPTY)
@@ -63,14 +67,13 @@ class TextReader:
     def _read_lines(self, data: bytes) -> Iterator[list[Event]]:
         events: list[Event] = []
         lines = split_lines(data)
-        if self._too_long:
-            self._too_long = False
+        if self._is_too_long:
+            self._is_too_long = False
             self._stats.drop(events, IssueCode.FIELD_TOO_LONG, line=self._line)
             lines[0] = ""
         urls = [line.strip() for line in lines]
-        if (
-            are_clean_urls(urls) and "".join(urls).isprintable()
-        ):  # unlike XML, it may have any character
+        # Unlike XML, a text may hold any control character, and `are_clean_urls` knows a few only.
+        if are_clean_urls(urls) and "".join(urls).isprintable():
             self._stats.deliver(len(urls))
             sitemap = self._stats.sitemap
             events += [UrlEntry(url, sitemap=sitemap) for url in urls]
@@ -88,8 +91,8 @@ class TextReader:
         if not has_web_scheme(url):
             self._stats.drop(events, IssueCode.NOT_A_URL, line=line, value=url)
             return
-        if fault := find_url_error(url):
-            self._stats.drop(events, fault, line=line, value=url)
+        if error := find_url_error(url):
+            self._stats.drop(events, error, line=line, value=url)
             return
         for code in url_warnings(url):
             self._stats.note(events, code, line=line, url=url)
@@ -98,6 +101,6 @@ class TextReader:
 
 
 def split_lines(data: bytes) -> list[str]:
-    """Return the lines of a text in UTF-8, without their ends."""
+    """Return the lines of a text in UTF-8, without their line ends."""
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     return text.removesuffix("\n").split("\n")

@@ -1,7 +1,7 @@
-"""Which encoding a document is in, and everything else as UTF-8.
+"""The encoding of a document, and its transcoding to UTF-8.
 
-Order: byte order mark, HTTP charset, XML declaration, UTF-8 (RFC 7303, section 3). The readers
-behind this see UTF-8 only, so that no parser has to be trusted with another encoding.
+Order: byte order mark, HTTP charset, XML declaration, UTF-8 (RFC 7303, section 3). The readers get
+UTF-8 only, so no parser needs to be trusted with another encoding.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 UTF8 = "utf-8"
 _BOMS = (
     (codecs.BOM_UTF8, UTF8),
-    (codecs.BOM_UTF32_LE, ""),  # before UTF-16, whose mark it begins with; "": not read
+    # "" means unsupported. UTF-32 stands before UTF-16, whose mark begins the mark of UTF-32.
+    (codecs.BOM_UTF32_LE, ""),
     (codecs.BOM_UTF32_BE, ""),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# `<` and white space tell UTF-16 without a mark
+# UTF-16 without a byte order mark: XML begins with `<` or white space, a list of URLs with `h`.
 _UTF16_STARTS = tuple(
     (f"{char}".encode(name), name) for name in ("utf-16-le", "utf-16-be") for char in "<h\n\r\t "
 )
@@ -38,15 +39,16 @@ _DECLARATION = re.compile(
 )
 _DECLARATION_BYTES = 1024
 
-# Python's codecs include some that are no character encodings at all, or that hide markup; a name
-# has to be an alias of one of these. GB 2312 and GBK are read as their superset.
+# SECURITY: some of Python's codecs are no character encodings at all (zlib, base64), and some hide
+# markup from a scan of bytes (utf-7). So a name must be an alias of one of these. GB 2312 and GBK
+# are read as their superset.
 _ALLOWED = {
     "ascii": UTF8,
     "utf_8": UTF8,
     "utf_16": "utf-16-le",
     "utf_16_le": "utf-16-le",
     "utf_16_be": "utf-16-be",
-    "latin_1": "cp1252",  # the WHATWG's reading: what says Latin-1 is windows-1252
+    "latin_1": "cp1252",  # as the WHATWG reads it, for pages that say Latin-1 are windows-1252
     "gb2312": "gb18030",
     "gbk": "gb18030",
     "gb18030": "gb18030",
@@ -63,17 +65,19 @@ _ALLOWED = {
 
 @attrs.define
 class Transcoder:
-    """Turns a document in any encoding into UTF-8, piece by piece.
+    """Incremental transcoder of a document from any encoding to UTF-8.
 
-    A sequence that does not decode becomes U+FFFD, with one Issue for the document. What is UTF-8
-    already passes as it stands: a bad sequence is repairs where its record is known.
+    A sequence that does not decode becomes U+FFFD, with one Issue for the document. UTF-8 passes
+    unchanged.
     """
 
     _decoder: codecs.IncrementalDecoder | None
     _stats: ReadStats
 
     def feed(self, events: list[Event], data: bytes, *, final: bool = False) -> bytes:
-        """Return `data` in UTF-8; what is left of a split character comes with the next piece."""
+        """Return `data` in UTF-8; half a character waits for the next piece."""
+        # UTF-8 is not decoded here: the reader repairs a bad sequence in its record, and can name
+        # the line and the URL of that record.
         if self._decoder is None:
             return data
         text = self._decoder.decode(data, final)
@@ -85,10 +89,17 @@ class Transcoder:
 def start_transcoder(
     events: list[Event], stats: ReadStats, first: bytes, charset: str | None
 ) -> tuple[Transcoder, bytes] | None:
-    """Choose the encoding by a document's first bytes.
+    """Choose the encoding of a document.
 
-    Returns the transcoder and `first` without its byte order mark; or `None`, with an Issue, for an
-    encoding that sitemaps are not read in.
+    Args:
+        events: gets the Issues.
+        stats: the counts of the document.
+        first: the first bytes of the document.
+        charset: the charset of the HTTP Content-Type header.
+
+    Returns:
+        The transcoder, and `first` without its byte order mark; `None`, with an Issue, for an
+        encoding that is not supported.
     """
     mark, name = next(((m, n) for m, n in _BOMS if first.startswith(m)), (b"", None))
     if mark == codecs.BOM_UTF8:
@@ -96,9 +107,9 @@ def start_transcoder(
     if name is None:
         name = next((n for start, n in _UTF16_STARTS if first.startswith(start)), None)
     if name is None:
-        name = _declared(events, stats, first, charset)
+        name = _choose_codec(events, stats, first, charset)
     if not name:
-        stats.note_once(events, IssueCode.ENCODING_UNSUPPORTED, value=_said(first, charset))
+        stats.note_once(events, IssueCode.ENCODING_UNSUPPORTED, value=_describe(first, charset))
         return None
     decoder = None if name == UTF8 else codecs.getincrementaldecoder(name)("replace")
     return Transcoder(decoder, stats), first[len(mark) :]
@@ -106,60 +117,67 @@ def start_transcoder(
 
 def has_conflicting_encodings(first: bytes, charset: str | None) -> bool:
     """Tell whether the HTTP charset and the XML declaration name two different encodings."""
-    return len(set(_named(first, charset)[1])) > 1
+    return len(set(_find_names(first, charset)[1])) > 1
 
 
-def _named(first: bytes, charset: str | None) -> tuple[list[str], list[str]]:
-    """Return the names of encodings that are given, and the codecs of those that are allowed."""
+def _find_names(first: bytes, charset: str | None) -> tuple[list[str], list[str]]:
+    """Return the names of encodings in the order of their weight, and their supported codecs."""
     names = [n for n in (charset, _declaration(first)) if n and n.strip()]
     return names, [codec for codec in map(_codec, names) if codec]
 
 
-def _declared(
+def _choose_codec(
     events: list[Event], stats: ReadStats, first: bytes, charset: str | None
 ) -> str | None:
-    """Return the codec of the HTTP charset or the XML declaration; `None` if it is not allowed."""
-    names, known = _named(first, charset)
+    """Return the codec by HTTP charset and XML declaration; `None` if none is supported."""
+    names, known = _find_names(first, charset)
     if not known:
         return None if names else UTF8
-    fitting = [codec for codec in known if _fits(codec, first, alone=len(set(known)) == 1)]
-    if fitting[:1] != known[:1]:  # a declaration that the bytes belie
+    fitting = [codec for codec in known if _fits(codec, first, is_only=len(set(known)) == 1)]
+    if fitting[:1] != known[:1]:  # the bytes contradict the first name
         stats.note_once(events, IssueCode.ENCODING, value=names[0])
     return fitting[0] if fitting else UTF8
 
 
-def _fits(codec: str, first: bytes, *, alone: bool) -> bool:
+def _fits(codec: str, first: bytes, *, is_only: bool) -> bool:
+    """Tell whether the first bytes can be in an encoding, as far as bytes can show it."""
+    # Some generators declare UTF-16, the encoding of their strings in memory, and write UTF-8.
+    # The markup of real UTF-16 has a NUL in each character.
     if codec.startswith("utf-16"):
         return b"\0" in first[:64]
-    if codec == UTF8 and not alone:  # two that disagree: bytes that are no UTF-8 decide
+    # Where two names conflict, only UTF-8 can be disproved; nearly any bytes decode as the others.
+    if codec == UTF8 and not is_only:
         decoder = codecs.getincrementaldecoder(UTF8)()
         try:
-            decoder.decode(first)  # not final: a character may be split at the end
+            decoder.decode(first)  # not final: the block may end inside a character
         except UnicodeDecodeError:
             return False
-    return True  # a bad sequence is repairs in its record, where its place is known
+    return True
 
 
 def _codec(name: str) -> str | None:
-    """Return the codec of a name, whatever it is.
-
-    Not by `codecs.lookup`, which keeps every name that it was ever asked for and looks for a module
-    called so: strangers choose the names.
-    """
+    """Return the codec of an encoding's name; `None` if it is not supported."""
     if "\0" in name:  # damage, which normalising would hide
         return None
-    name = normalize_encoding(name.lower())  # some aliases have dots
+    # SECURITY: not by `codecs.lookup`, for strangers choose the names. It caches every name it was
+    # ever asked for, so a crawler would grow, and it tries to import a module of that name.
+    name = normalize_encoding(name.lower())
+    # Some aliases have dots, which the table of the standard library spells either way.
     flat = name.replace(".", "_")
     return _ALLOWED.get(aliases.get(name) or aliases.get(flat, flat))
 
 
 def _declaration(first: bytes) -> str | None:
+    """Return the encoding that the XML declaration names."""
     start = first[:_DECLARATION_BYTES]
-    if begins_as_url(start.lstrip()):  # a text has none, whatever it holds
+    # A text sitemap has no declaration, even where a URL in it holds one.
+    if begins_as_url(start.lstrip()):
         return None
+    # Searched, not matched: warnings of a script may stand before the declaration.
     match = _DECLARATION.search(start)
     return match[1].decode("latin-1") if match else None
 
 
-def _said(first: bytes, charset: str | None) -> str:
+def _describe(first: bytes, charset: str | None) -> str:
+    """Return the name of an unsupported encoding, or the byte order mark that stands for it."""
     return charset or _declaration(first) or first[:4].hex(" ")
