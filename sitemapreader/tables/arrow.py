@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from sitemapreader.tables.rows import Source
-    from sitemapreader.walker.arguments import WalkArguments
+    from sitemapreader.walker.config import WalkArguments
 
 WALK_KEY = b"sitemapreader.walk"
 """Key of a table's metadata that has what became of the walk, as JSON."""

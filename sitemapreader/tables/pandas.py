@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.outcomes import Document
     from sitemapreader.tables.rows import Source
-    from sitemapreader.walker.arguments import WalkArguments
+    from sitemapreader.walker.config import WalkArguments
 
 _MIB = 1024 * 1024
 _MOMENT = pa.timestamp("us", "UTC")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from sitemapreader.models import Event
-    from sitemapreader.walker.arguments import WalkArguments
+    from sitemapreader.walker.config import WalkArguments
 
 Site: TypeAlias = "str | Path"
 """URL of a site, sitemap or page, or the path of a folder."""

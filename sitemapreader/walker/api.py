@@ -21,9 +21,16 @@ if TYPE_CHECKING:
     from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
-    from sitemapreader.walker.arguments import WalkArguments
-    from sitemapreader.walker.config import Follow, OnDocument, Patterns, Scope, Sitemaps, Undated
-    from sitemapreader.walker.order import Order
+    from sitemapreader.walker.config import (
+        Follow,
+        OnDocument,
+        Patterns,
+        Scope,
+        Sitemaps,
+        Undated,
+        WalkArguments,
+    )
+    from sitemapreader.walker.queues import Order
 
 
 def walk(

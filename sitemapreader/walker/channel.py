@@ -1,26 +1,35 @@
-"""The way of the batches from the readers to the consumer.
+"""The bounded queue of batches between the readers and the consumer of a walk.
 
-It is bounded, so that a slow consumer slows the readers, and through them the servers.
+It is bounded so that a slow consumer slows the readers, and through them the servers.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sitemapreader.documents.context import Batch
+    from sitemapreader.issues import Issue
+    from sitemapreader.models import SitemapEntry, UrlEntry
 
 T = TypeVar("T")
 
 
 class Channel(Generic[T]):
-    """A queue of batches that is full by what they weigh; one reads, many write.
+    """A queue of batches, bounded by their weight, with one consumer and many producers.
 
-    One batch always finds its way in when the channel is not full, however heavy it is. Those that
-    wait for room get in in the order in which they came.
+    While the channel is not full, a batch of any weight gets in. Producers that wait for room get
+    in in the order in which they came.
 
     Attributes:
-        offered: how many batches were put in, or wait for room.
-        taken: how many of them were taken out.
+        offered: batches that were put in or wait for room.
+        taken: batches that were taken out.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -30,29 +39,26 @@ class Channel(Generic[T]):
         self._batches: deque[tuple[T, int]] = deque()
         self._weight = 0
         self._closed = False
-        self._entrance = asyncio.Lock()
+        self._producers = asyncio.Lock()
         self._room = asyncio.Event()
         self._filled = asyncio.Event()
-        self._dry = asyncio.Event()
+        self._starved = asyncio.Event()
 
     async def put(self, batch: T, weight: int) -> None:
-        """Add a batch; wait while the channel is full. What is put after `close` is dropped.
-
-        A reader that waits for it has it before this returns: it is not to wait for all that the
-        writer may do before it waits for anything.
-        """
+        """Add a batch; wait while the channel is full. After `close`, batches are dropped."""
         self.offered += 1
-        async with self._entrance:
+        async with self._producers:
             while self._weight >= self._capacity and not self._closed:
                 self._room.clear()
                 await self._room.wait()
         if self._closed:
             return
-        is_awaited = self._dry.is_set()
+        is_awaited = self._starved.is_set()
         self._batches.append((batch, weight))
         self._weight += weight
         self._filled.set()
         if is_awaited:
+            # The consumer runs first: the producer may do much before it waits for anything.
             await asyncio.sleep(0)
 
     async def get(self) -> T | None:
@@ -61,9 +67,9 @@ class Channel(Generic[T]):
             if self._closed:
                 return None
             self._filled.clear()
-            self._dry.set()
+            self._starved.set()
             await self._filled.wait()
-            self._dry.clear()
+            self._starved.clear()
         batch, weight = self._batches.popleft()
         self.taken += 1
         self._weight -= weight
@@ -72,7 +78,7 @@ class Channel(Generic[T]):
         return batch
 
     def drain(self) -> list[T]:
-        """Return all batches that are there, without waiting."""
+        """Remove and return all batches, without waiting."""
         batches = [batch for batch, _ in self._batches]
         self._batches.clear()
         self.taken += len(batches)
@@ -80,12 +86,30 @@ class Channel(Generic[T]):
         self._room.set()
         return batches
 
-    async def run_dry(self) -> None:
-        """Wait until the consumer asks for a batch and there is none."""
-        await self._dry.wait()
+    async def wait_until_dry(self) -> None:
+        """Wait until the consumer asks for a batch while there is none."""
+        await self._starved.wait()
 
     def close(self) -> None:
-        """Let no more batches in; those inside can still be read."""
+        """Let no more batches in; the consumer can still read the batches inside."""
         self._closed = True
         self._filled.set()
         self._room.set()
+
+
+@attrs.define(eq=False)
+class BatchCursor:
+    """The position in the batch that the consumer reads; all loops over a walk share it.
+
+    A loop that finds another cursor than the one it read from was overtaken by another loop.
+    """
+
+    entries: Iterator[UrlEntry]
+    others: Iterator[SitemapEntry | Issue]
+
+    @classmethod
+    def at_start(cls, batch: Batch | None) -> Self:
+        """Return the cursor at the start of a batch."""
+        if isinstance(batch, list):
+            return cls(iter(batch), iter(()))
+        return cls(iter(()), iter(batch or ()))

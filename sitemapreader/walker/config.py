@@ -1,4 +1,7 @@
-"""What a walk is asked to do, checked: misuse is said at once, with what to write instead."""
+"""The arguments of a walk: their type, and the checked values.
+
+Misuse raises at once, with what to write instead.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
 from inspect import iscoroutinefunction
 from pathlib import Path  # noqa: TC003 (attrs resolves field types at run time)
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 import attrs
 
@@ -18,24 +21,58 @@ from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.outcomes import Document
 from sitemapreader.readers.formats import check_formats
 from sitemapreader.urls import Hosts
-from sitemapreader.walker.order import Order
+from sitemapreader.walker.queues import Order
 
 if TYPE_CHECKING:
+    from sitemapreader.discovery import Probe
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.state import State
 
 Undated: TypeAlias = Literal["keep", "drop"]
 """What `since` does with entries that have no date."""
 Scope: TypeAlias = Literal["keep", "drop"]
-"""What becomes of entries outside their sitemap's folder."""
+"""What `walk` does with entries outside the folder of their sitemap."""
 Follow: TypeAlias = Callable[[SitemapEntry], bool]
-"""Asked of every child before it is fetched."""
+"""Called with every child before it is fetched; returns whether to fetch it."""
 OnDocument: TypeAlias = Callable[[Document], object]
-"""Called with each outcome as it comes."""
+"""Called with each document when its outcome is known."""
 Sitemaps: TypeAlias = Iterable[str | SitemapEntry]
-"""URLs, or entries that a discovery or a reader gave."""
+"""URLs, or entries from a discovery or a reader."""
 
 Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
-"""Regular expressions for URLs, one or several; each is searched for."""
+"""One or several regular expressions; each is searched for in a URL."""
+
+
+class WalkArguments(TypedDict, total=False):
+    """The keyword arguments of `walk`, for `walk_sync`, `to_dataframe` and others.
+
+    A test compares names and types with the signature of `walk`, which explains them.
+    """
+
+    sitemaps: Sitemaps
+    since: datetime | None
+    undated: Undated
+    prune: bool
+    follow: Follow | None
+    order: Order
+    include: Patterns
+    exclude: Patterns
+    unique: bool
+    hosts: Hosts
+    scope: Scope
+    probe: Probe
+    extra_paths: Iterable[str]
+    feeds: bool
+    respect_robots: bool
+    extra_formats: ExtraFormats
+    state: str | Path | State | None
+    changes: bool
+    on_document: OnDocument | None
+    fetcher: Fetcher | None
+    limits: Limits
+    options: FetchOptions
 
 
 def _patterns(values: Patterns) -> tuple[re.Pattern[str], ...]:
@@ -66,11 +103,9 @@ def _sitemaps(values: Sitemaps) -> tuple[SitemapEntry, ...]:
 
 
 def _given(value: str | SitemapEntry) -> SitemapEntry:
-    """Return an entry for what the caller named.
-
-    SECURITY: what some document named stays what it was, though the caller passes it on: it is not
-    allowed all that the caller's own URLs are, such as private addresses.
-    """
+    """Return an entry for what the caller named."""
+    # SECURITY: an entry that a document named stays one, though the caller passes it on. Only the
+    # caller's own URLs may have private addresses, for example.
     if not isinstance(value, SitemapEntry):
         return SitemapEntry(check_url("each of sitemaps", value), via=Via.GIVEN)
     if value.sitemap and value.via is not Via.WELL_KNOWN:
@@ -92,9 +127,9 @@ def _state(value: str | Path | State | None) -> State | None:
 
 @attrs.frozen(kw_only=True, eq=False)
 class WalkConfig:
-    """How a site, or the sitemaps that were named, are walked: see `walk`.
+    """The checked arguments of a walk: see `walk`.
 
-    Raises TypeError or ValueError for what cannot be meant.
+    Raises TypeError or ValueError for arguments that make no sense.
     """
 
     search: Search | None = None

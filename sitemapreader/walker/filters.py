@@ -1,12 +1,18 @@
-"""Which entries of a walk go to the consumer, a list at a time.
+"""The filters of a walk: applied to entries, and compared with those of an earlier walk.
 
-The filters are `scope`, `include`, `exclude`, `since` and `unique`.
+The filters are `scope`, `include`, `exclude`, `since` and `unique`. A document that has not changed
+stays unread only if all entries that pass now were delivered before: if no filter kept any of them
+back then, or if the filters of that time pass all that the present ones pass (docs/state.md).
 """
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+import attrs
 
 from sitemapreader.dates import select_recent
 from sitemapreader.urls import url_key
@@ -15,13 +21,17 @@ from sitemapreader.walker.seen import SeenKeys
 if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
-    from datetime import datetime
 
     from sitemapreader.models import UrlEntry
+    from sitemapreader.walker.config import WalkConfig
+
+
+_PatternTexts: TypeAlias = frozenset[tuple[str, int]]
+"""Regular expressions with their flags."""
 
 
 class EntryFilter:
-    """The filters of one walk, each only at work if it was asked for."""
+    """The filters of one walk; each works only if it was asked for."""
 
     def __init__(
         self,
@@ -41,27 +51,28 @@ class EntryFilter:
         self._seen = SeenKeys() if unique else None
 
     def remember(self, locs: list[str]) -> None:
-        """Take note of URLs that were given already."""
+        """Remember URLs that were delivered before, for `unique`."""
         if self._seen is not None:
             for loc in locs:
                 self._seen.add(url_key(loc))
 
     def apply(self, entries: list[UrlEntry], scope: tuple[str, ...]) -> tuple[list[UrlEntry], int]:
-        """Return the entries that pass, each URL once if so asked; and the count of `select`."""
+        """Return the entries that pass all filters, and the count of `select`."""
         entries, outside = self.select(entries, scope)
         return self.deduplicate(entries), outside
 
     def deduplicate(self, entries: list[UrlEntry]) -> list[UrlEntry]:
-        """Return the entries whose URL has not been given, if each is wanted once."""
+        """With `unique`, return the entries whose URL has not been delivered; else all."""
         if self._seen is None:
             return entries
         add = self._seen.add
         return [entry for entry in entries if add(url_key(entry.loc))]
 
     def select(self, entries: list[UrlEntry], scope: tuple[str, ...]) -> tuple[list[UrlEntry], int]:
-        """Return the entries that pass, and how many lie outside `scope`, passed or not.
+        """Return the entries that pass all filters but `unique`, and a count.
 
-        `scope` are URL prefixes, as `folder_of` makes them. What passes may have been given before.
+        The count is that of entries outside `scope`, which are URL prefixes as `folder_of` makes
+        them; with scope="keep" these entries pass.
         """
         outside = [entry for entry in entries if not entry.loc.startswith(scope)]
         if outside:
@@ -82,15 +93,101 @@ class EntryFilter:
 
 
 def _lies_within(loc: str, scope: tuple[str, ...]) -> bool:
-    """Tell whether a URL that does not look so lies in the scope, in another spelling."""
+    """Return whether a URL lies in the scope in another spelling of it."""
     begin = loc[: loc.find("/", 8) + 1]
     plain = "%" not in loc and "/." not in loc and len(begin) < 300 and _is_origin(begin)
     if plain and not any("%" in prefix for prefix in scope):
-        return False  # it has no other spelling that could
+        return False  # a plain URL has no other spelling
     return url_key(loc).startswith(scope)
 
 
 @lru_cache(maxsize=256)
 def _is_origin(text: str) -> bool:
-    """Tell whether a text is scheme, host and port, and a slash, spelled as `url_key` does it."""
+    """Return whether a text is an origin and a slash, spelled as `url_key` spells it."""
     return url_key(text) == text and text.count("/") == 3
+
+
+@attrs.frozen(kw_only=True)
+class Coverage:
+    """The filters that entries of one document have to pass.
+
+    Attributes:
+        since: entries before this moment do not pass.
+        keeps_undated: whether entries without a date pass.
+        include: an entry passes if one of these is found in its loc, or if there are none.
+        exclude: an entry does not pass if one of these is found in its loc.
+        folders: prefixes that locs must have; `None` if they may have any.
+        unique: whether a URL that was delivered before does not pass again.
+    """
+
+    since: datetime | None
+    keeps_undated: bool
+    include: _PatternTexts
+    exclude: _PatternTexts
+    folders: frozenset[str] | None
+    unique: bool
+
+    @classmethod
+    def of(cls, config: WalkConfig, folders: Sequence[str] = ()) -> Self:
+        """Return the filters of a walk; `folders` are the proven scope of a document."""
+        return cls(
+            since=config.since,
+            keeps_undated=config.undated == "keep" or config.since is None,
+            include=_write_patterns(config.include),
+            exclude=_write_patterns(config.exclude),
+            folders=frozenset(folders) if config.scope == "drop" else None,
+            unique=config.unique,
+        )
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read what `to_text` wrote."""
+        values = json.loads(text)
+        since, folders = values["since"], values["folders"]
+        return cls(
+            since=None if since is None else datetime.fromisoformat(since),
+            keeps_undated=values["keeps_undated"],
+            include=frozenset((pattern, flags) for pattern, flags in values["include"]),
+            exclude=frozenset((pattern, flags) for pattern, flags in values["exclude"]),
+            folders=None if folders is None else frozenset(folders),
+            unique=values["unique"],
+        )
+
+    def to_text(self) -> str:
+        """Return the filters as JSON; equal filters give equal texts."""
+        values = {
+            "since": self.since and self.since.astimezone(UTC).isoformat(),
+            "keeps_undated": self.keeps_undated,
+            "include": sorted(self.include),
+            "exclude": sorted(self.exclude),
+            "folders": None if self.folders is None else sorted(self.folders),
+            "unique": self.unique,
+        }
+        return json.dumps(values, separators=(",", ":"))
+
+    def covers(self, other: Coverage) -> bool:
+        """Return whether all entries that pass the other filters pass these."""
+        return (
+            self._covers_dates(other)
+            and (not self.include or bool(other.include and other.include <= self.include))
+            and self.exclude <= other.exclude
+            and (
+                self.folders is None
+                or (other.folders is not None and other.folders <= self.folders)
+            )
+            and (other.unique or not self.unique)
+        )
+
+    def _covers_dates(self, other: Coverage) -> bool:
+        # A later `since` passes less, so one that moves with the days needs nothing read again.
+        if self.since is None:
+            return True
+        return (
+            other.since is not None
+            and other.since >= self.since
+            and (self.keeps_undated or not other.keeps_undated)
+        )
+
+
+def _write_patterns(values: Sequence[re.Pattern[str]]) -> _PatternTexts:
+    return frozenset((value.pattern, value.flags) for value in values)

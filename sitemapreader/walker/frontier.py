@@ -16,8 +16,7 @@ from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions
 from sitemapreader.outcomes import ALREADY_READ
 from sitemapreader.urls import origin_of, url_key
-from sitemapreader.walker.order import Order, SitemapQueue
-from sitemapreader.walker.parking import ParkedJobs
+from sitemapreader.walker.queues import Order, ParkedItems, SitemapQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +127,7 @@ class Frontier:
         self._waiting = SitemapQueue[Job](order, capacity)
         self._skipped: dict[str, tuple[SitemapEntry, str]] = {}
         self._breaker = breaker or HostBreaker(FetchOptions())
-        self._parked = ParkedJobs(self._breaker)
+        self._parked = ParkedItems[Job](self._breaker)
         self._holders = 0
         self._changed = asyncio.Event()
 
@@ -222,7 +221,7 @@ class Frontier:
     def postpone(self, job: Job) -> None:
         """Put back a job that was taken, and whose host is left alone for a while."""
         job.is_started = False
-        self._parked.park_first(job)
+        self._parked.park_first(job.entry.loc, job)
 
     def acquire(self) -> None:
         """Keep it open: there may come more."""
@@ -273,7 +272,7 @@ class Frontier:
             job.resolve(is_sitemap=False)
             return False
         if breaker.get_wait(url):
-            self._parked.park(job)
+            self._parked.park(url, job)
             return False
         breaker.begin_trial(url)
         return True

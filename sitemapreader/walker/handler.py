@@ -14,7 +14,7 @@ from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import ALREADY_READ, NOT_FOLLOWED, NOT_MODIFIED, Document
 from sitemapreader.urls import folder_of, parse_url, url_key
 from sitemapreader.walker.frontier import Frontier, Job, make_child
-from sitemapreader.walker.order import SitemapQueue
+from sitemapreader.walker.queues import SitemapQueue
 
 if TYPE_CHECKING:
     from sitemapreader.documents.context import WalkContext

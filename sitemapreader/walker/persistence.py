@@ -33,7 +33,7 @@ from sitemapreader.state.state import name_of_sitemaps
 from sitemapreader.state.store import DocumentStore, SiteStore
 from sitemapreader.state.url_index import pack_locs
 from sitemapreader.urls import folder_of, url_key
-from sitemapreader.walker.coverage import Coverage
+from sitemapreader.walker.filters import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -149,7 +149,7 @@ class StateWriter:
         For the arguments see `Ending`.
         """
         ending = Ending(complete, listed, knows_all)
-        await self._channel.run_dry()
+        await self._channel.wait_until_dry()
         if self.delivery is not None:
             await self.delivery.settle()
         self._acknowledge(self._channel.taken)

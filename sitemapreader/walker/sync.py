@@ -11,7 +11,7 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.walker.rest import rest_of
+from sitemapreader.walker.channel import BatchCursor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ class BlockingWalk:
         self._is_left = False
         self._coming: Future[list[Batch]] | None = None
         self._batches: list[Batch] = []  # those to come, the next one last
-        self._rest = rest_of(None)
+        self._cursor = BatchCursor.at_start(None)
 
     def __repr__(self) -> str:
         return f"<BlockingWalk {self._walk.describe('with')}>"
@@ -100,15 +100,15 @@ class BlockingWalk:
     def _iterate(self) -> Iterator[UrlEntry]:
         more = True
         while more:
-            rest = self._rest
-            yield from rest.entries
-            if rest is self._rest:
+            cursor = self._cursor
+            yield from cursor.entries
+            if cursor is self._cursor:
                 more = self._pull()
 
     def _iterate_batches(self) -> Iterator[list[UrlEntry]]:
         more = True
         while more:
-            if batch := list(self._rest.entries):
+            if batch := list(self._cursor.entries):
                 yield batch
             else:
                 more = self._pull()
@@ -116,10 +116,10 @@ class BlockingWalk:
     def _iterate_events(self) -> Iterator[Event]:
         more = True
         while more:
-            rest = self._rest
-            yield from rest.entries
-            yield from rest.others
-            if rest is self._rest:
+            cursor = self._cursor
+            yield from cursor.entries
+            yield from cursor.others
+            if cursor is self._cursor:
                 more = self._pull()
 
     def _pull(self) -> bool:
@@ -132,7 +132,7 @@ class BlockingWalk:
             self._batches = self._coming.result()[::-1]
             self._coming = None
         batch = self._batches.pop() if self._batches else None
-        self._rest = rest_of(batch)
+        self._cursor = BatchCursor.at_start(batch)
         return batch is not None
 
     def _check(self) -> None:

@@ -12,8 +12,7 @@ from sitemapreader.fetch.throttle import REQUESTER
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Via
 from sitemapreader.report import Report
-from sitemapreader.walker.channel import Channel
-from sitemapreader.walker.rest import rest_of
+from sitemapreader.walker.channel import BatchCursor, Channel
 from sitemapreader.walker.runner import WalkRunner
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Walk:
         self._is_left = False
         self._fault_is_known = False
         self._writer: StateWriter | None = None
-        self._rest = rest_of(None)
+        self._cursor = BatchCursor.at_start(None)
         self._streams: dict[str, AsyncGenerator[Any, None]] = {}
 
     def __repr__(self) -> str:
@@ -197,16 +196,16 @@ class Walk:
     async def _iterate(self) -> AsyncGenerator[UrlEntry, None]:
         more = True
         while more:
-            rest = self._rest
-            for entry in rest.entries:
+            cursor = self._cursor
+            for entry in cursor.entries:
                 yield entry
-            if rest is self._rest:
+            if cursor is self._cursor:
                 more = await self._pull()
 
     async def _iterate_batches(self) -> AsyncGenerator[list[UrlEntry], None]:
         more = True
         while more:
-            if batch := list(self._rest.entries):
+            if batch := list(self._cursor.entries):
                 yield batch
             else:
                 more = await self._pull()
@@ -214,18 +213,18 @@ class Walk:
     async def _iterate_events(self) -> AsyncGenerator[Event, None]:
         more = True
         while more:
-            rest = self._rest
-            for entry in rest.entries:
+            cursor = self._cursor
+            for entry in cursor.entries:
                 yield entry
-            for other in rest.others:
+            for other in cursor.others:
                 yield other
-            if rest is self._rest:
+            if cursor is self._cursor:
                 more = await self._pull()
 
     async def _pull(self) -> bool:
         """Have the next batch at hand; return whether there was one."""
         batch = await self.next_batch()
-        self._rest = rest_of(batch)
+        self._cursor = BatchCursor.at_start(batch)
         return batch is not None
 
     def _enter_check(self) -> asyncio.Task[None]:

@@ -18,7 +18,7 @@ from sitemapreader import SitemapEntry, Via, to_dataframe, walk, walk_sync
 from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
-from sitemapreader.walker.order import Order, SitemapQueue
+from sitemapreader.walker.queues import Order, SitemapQueue
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,7 @@ from sitemapreader.outcomes import FINISHED_BEFORE
 from sitemapreader.state import State
 from sitemapreader.walker import persistence, walk
 from sitemapreader.walker.config import WalkConfig
-from sitemapreader.walker.coverage import Coverage
+from sitemapreader.walker.filters import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ import pytest
 
 import sitemapreader
 from sitemapreader import FetchOptions, HttpFetcher, Limits, discover, walk, walk_sync
-from sitemapreader.walker.arguments import WalkArguments
+from sitemapreader.walker.config import WalkArguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
