@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import golden
 import pytest
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.xml import batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,3 +176,11 @@ def test_good_records_survive(document: Path) -> None:
         assert {loc.rpartition("/")[2] for loc in reading.locs} >= set(MARKS)
     else:
         assert reading.locs == []
+
+
+@each_document
+def test_the_pattern_changes_no_event(document: Path) -> None:
+    """Each golden document gives the same events with the pattern switched off."""
+    with mock.patch.object(batches, "PATTERNS", new=False):
+        reading = golden.read_document(document)
+    assert golden.read_document(document) == reading

@@ -329,3 +329,13 @@ async def test_thirty_hostile_feeds_in_one_walk(processes: Processes) -> None:
     assert processes.beside == [0] * 20
     assert report.counts[IssueCode.FEED_UNREADABLE] == 30
     assert children_seconds() - before < 20 * 2.5
+
+
+def test_a_salvaged_feed_is_not_called_unknown_as_well() -> None:
+    """A feed that the fallback reads has one Issue, which says so, and its items."""
+    reader = SitemapReader("https://example.org/feed")
+    events = [*reader.feed(BROKEN), *reader.close()]
+    assert [event.code for event in events if isinstance(event, Issue)] == [IssueCode.FEED_SALVAGED]
+    assert [event.loc for event in events if isinstance(event, UrlEntry)] == [
+        "https://example.org/1"
+    ]

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
 from unittest import mock
 
-import golden
 import pytest
 from reading import FEED, check_ways, locs, read, url, urlset
 
 from sitemapreader.issues import Issue
 from sitemapreader.models import Alternate, Image, UrlEntry, Video
-from sitemapreader.readers.xml import batches
 from sitemapreader.readers.xml.batches import BatchReader
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IMAGES = (
     "<image:image><image:loc>https://i.example/%d.jpg</image:loc></image:image>",
@@ -76,14 +70,6 @@ def record(random: Random, number: int) -> str:
     blank = random.choice(("", "\n  "))
     text = blank.join(field % digit if "%d" in field else field for field in fields)
     return f"<url>{blank}{text}{blank}</url>"
-
-
-@pytest.mark.parametrize("document", golden.documents(), ids=golden.name_of)
-def test_the_pattern_changes_no_event(document: Path) -> None:
-    """Each golden document gives the same events with the pattern switched off."""
-    with mock.patch.object(batches, "PATTERNS", new=False):
-        reading = golden.read_document(document)
-    assert golden.read_document(document) == reading
 
 
 def count_left_to_tree(data: bytes) -> int:

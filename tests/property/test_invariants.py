@@ -87,7 +87,7 @@ def test_events_name_their_document(document: Path) -> None:
 def test_no_url_is_invented(document: Path) -> None:
     """Each URL delivered stands in the document, or a reference to it does (law 3).
 
-    Pages and Markdown have other references: see test_page_laws.
+    Pages and Markdown have other references: see test_page_invariants.
     """
     url = golden.url_of(document)
     locs = golden.read_document(document).locs

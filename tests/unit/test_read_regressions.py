@@ -136,14 +136,6 @@ def test_an_empty_record_in_a_video() -> None:
         assert [video.title for video in entry.videos] == ["t" + broken.decode()]
 
 
-def test_a_salvaged_feed() -> None:
-    """Of a feed that was salvaged it is not said as well that it is none."""
-    items = b"<item><link>http://a.b/1</link></item>"
-    events = read(b"<channel><title>T</title>" + items + b"</channel>")
-    assert issues(events) == [IssueCode.FEED_SALVAGED]
-    assert locs(events) == ["http://a.b/1"]
-
-
 def test_depth_is_looked_at() -> None:
     """Who allows less depth than records have gets none of them, in silence neither."""
     assert locs(read(urlset(url(b"")), record_depth=1)) == []
