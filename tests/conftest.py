@@ -1,11 +1,21 @@
-"""What all tests share: how hypothesis runs, and the switch that rewrites expectations."""
+"""What all tests share: hypothesis' profile, markers by folder, and `--regenerate`."""
 
 from __future__ import annotations
 
 import signal
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from isolation import isolated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TESTS = Path(__file__).parent
+FEW = 5
 
 # What a shell runs in the background ignores Ctrl-C; the programs that are tested would as well.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -29,6 +39,39 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="rewrite the expectations (testdata/**/*.jsonl, outputs and tables in docs/) "
         "from what the code does now; review the difference before you commit it",
     )
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Run a few named files without workers: those take longer to start than the tests."""
+    is_few = len(config.args) < FEW and all(".py" in argument for argument in config.args)
+    return 0 if is_few else None  # None: as many as there are cores
+
+
+def find_folder(item: pytest.Item) -> str:
+    """Return the kind of a test: the folder below tests/ that it lies in."""
+    return item.path.relative_to(TESTS).parts[0]
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all that lies in tests/slow and tests/corpus by its folder."""
+    for item in items:
+        if find_folder(item) in {"slow", "corpus"}:
+            item.add_marker(find_folder(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Refuse sockets and processes to the fixtures of tests/unit."""
+    with isolated() if find_folder(item) == "unit" else nullcontext():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Refuse sockets and processes to the tests of tests/unit."""
+    with isolated() if find_folder(item) == "unit" else nullcontext():
+        return (yield)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 from differences import DIFFERENCES, NOT_OURS, OPEN, Difference
 from peers import CASES, Finding
 
-pytestmark = [corpus.needs_corpus, pytest.mark.corpus]
+pytestmark = corpus.needs_corpus
 each_case = pytest.mark.parametrize("name", CASES)
 
 KINDS = ("met", "not ours", "deliberate", "open", "unexplained")

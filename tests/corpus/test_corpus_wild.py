@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.readers.robots.rules import Robots
 
-pytestmark = [corpus.needs_corpus, pytest.mark.corpus]
+pytestmark = corpus.needs_corpus
 
 URL = "https://www.example.org/folder/sitemap.xml"
 ROBOTS_URL = "https://www.example.org/robots.txt"

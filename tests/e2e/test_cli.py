@@ -9,14 +9,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import package
 import pytest
 from aiohttp import web
-from commands import COMMAND, run, serving, urlset
+from commands import COMMAND, run, serving, urlset, wait_until_full
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -273,7 +272,8 @@ def test_signals(origin: str, tmp_path: Path, number: signal.Signals, waiting: s
     ) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
-        time.sleep(0.5)
+        if waiting == "for the reader":
+            wait_until_full(process.stdout)
         process.send_signal(number)
         if waiting == "for the reader":
             assert process.wait(30) == 128 + number

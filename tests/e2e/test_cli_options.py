@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -65,7 +66,9 @@ def test_limit(tmp_path: Path) -> None:
     """--limit ends the run after so many URLs, over all sources, and that is no failure."""
     file = tmp_path / "map.xml"
     file.write_bytes(urlset(10))
-    done = run(str(file), str(file), "--limit", "13")
+    other = tmp_path / "other.xml"
+    other.write_bytes(urlset(10))
+    done = run(str(file), str(other), "--limit", "13")
     assert (done.returncode, len(done.stdout.split())) == (0, 13)
     assert done.stderr.startswith("sitemapreader: 13 URLs")
     assert run(str(file), "--limit", "10", "-q").stdout.count("\n") == 10
@@ -163,9 +166,10 @@ def test_robots_feeds_and_probes() -> None:
         assert asked == ["/robots.txt", "/"]
 
 
-def test_options_may_stand_anywhere() -> None:
+def test_options_may_stand_anywhere(tmp_path: Path) -> None:
     """Options stand before, between and behind sources."""
-    assert len(run("-q", FOLDER, "--limit", "50", FOLDER).stdout.split()) == 50
+    copy = shutil.copytree(FOLDER, tmp_path / "copy")
+    assert len(run("-q", FOLDER, "--limit", "50", str(copy)).stdout.split()) == 50
 
 
 @pytest.mark.parametrize(

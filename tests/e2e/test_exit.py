@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
-import time
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import package
 import pytest
 from aiohttp import web
-from commands import COMMAND, run, serving, urlset
+from commands import COMMAND, run, serving, urlset, wait_for_handlers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,17 +23,23 @@ FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="the system has no full device")
 
 
+SERVED = threading.Event()
+"""Set when the program has been sent the beginning of an endless sitemap."""
+
+
 async def serve_endless(request: web.Request) -> web.StreamResponse:
     """Answer with a sitemap that never ends."""
     response = web.StreamResponse()
     await response.prepare(request)
     await response.write(urlset(3000)[:-9])
+    SERVED.set()
     await asyncio.sleep(60)
     return response
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def endless() -> Iterator[str]:
+    SERVED.clear()
     with serving(serve_endless) as (url,):
         yield f"{url}/map.xml"
 
@@ -80,8 +86,10 @@ def test_a_reader_that_never_was(command: str) -> None:
         assert process.stderr.read() == b""
 
 
-def stop(arguments: list[str], number: signal.Signals, *, after: float = 1.5) -> tuple[int, str]:
-    """Run the command, send it a signal, and return its exit code and standard error."""
+def stop(
+    arguments: list[str], number: signal.Signals, *, event: threading.Event | None = None
+) -> tuple[int, str]:
+    """Run the command, send it a signal once it is at work; return exit code and standard error."""
     with subprocess.Popen(
         [*COMMAND, *arguments],
         stdin=subprocess.PIPE,
@@ -89,8 +97,8 @@ def stop(arguments: list[str], number: signal.Signals, *, after: float = 1.5) ->
         stderr=subprocess.PIPE,
         encoding="utf-8",
     ) as process:
-        time.sleep(after)
-        assert process.poll() is None
+        wait_for_handlers(process)
+        assert event is None or event.wait(60)
         process.send_signal(number)
         # not `communicate`: it would close standard input, which is being waited for
         assert process.wait(60) == 128 + number
@@ -103,7 +111,7 @@ def test_a_file_after_a_signal(endless: str, tmp_path: Path, number: signal.Sign
     """A signal leaves the old file as it was, and nothing beside it."""
     output = tmp_path / "urls.txt"
     output.write_text("as it was\n", "utf-8")
-    _, said = stop([endless, "-o", str(output)], number)
+    _, said = stop([endless, "-o", str(output)], number, event=SERVED)
     assert said == f"sitemapreader: stopped by {number.name}\n"
     assert output.read_text("utf-8") == "as it was\n"
     assert list(tmp_path.iterdir()) == [output]
@@ -112,7 +120,8 @@ def test_a_file_after_a_signal(endless: str, tmp_path: Path, number: signal.Sign
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_new_file_after_a_signal(endless: str, tmp_path: Path, number: signal.Signals) -> None:
     """A signal leaves no file where there was none."""
-    stop([endless, "-q", "-o", str(tmp_path / "urls.csv"), "--format", "csv"], number)
+    words = [endless, "-q", "-o", str(tmp_path / "urls.csv"), "--format", "csv"]
+    stop(words, number, event=SERVED)
     assert list(tmp_path.iterdir()) == []
 
 

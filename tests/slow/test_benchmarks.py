@@ -30,8 +30,6 @@ from site_server import serve  # noqa: E402 (the same)
 
 from sitemapreader import SitemapReader  # noqa: E402 (the same)
 
-pytestmark = pytest.mark.slow
-
 
 def run(tmp_path: Path, script: str, *arguments: str) -> tuple[str, dict[str, Any]]:
     """Run a command; return what it printed and the JSON that it wrote."""

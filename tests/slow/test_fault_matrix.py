@@ -32,7 +32,6 @@ def test_the_reference_reads_whole_bodies(kind: str) -> None:
     assert complete_locs(kind, BODIES[kind], ended=False) == LOCS
 
 
-@pytest.mark.slow
 async def test_every_fault_is_typed_and_loses_nothing() -> None:
     """Each cell ends in time with one outcome and its code, and all complete records come out."""
     verdicts = await judge_all(CELLS)

@@ -14,7 +14,6 @@ TARGET = Path(__file__).parent / "fuzz" / "target.py"
 COUNT = 3_000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_damaged_documents(seed: int, tmp_path: Path) -> None:
     """Thousands of damaged documents keep the laws; one that does not is left in the folder."""
@@ -31,7 +30,6 @@ def test_damaged_documents(seed: int, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_the_fuzzer_finds_what_is_wrong(tmp_path: Path) -> None:
     """With a reader that drops an entry in silence, it fails, and leaves a small input behind."""
     program = (

@@ -19,7 +19,6 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from torture_scenarios import OPTIONS, SCENARIOS, Place
 from torture_server import serve
 
@@ -188,7 +187,6 @@ def main() -> None:
     print("scenarios", len(chosen), "cancelled", chamber.cancelled.total())  # noqa: T201 (the test reads it)
 
 
-@pytest.mark.slow
 def test_nothing_is_left_wherever_it_is_cancelled() -> None:
     """No task, file, thread or warning outlives any scenario, whichever wait it is cancelled at."""
     done = subprocess.run(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 
-import pytest
 from walking import index, urlset
 
 from sitemapreader.fetch.memory import MemoryFetcher
@@ -33,7 +32,6 @@ async def peak_of(documents: int) -> int:
     return peak
 
 
-@pytest.mark.slow
 async def test_ten_times_the_urls() -> None:
     """A walk over ten times the documents takes some KB more for each, but nothing for URLs."""
     await peak_of(1)  # what is imported and cached once

@@ -15,7 +15,6 @@ import web_urls  # noqa: F401 (the same)
 from web_table import ROWS, try_row
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", sorted(ROWS))
 async def test_what_comes_of_a_bad_input(number: int) -> None:
     """The input ends in what the table expects of it: its code, and what is kept."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import signal
 import subprocess
 import sys
+import termios
 import threading
+import time
+from array import array
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
+import launcher
 from aiohttp import web
+from launcher import get_launcher, launch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -20,12 +28,54 @@ COMMAND = [sys.executable, "-W", "error", "-m", "sitemapreader"]
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
-    defaults = {"capture_output": True, "encoding": "utf-8", "timeout": 60}
-    return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        [*COMMAND, *arguments], check=False, **{**defaults, **options}
+def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end: by the launcher, where no option needs a process from scratch.
+
+    Args:
+        arguments: the words behind `python -m sitemapreader`.
+        options: as those of `subprocess.run`.
+    """
+    timeout = options.pop("timeout", 60)
+    if launcher.IS_POSSIBLE and options.keys() <= {"cwd", "input"} and get_launcher().is_current:
+        cwd = str(options.get("cwd", Path.cwd()))
+        given = options.get("input")
+        code, *texts = launch(list(arguments), cwd=cwd, given=given, timeout=timeout)
+        return subprocess.CompletedProcess([*COMMAND, *arguments], code, *texts)
+    defaults = {"capture_output": True, "encoding": "utf-8"}
+    return subprocess.run(
+        [*COMMAND, *arguments], check=False, timeout=timeout, **{**defaults, **options}
     )
+
+
+def wait_for_handlers(process: subprocess.Popen[Any], seconds: float = 60) -> None:
+    """Wait until a program handles the signals that end it, as Linux says."""
+    status = Path(f"/proc/{process.pid}/status")
+    wanted = sum(1 << number - 1 for number in (signal.SIGTERM, signal.SIGHUP))
+    wait_until(
+        lambda: (
+            int(status.read_text("ascii").partition("SigCgt:")[2].split()[0], 16) & wanted == wanted
+        ),
+        seconds,
+    )
+
+
+def wait_until_full(pipe: IO[Any], seconds: float = 60) -> None:
+    """Wait until a pipe holds what it can, so that its writer waits."""
+
+    def is_full() -> bool:
+        size = array("i", [0])
+        fcntl.ioctl(pipe.fileno(), termios.FIONREAD, size)
+        return size[0] > fcntl.fcntl(pipe.fileno(), fcntl.F_GETPIPE_SZ) - 8_192
+
+    wait_until(is_full, seconds)
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for what another process or thread will have done; fail if it does not come."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.01)
 
 
 def urlset(count: int, host: str = "https://example.org") -> bytes:

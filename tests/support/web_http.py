@@ -8,7 +8,7 @@ from unittest import mock
 from urllib.parse import quote
 
 from faults import FaultServer
-from test_http_ssrf import resolve
+from hosts import resolve
 from web_table import QUICK, faulty, row
 
 from sitemapreader.errors import FetchError

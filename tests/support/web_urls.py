@@ -12,10 +12,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+from hosts import HOSTS, REFUSALS, open_and_fail, resolve
 from matrix_answers import FAULTS
 from matrix_server import SIBLINGS
 from matrix_verdicts import judge_family
-from test_http_ssrf import HOSTS, REFUSALS, open_and_fail, resolve
 from walking import Pages, index, moved, urlset, walk_all
 from web_table import QUICK, row
 

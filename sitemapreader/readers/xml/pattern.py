@@ -167,7 +167,13 @@ class PatternReader:
         start = f"{own}:" if own else ""
         self._start = f"<{start}link"
         if self._prolog.format.is_feed:
-            bound = tuple((each, key) for each, key in keys.items() if each and key != OWN)
+            dated = {key for key, _ in FEED_DATE_NAMES[self._prolog.format]}
+            # SECURITY: the key of an unknown namespace is its URI, and the pattern is cached by it
+            bound = tuple(
+                (each, key if key in dated else "?")
+                for each, key in keys.items()
+                if each and key != OWN
+            )
             self._pattern = write_item_pattern(self._prolog.format, start, bound)
             return
         known = {*RUNS, ATOM, OWN}

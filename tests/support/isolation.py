@@ -6,8 +6,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -34,29 +32,16 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
         raise RuntimeError(f"{event}{arguments}: move this test out of tests/unit")
 
 
-# A hook cannot be removed: this one is asleep outside of the tests of units.
+# An audit hook cannot be removed: outside of tests/unit it lets everything pass.
 sys.addaudithook(_refuse)
 
 
 @contextmanager
-def _guarded() -> Iterator[None]:
+def isolated() -> Iterator[None]:
+    """Refuse sockets and processes to what runs in the context."""
     global _is_unit  # noqa: PLW0603 (an audit hook has no other place to look)
     _is_unit = True
     try:
         yield
     finally:
         _is_unit = False
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Iterator[None]:
-    """Refuse them to fixtures."""
-    with _guarded():
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Iterator[None]:
-    """Refuse them to tests."""
-    with _guarded():
-        return (yield)
