@@ -1,7 +1,7 @@
-"""The command line: results on standard output as they come, everything else on standard error.
+"""The command line: results go to standard output, messages to standard error.
 
-Arguments are read here and nothing more is imported for it, so that `--help` is quick; the work of
-a command is done in the module of its name. The exit codes are in `exit_codes`.
+The arguments are parsed here. The module of the chosen command does the work, and is imported only
+then, which keeps `--help` fast.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sitemapreader.cli.parser import UsageError
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; return its exit code."""
+    """Run the command line and return its exit code."""
     command, rest = choose_command(sys.argv[1:] if argv is None else argv)
     parser = command.make_parser()
     arguments = parser.parse(rest)
@@ -24,5 +24,5 @@ def main(argv: list[str] | None = None) -> int:
         return command.load()(arguments)
     except UsageError as error:
         parser.error(str(error))
-    except KeyboardInterrupt:  # before there is any work that could be stopped
+    except KeyboardInterrupt:  # before `run_process` has set its handlers
         return INTERRUPTED

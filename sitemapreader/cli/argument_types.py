@@ -1,4 +1,4 @@
-"""Types of arguments: text in, values out; a wrong text is answered with a right one."""
+"""Types of arguments: text to values, with an example in each error message."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from argparse import ArgumentTypeError
 from datetime import UTC, datetime, timedelta
 
 MAX_DEPTH = 100
-"""Deeper trees cannot be written as JSON; the protocol has a depth of 1."""
+"""Depth of indexes: the JSON encoder cannot write much deeper trees; the protocol allows 1."""
 _SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def parse_since(text: str) -> datetime:
-    """Read a date, or a span before now such as `7d`, which may also be written `-7d`."""
+    """Parse a date, or a span before now such as `7d` or `-7d`."""
     number, unit = text[:-1].removeprefix("-"), text[-1:]
     if number.isascii() and number.isdigit() and unit in _SPANS:
         try:
             return datetime.now(UTC) - timedelta(**{_SPANS[unit]: int(number)})
         except (OverflowError, ValueError):
-            raise ArgumentTypeError(f"{text!r} is longer ago than there are dates") from None
+            raise ArgumentTypeError(
+                f"{text!r} is before the year 1: write a shorter span, such as 7d"
+            ) from None
     from sitemapreader.dates import parse_lastmod  # noqa: PLC0415 (not imported for --help)
 
     moment = parse_lastmod(text)
@@ -29,25 +31,25 @@ def parse_since(text: str) -> datetime:
 
 
 def parse_pattern(text: str) -> re.Pattern[str]:
-    """Read a regular expression."""
+    """Parse a regular expression."""
     try:
         return re.compile(text)
     except re.error as error:
         raise ArgumentTypeError(
             f"{text!r} is not a regular expression ({error}): "
-            rf"put a \ before a character that stands for itself, as in {re.escape(text)}"
+            rf"escape special characters with \, as in {re.escape(text)}"
         ) from None
 
 
 def parse_count(text: str) -> int:
-    """Read a whole number above zero."""
+    """Parse a whole number above zero."""
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 16 and int(text)):
         raise ArgumentTypeError(f"{text!r}: write a whole number above 0")
     return int(text)
 
 
 def parse_depth(text: str) -> int:
-    """Read how deep to go."""
+    """Parse a depth, a whole number up to `MAX_DEPTH`."""
     depth = parse_count(text)
     if depth > MAX_DEPTH:
         raise ArgumentTypeError(f"{text!r}: write a number up to {MAX_DEPTH}")
@@ -55,7 +57,7 @@ def parse_depth(text: str) -> int:
 
 
 def parse_seconds(text: str) -> float:
-    """Read a number of seconds above zero."""
+    """Parse a number of seconds above zero."""
     seconds = _number(text)
     if not 0 < seconds < math.inf:
         raise ArgumentTypeError(f"{text!r}: write a number of seconds above 0, such as 2.5")
@@ -63,7 +65,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_delay(text: str) -> float:
-    """Read a number of seconds."""
+    """Parse a number of seconds, zero included."""
     seconds = _number(text)
     if not 0 <= seconds < math.inf:
         raise ArgumentTypeError(f"{text!r}: write a number of seconds, such as 0.5")
@@ -71,20 +73,22 @@ def parse_delay(text: str) -> float:
 
 
 def parse_header(text: str) -> tuple[str, str]:
-    """Read a header, `Name: value`."""
+    """Parse a header, `Name: value`."""
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
-        raise ArgumentTypeError("write a header as 'Name: value'")  # its text may be a secret
+        raise ArgumentTypeError(
+            "write a header as 'Name: value'"
+        )  # not quoted: the text may be a secret
     return name.strip(), value.strip()
 
 
 def parse_proxy(text: str) -> str:
-    """Read the URL of a proxy; without a scheme it is one over http, as curl has it."""
+    """Parse the URL of a proxy; without a scheme it means http, as in curl."""
     return text if "://" in text else f"http://{text}"
 
 
 def parse_base_url(text: str) -> str:
-    """Read the URL that a folder or a file stands for."""
+    """Parse the URL at which a folder or a file would be served."""
     from sitemapreader.urls import has_web_scheme, parse_url  # noqa: PLC0415 (not for --help)
 
     if not has_web_scheme(text) or parse_url(text) is None:
@@ -93,7 +97,7 @@ def parse_base_url(text: str) -> str:
 
 
 def parse_fields(text: str) -> tuple[str, ...]:
-    """Read names with commas in between."""
+    """Parse names that are separated by commas."""
     return tuple(name.strip() for name in text.split(","))
 
 

@@ -1,4 +1,4 @@
-"""Options as arguments of the library: one table from names to names."""
+"""Command-line options as arguments of the library."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _WALK = ("since", "undated", "include", "exclude", "order", "hosts", "state", *_
 _LIMITS = ("depth",)
 _FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
-"""Those that curl looks at."""
+"""Environment variables from which curl takes a proxy."""
 _TUPLES = ("allow_networks", "allow_ports")
 
 
 @attrs.frozen
 class RunConfig:
-    """Arguments for walks and discoveries; what was not asked for is left to the library.
+    """Arguments for walks and discoveries; absent options keep the library's defaults.
 
     Attributes:
-        walk: of `walk`.
-        search: those of them that `discover` has as well.
-        options: how the network is used.
-        limits: how much is read.
+        walk: keyword arguments of `walk`.
+        search: keyword arguments of `discover`, a subset of `walk`.
+        options: options of fetching.
+        limits: limits of reading.
     """
 
     walk: dict[str, Any]
@@ -48,7 +48,7 @@ class RunConfig:
 
     @classmethod
     def from_arguments(cls, arguments: argparse.Namespace) -> Self:
-        """Read what was asked for; raise UsageError for what cannot be meant."""
+        """Make the arguments from the options; raise UsageError for contradictions."""
         robots = {"respect_robots": not getattr(arguments, "no_robots", False)}
         try:
             return cls(
@@ -64,7 +64,7 @@ class RunConfig:
             raise UsageError(str(error)) from None
 
     def with_login(self, user: str | None, password: str | None) -> FetchOptions:
-        """Return the options for a source whose URL has a user and a password in it."""
+        """Return the options for a source whose URL contains a user and a password."""
         if not user and not password:
             return self.options
         headers = self.options.headers | _basic_auth_header(f"{user or ''}:{password or ''}")
@@ -72,7 +72,7 @@ class RunConfig:
 
 
 def find_unused_proxy(arguments: argparse.Namespace) -> str:
-    """Return the name of an environment variable that has a proxy, if none was asked for; or ""."""
+    """Return the environment variable of an unused proxy, or "" if there is none."""
     if getattr(arguments, "proxy", None):
         return ""
     return next((name for name in _PROXIES if os.environ.get(name)), "")
@@ -84,7 +84,7 @@ def _pick(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, An
 
 
 def _make_follow(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the function that says which children of an index are wanted, if not all are."""
+    """Return the argument `follow`, if `--follow` or `--no-follow` was given."""
     wanted: list[re.Pattern[str]] = getattr(arguments, "follow", None) or []
     unwanted: list[re.Pattern[str]] = getattr(arguments, "no_follow", None) or []
     if not wanted and not unwanted:
@@ -98,30 +98,32 @@ def _make_follow(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what a walk with a state is asked for besides; raise UsageError for what cannot be."""
+    """Return the arguments that go with a state; raise UsageError for contradictions."""
     state, changes, removed = (
         getattr(arguments, name, None) for name in ("state", "changes", "removed")
     )
     if changes and not state:
         raise UsageError("--changes compares with a state: add --state FILE")
     if removed and not changes:
-        raise UsageError("--removed is known only with --changes: add it, and --state FILE")
+        raise UsageError("--removed works only with --changes: add --changes and --state FILE")
     if removed and find_output_format(arguments) == "urls" and not arguments.fields:
         raise UsageError(
             "--removed needs a format that has the field `change`, such as --format jsonl; "
-            "`sitemapreader state FILE --removed` prints them alone"
+            "or print removed URLs alone with `sitemapreader state FILE --removed`"
         )
     if not state:
         return {}
     if get_output_path(arguments) is not None:
         raise UsageError(
-            "--state and -o: the file of a run that is stopped is thrown away, and what was in it "
-            "does not come again; write >> FILE, a table after the first time with --no-header"
+            "--state cannot be used with -o: an interrupted run deletes its file, and a later run "
+            "does not print its URLs again; append with >> FILE (csv and tsv: --no-header from "
+            "the second run on)"
         )
     if find_output_format(arguments) == "parquet":
         raise UsageError(
-            "--state and --format parquet: what a run that is stopped has written of it cannot be "
-            "read, and does not come again; use --format jsonl or csv"
+            "--state cannot be used with --format parquet: an interrupted run leaves a file that "
+            "cannot be read, and a later run does not print its URLs again; use --format jsonl "
+            "or csv"
         )
     return {"changes": bool(changes), "unique": arguments.unique}
 
@@ -133,7 +135,7 @@ def _make_options(arguments: argparse.Namespace) -> FetchOptions:
     for name in _TUPLES:
         if values := getattr(arguments, name, None):
             given[name] = tuple(values)
-    AddressPolicy(given.get("allow_networks", ()))  # raises ValueError for what is no network
+    AddressPolicy(given.get("allow_networks", ()))  # raises ValueError if one is not a network
     headers = dict(getattr(arguments, "headers", None) or ())
     if user := getattr(arguments, "user", None):
         headers |= _basic_auth_header(_ask_password(user))
@@ -141,7 +143,7 @@ def _make_options(arguments: argparse.Namespace) -> FetchOptions:
 
 
 def _timeouts(seconds: float) -> dict[str, float]:
-    """Give a document so long in all; its first byte too, and silences at most that."""
+    """Return the timeouts of one document: none of them is longer than the total."""
     defaults = FetchOptions()
     return {
         "total_seconds": seconds,
@@ -152,7 +154,7 @@ def _timeouts(seconds: float) -> dict[str, float]:
 
 
 def _ask_password(user: str) -> str:
-    """Return `user:password`, with the password asked for if there is none and somebody to ask."""
+    """Return `user:password`; prompt for a missing password if there is a terminal."""
     name, colon, password = user.partition(":")
     if password:
         return user
@@ -160,10 +162,12 @@ def _ask_password(user: str) -> str:
         try:
             return f"{name}:{getpass.getpass(f'Password for {name!r}: ')}"
         except EOFError:
-            raise UsageError("-u: no password was given") from None
+            raise UsageError(
+                "-u: no password was entered: write USER:PASSWORD, or enter one"
+            ) from None
     if colon:
-        return user  # an empty one, as with the keys of many services
-    raise UsageError("-u: write USER:PASSWORD; there is no terminal to ask for the password on")
+        return user  # an empty password is normal where the user is an API key
+    raise UsageError("-u: there is no terminal to enter the password on: write USER:PASSWORD")
 
 
 def _basic_auth_header(user: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Messages on standard error: Issues, the summary, the end by a signal."""
+"""Messages on standard error: Issues, errors, the summary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NAMED_BRIEFLY = frozenset(
     {IssueCode.ROBOTS_DISALLOWED, IssueCode.ROBOTS_TOO_COMPLEX, IssueCode.CROSS_HOST_CHILD}
 )
-"""Issues that differ only in the sitemap that was left alone: there may be fifteen guesses."""
+"""Issues of which a document may have one for each of its sitemaps, or each probed path."""
 _MAX_NAMED = 3
 
 OPTIONS = {
@@ -38,18 +38,18 @@ OPTIONS = {
     "state": "--state",
     "url": "--base-url",
 }
-"""An argument of the library, as messages name it -> the option that stands for it."""
+"""An argument of the library, as its messages write it -> the option of the shell."""
 LIBRARY_ONLY = ("Limits", "min_bytes_per_second")
-"""Begin names of what only the library can be asked for."""
-_CODE = re.compile(r"`([^`]+)`")
+"""Prefixes of arguments that have no option in the shell."""
+_ARGUMENT = re.compile(r"`([^`]+)`")
 
 
 class Console:
-    """Prints messages, a line at a time, safe for a terminal.
+    """Standard error: messages of one line each, escaped for a terminal.
 
     Attributes:
-        shows_progress: whether somebody watches.
-        erase_progress: is called before something else is written to the terminal.
+        shows_progress: whether progress is shown: standard error is a terminal, without `-q`.
+        erase_progress: called before a message or a result is written to the terminal.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class Console:
 
     @classmethod
     def from_arguments(cls, arguments: argparse.Namespace) -> Self:
-        """Return one that says as much as was asked for."""
+        """Make the console with the verbosity that the options ask for."""
         has_file = get_output_path(arguments) is not None
         return cls(quiet=arguments.quiet, verbose=arguments.verbose, has_file=has_file)
 
     def clear_for_results(self) -> None:
-        """Take the progress away from a terminal that results are about to be written to."""
+        """Erase the progress if results are about to be written to the same terminal."""
         if self.erase_progress is not None and self._shows_results:
             self.erase_progress()
 
@@ -89,7 +89,7 @@ class Console:
         print(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}", file=sys.stderr)  # noqa: T201 (its job)
 
     def print_issue(self, issue: Issue, source: str) -> None:
-        """Print an Issue, unless it is one that only interests those who ask for more."""
+        """Print an Issue; one of severity INFO only with `--verbose`."""
         if issue.severity < self._least:
             return
         place = issue.sitemap or source
@@ -99,44 +99,44 @@ class Console:
         )
 
     def print_issues(self, issues: list[Issue], counts: Counter[IssueCode], source: str) -> None:
-        """Print the Issues of a source, and how many more there were of each code.
+        """Print the Issues of a source, then how many more there were of each code.
 
-        That a robots.txt is out of reach is not said beside the error that says why. What a
-        robots.txt forbids, or lies elsewhere, is named a few times for each document.
+        An unreachable robots.txt is not reported beside the error that caused it. The codes in
+        `_NAMED_BRIEFLY` are printed a few times for each document.
         """
         failed = {issue.sitemap for issue in issues if issue.severity is Severity.ERROR}
-        passed = Counter[IssueCode]()
+        counted = Counter[IssueCode]()
         named = Counter[tuple[IssueCode, str]]()
         for issue in issues:
             code, place = issue.code, issue.sitemap
             if code is IssueCode.ROBOTS_UNREACHABLE and place in failed:
-                passed[code] += 1
+                counted[code] += 1
             elif code not in _NAMED_BRIEFLY or named[code, place] < _MAX_NAMED:
                 named[code, place] += 1
-                passed[code] += 1
+                counted[code] += 1
                 self.print_issue(issue, source)
-        for code, more in (counts - passed).items():
+        for code, more in (counts - counted).items():
             if code.severity >= self._least:
                 self.print_line(
                     f"{code.severity.name.lower()} {code}: {source}: and {more} more of these"
                 )
 
     def print_summary(self, summary: RunSummary) -> None:
-        """Say what came of all, if there was anything."""
+        """Print the summary of the run."""
         for line in summary.format_lines():
             self.print_line(line)
 
 
 def describe_issue(issue: Issue) -> str:
-    """Return the message of an Issue, with what was met behind what it means."""
+    """Return the message of an Issue, with the URL and the text that it is about."""
     about = " ".join(part for part in (issue.url, issue.value) if part)
     meaning, advice = (name_options(text) for text in (issue.code.meaning, issue.code.advice))
     return f"{meaning}{f' [{about}]' if about else ''}: {advice}"
 
 
 def name_options(text: str) -> str:
-    """Return a text with options in the place of arguments."""
-    return _CODE.sub(_name_option, text)
+    """Replace the arguments of the library that a text names by options of the shell."""
+    return _ARGUMENT.sub(_name_option, text)
 
 
 def _name_option(match: re.Match[str]) -> str:

@@ -1,7 +1,4 @@
-"""The exit codes of the program, and what each of them means.
-
-The page docs/exit-codes.md and `--help` have the same table, and a test compares them.
-"""
+"""The exit codes of the program and their meanings, as in docs/exit-codes.md."""
 
 from __future__ import annotations
 
@@ -20,4 +17,4 @@ MEANINGS = {
     f"{SIGNALLED + 1}, {INTERRUPTED}, {SIGNALLED + 15}": "stopped by SIGHUP, SIGINT, SIGTERM",
     str(CLOSED_PIPE): "the reader of the output went away",
 }
-"""A code, or some -> what it means, in the words of `--help`."""
+"""One or more codes -> their meaning, as `--help` prints it."""

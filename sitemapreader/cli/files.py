@@ -1,4 +1,4 @@
-"""Files and standard input in pieces, without anybody having to wait for them."""
+"""Read files and standard input in pieces, without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 65_536
 MAX_LINE_BYTES = 65_536
-"""Of a list of sites: as long as a URL may be that is requested."""
-
-
+"""Line of a list of sites: the longest URL that is requested."""
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
 class UnreadableError(Exception):
-    """A file cannot be read; the message says which, and why."""
+    """A file cannot be read; the message names the file and the reason."""
 
     def __init__(self, path: str, error: OSError) -> None:
         name = "standard input" if path == STANDARD_INPUT else path
@@ -34,10 +32,10 @@ class UnreadableError(Exception):
 
 @asynccontextmanager
 async def open_pieces(path: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
-    """Open a file, or standard input, and give its pieces as they come.
+    """Open a file, or standard input, and return an iterator over its pieces.
 
     Raises:
-        UnreadableError: now, or while they come.
+        UnreadableError: on opening, or while the pieces are read.
     """
     descriptor = _open(path)
     try:
@@ -66,7 +64,7 @@ async def _pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None]:
         if not piece:
             return
         yield piece
-        await asyncio.sleep(0)  # others have their turn, and so have signals
+        await asyncio.sleep(0)  # a regular file never waits: let other tasks and signals run
 
 
 def _read(descriptor: int) -> bytes:
@@ -74,11 +72,7 @@ def _read(descriptor: int) -> bytes:
 
 
 async def _read_in_thread(descriptor: int) -> bytes:
-    """Read in a thread: what a pipe is waited for can come in an hour.
-
-    It is a daemon, for nothing ends a read; and it has no lock that the interpreter would wait for
-    at its end, as one that reads from `sys.stdin` has.
-    """
+    """Read the next piece in a thread, because a pipe may deliver nothing for an hour."""
     loop = asyncio.get_running_loop()
     result: asyncio.Future[bytes] = loop.create_future()
 
@@ -87,7 +81,7 @@ async def _read_in_thread(descriptor: int) -> bytes:
             outcome: bytes | OSError = _read(descriptor)
         except OSError as error:
             outcome = error
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed already
             loop.call_soon_threadsafe(set_outcome, outcome)
 
     def set_outcome(outcome: bytes | OSError) -> None:
@@ -98,12 +92,14 @@ async def _read_in_thread(descriptor: int) -> bytes:
         else:
             result.set_result(outcome)
 
+    # A daemon, because nothing can interrupt a read. It reads the descriptor, not `sys.stdin`,
+    # whose lock the interpreter would wait for at exit.
     threading.Thread(target=read, name="sitemapreader.read", daemon=True).start()
     return await result
 
 
 async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str, None]:
-    """Yield the lines of a list: no blank ones, no comments; the overlong cut."""
+    """Yield the lines of a list, without comments and blank lines; cut overlong lines."""
     rest = b""
     is_first = True
     async for piece in pieces:
@@ -122,4 +118,4 @@ async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str,
 
 def _text(line: bytes, *, is_first: bool) -> str:
     text = line[:MAX_LINE_BYTES].decode("utf-8-sig" if is_first else "utf-8", "replace").strip()
-    return _COMMENT.sub("", text).rstrip()  # a URL has no blank before the # of its fragment
+    return _COMMENT.sub("", text).rstrip()  # the # of a fragment has no blank before it

@@ -1,7 +1,7 @@
-"""The options of all commands, in groups that a command takes or leaves.
+"""The options of all commands, in groups that a command combines.
 
-An option that is not given is `None`, and what it governs keeps the default that the library has.
-Letters are curl's where curl has the same thing.
+An option that is not given is `None`, which keeps the library's default. Short options are those of
+curl where curl has the same option.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Add = Callable[..., argparse.Action]
 
 PARALLEL = 8
-"""Sites that are read at once."""
+"""Sites that are read at once, by default."""
 STANDARD_INPUT = "-"
 LIST_FORMATS = ("urls", "jsonl")
 TREE_FORMATS = ("tree", "json")
@@ -58,7 +58,7 @@ def _add_base(add: Add) -> None:
         "--base-url",
         type=parse_base_url,
         metavar="URL",
-        help="URL that a folder or file stands for",
+        help="URL at which the folder or file would be served",
     )
 
 
@@ -67,48 +67,48 @@ def _add_since(add: Add) -> None:
         "--since",
         type=parse_since,
         metavar="WHEN",
-        help="only what changed since: 2026-01-31, 7d, 12h, 2w",
+        help="only URLs changed since: 2026-01-31, 7d, 12h, 2w",
     )
     add(
         "--undated",
         choices=("keep", "drop"),
-        help="what --since does with URLs without lastmod and news date (default: keep)",
+        help="what --since does with URLs that have no lastmod or news date (default: keep)",
     )
 
 
 def _add_format(add: Add, names: Sequence[str]) -> None:
-    add("--format", choices=names, help=f"how (default: by the suffix of -o, else {names[0]})")
+    add("--format", choices=names, help=f"format (default: by the suffix of -o, else {names[0]})")
 
 
 def _add_file(add: Add) -> None:
-    add("-o", "--output", metavar="FILE", help="where to (default, or -: standard output)")
+    add("-o", "--output", metavar="FILE", help="file to write (default, or -: standard output)")
 
 
 # -- the groups
 
 
 def add_sources(parser: Parser) -> None:
-    """Add what is to be read: sites and the rest."""
+    """Add the sources: sites, sitemaps, folders and files."""
     group = parser.add_argument_group("what to read")
     group.add_argument(
         "sources", nargs="*", metavar="SOURCE", help="site, sitemap, page, folder or file"
     )
     _add_list(group.add_argument)
     kind = group.add_mutually_exclusive_group()
-    kind.add_argument("--site", action="store_true", help="take every URL for a site")
-    kind.add_argument("--sitemap", action="store_true", help="take every URL for a sitemap")
+    kind.add_argument("--site", action="store_true", help="treat every URL as a site")
+    kind.add_argument("--sitemap", action="store_true", help="treat every URL as a sitemap")
     _add_base(group.add_argument)
 
 
 def add_sites(parser: Parser) -> None:
-    """Add sites."""
+    """Add the sites."""
     add = parser.add_argument_group("what to read").add_argument
     add("sources", nargs="*", metavar="SITE", help="site, such as example.org")
     _add_list(add)
 
 
 def add_files(parser: Parser) -> None:
-    """Add files."""
+    """Add the files."""
     add = parser.add_argument_group("what to read").add_argument
     add(
         "sources",
@@ -121,7 +121,7 @@ def add_files(parser: Parser) -> None:
 
 
 def add_selection(parser: Parser) -> None:
-    """Add which URLs are wanted."""
+    """Add the filters of URLs."""
     add = parser.add_argument_group("which URLs").add_argument
     _add_since(add)
     add(
@@ -129,125 +129,136 @@ def add_selection(parser: Parser) -> None:
         type=parse_pattern,
         action="append",
         metavar="REGEX",
-        help="only URLs that one of these is found in (may be repeated)",
+        help="only URLs in which one of these is found (may be repeated)",
     )
     add(
         "--exclude",
         type=parse_pattern,
         action="append",
         metavar="REGEX",
-        help="no URL that one of these is found in (may be repeated)",
+        help="no URL in which one of these is found (may be repeated)",
     )
     add("--limit", type=parse_count, metavar="N", help="stop after N URLs")
     add("--unique", action="store_true", help="print each URL once")
 
 
 def add_age(parser: Parser) -> None:
-    """Add how old a sitemap may be."""
+    """Add the filters by date."""
     _add_since(parser.add_argument_group("which URLs").add_argument)
 
 
 def add_output(parser: Parser) -> None:
-    """Add where entries go, and how."""
+    """Add the output of entries."""
     add = parser.add_argument_group("output").add_argument
     _add_format(add, FORMATS)
     add(
         "--fields",
         type=parse_fields,
         metavar="NAME,...",
-        help="only these fields, in this order, such as loc,lastmod or loc,date,title",
+        help="write only these fields, in this order, such as loc,lastmod or loc,date,title",
     )
-    add("-0", "--null", action="store_true", help="end each URL with NUL, as xargs -0 wants it")
+    add(
+        "-0",
+        "--null",
+        action="store_true",
+        help="end each record with NUL instead of a newline, for xargs -0",
+    )
     add(
         "--no-header",
         dest="header",
         action="store_false",
-        help="leave out the first line of csv and tsv, to write >> FILE behind others",
+        help="omit the first line of csv and tsv, to append with >> FILE",
     )
     _add_file(add)
 
 
 def add_state(parser: Parser) -> None:
-    """Add what is remembered from one run to the next."""
-    add = parser.add_argument_group("what is remembered").add_argument
+    """Add the state and the comparison with it."""
+    add = parser.add_argument_group("state").add_argument
     add(
         "--state",
         metavar="FILE",
-        help="remember in FILE what was read: the next run prints what is in sitemaps that have "
-        "changed since, and goes on where this one was killed",
+        help="remember in FILE what was read: the next run prints only the URLs of sitemaps that "
+        "have changed, and resumes this run if it was interrupted",
     )
     add(
         "--changes",
         action="store_true",
-        help="with --state: only URLs that are new, or whose record has changed",
+        help="with --state: print only URLs that are new, or whose record has changed",
     )
     add(
         "--removed",
         action="store_true",
-        help="with --changes: at the end those that are listed no more; needs a format that has "
-        "the field `change`, such as jsonl",
+        help="with --changes: finally print the URLs that are no longer listed; needs a format "
+        "with the field `change`, such as jsonl",
     )
 
 
 def add_state_file(parser: Parser) -> None:
-    """Add a state file."""
+    """Add the state file to show."""
     add = parser.add_argument_group("what to show").add_argument
-    add("file", metavar="FILE", help="what --state was given")
+    add("file", metavar="FILE", help="file that --state wrote")
     add(
         "--removed",
         action="store_true",
-        help="only the URLs that the last run with --changes found to be gone, one a line",
+        help="print only the URLs that the last run with --changes found removed, one a line",
     )
 
 
 def add_list_output(parser: Parser) -> None:
-    """Add where sitemaps go, and how."""
+    """Add the output of sitemaps."""
     add = parser.add_argument_group("output").add_argument
     _add_format(add, LIST_FORMATS)
     _add_file(add)
 
 
 def add_tree_output(parser: Parser) -> None:
-    """Add where a tree goes, and how."""
+    """Add the output of a tree."""
     add = parser.add_argument_group("output").add_argument
     _add_format(add, TREE_FORMATS)
     _add_file(add)
 
 
 def add_search(parser: Parser) -> None:
-    """Add how sitemaps are looked for."""
+    """Add the ways of discovery."""
     add = parser.add_argument_group("where to look").add_argument
     add(
         "--probe",
         choices=("auto", "always", "never"),
-        help="try the well-known paths: if nothing else answers (auto, the default), always, never",
+        help="try the well-known paths: if nothing else is found (auto, the default), "
+        "always, never",
     )
-    add("--feeds", action="store_true", default=None, help="take the start page's feeds as well")
-    add("--no-robots", action="store_true", help="fetch what robots.txt disallows, too")
+    add(
+        "--feeds",
+        action="store_true",
+        default=None,
+        help="read the feeds of the start page as well",
+    )
+    add("--no-robots", action="store_true", help="fetch also what robots.txt disallows")
 
 
 def add_formats(parser: Parser) -> None:
-    """Add what is read besides sitemaps and feeds."""
+    """Add the formats besides sitemaps and feeds."""
     add = parser.add_argument_group("formats").add_argument
     add(
         "--html-sitemap",
         dest="extra_formats",
         action="append_const",
         const="html",
-        help="read pages that are named as sitemaps, here or by the site: their links to the same "
-        "site; without it a page is where to look for sitemaps",
+        help="read HTML pages that are given or listed as sitemaps: their links to the same site "
+        "(default: a page is only searched for sitemaps)",
     )
     add(
         "--llms",
         dest="extra_formats",
         action="append_const",
         const="llms",
-        help="read llms.txt, and look for one: its links to the same site",
+        help="find and read llms.txt: its links to the same site",
     )
 
 
 def add_reach(parser: Parser) -> None:
-    """Add how far a walk goes."""
+    """Add the scope and the order of a walk."""
     add = parser.add_argument_group("how far").add_argument
     add(
         "--depth",
@@ -258,34 +269,32 @@ def add_reach(parser: Parser) -> None:
     add(
         "--order",
         choices=("document", "newest"),
-        help="which sitemaps of an index first: as listed (document, the default), or the newest "
-        "by its lastmod, so that --limit gives what is new",
+        help="order of the sitemaps of an index: as listed (document, the default), or the newest "
+        "lastmod first, so that --limit prints new URLs",
     )
     add(
         "--hosts",
         choices=("host", "site", "any"),
-        help="sitemaps on the same host, the same site (the default), or any",
+        help="read sitemaps on the same host, on the same site (the default), or on any host",
     )
     add(
         "--follow",
         type=parse_pattern,
         action="append",
         metavar="REGEX",
-        help="of what an index lists, only sitemaps in whose URL one of these is found (may be "
-        "repeated)",
+        help="only sitemaps of an index in whose URL one of these is found (may be repeated)",
     )
     add(
         "--no-follow",
         type=parse_pattern,
         action="append",
         metavar="REGEX",
-        help="of what an index lists, no sitemap in whose URL one of these is found (may be "
-        "repeated)",
+        help="no sitemap of an index in whose URL one of these is found (may be repeated)",
     )
 
 
 def add_network(parser: Parser) -> None:
-    """Add how the network is used."""
+    """Add the options of fetching."""
     defaults = FetchOptions()
     add = parser.add_argument_group("network").add_argument
     add(
@@ -308,14 +317,14 @@ def add_network(parser: Parser) -> None:
         dest="delay_seconds",
         type=parse_delay,
         metavar="SECONDS",
-        help="wait between two requests to one host; robots.txt can ask for more",
+        help="wait between two requests to one host; robots.txt may demand more",
     )
     add(
         "-m",
         "--timeout",
         type=parse_seconds,
         metavar="SECONDS",
-        help=f"give a document up after so long (default: {defaults.total_seconds:g}, "
+        help=f"longest time for one document (default: {defaults.total_seconds:g}, "
         f"and {defaults.headers_seconds:g} for its first byte)",
     )
     add(
@@ -323,14 +332,15 @@ def add_network(parser: Parser) -> None:
         "--proxy",
         type=parse_proxy,
         metavar="URL",
-        help="HTTP proxy; none is taken from the environment",
+        help="HTTP proxy; the environment is not consulted",
     )
     add(
         "-A",
         "--user-agent",
         metavar="NAME",
-        help="who asks, and whose rules in robots.txt are kept to; recommended: your crawler with "
-        f"a page about it, 'NewsBot/2.1 (+https://...)' (default: {defaults.user_agent})",
+        help="User-Agent header, and the name whose rules in robots.txt are obeyed; recommended: "
+        f"your crawler and a page about it, 'NewsBot/2.1 (+https://...)' "
+        f"(default: {defaults.user_agent})",
     )
     add(
         "-H",
@@ -339,20 +349,20 @@ def add_network(parser: Parser) -> None:
         type=parse_header,
         action="append",
         metavar="'NAME: VALUE'",
-        help="send to the sites named here, and no others (may be repeated)",
+        help="header for the sites named here, and no others (may be repeated)",
     )
     add(
         "-u",
         "--user",
         metavar="USER[:PASSWORD]",
-        help="log in to the sites named here, and no others; asks for a missing password",
+        help="login for the sites named here, and no others; prompts for a missing password",
     )
     add(
         "--allow-network",
         dest="allow_networks",
         action="append",
         metavar="NETWORK",
-        help="may be connected to although not public, such as 10.0.0.0/8 (may be repeated)",
+        help="allow a network that is not public, such as 10.0.0.0/8 (may be repeated)",
     )
     add(
         "--allow-port",
@@ -360,12 +370,12 @@ def add_network(parser: Parser) -> None:
         type=parse_count,
         action="append",
         metavar="PORT",
-        help="may be connected to besides 80, 443 and those named here (may be repeated)",
+        help="allow a port besides 80, 443 and those of the sources (may be repeated)",
     )
 
 
 def add_messages(parser: Parser) -> None:
-    """Add what is said on standard error."""
+    """Add the verbosity of messages."""
     add = parser.add_argument_group("messages").add_argument
     add(
         "-q",
@@ -373,11 +383,11 @@ def add_messages(parser: Parser) -> None:
         action="store_true",
         help="print nothing on standard error but the error that ends the program",
     )
-    add("-v", "--verbose", action="store_true", help="say what was odd without being wrong, too")
+    add("-v", "--verbose", action="store_true", help="print Issues of severity info, too")
 
 
 def add_standard(parser: Parser) -> None:
-    """Add what every command has."""
+    """Add the options of every command."""
     add = parser.add_argument_group("general").add_argument
     add("-h", "--help", action="help", help="show this help")
     add(
@@ -389,12 +399,12 @@ def add_standard(parser: Parser) -> None:
 
 
 def add_shell(parser: Parser) -> None:
-    """Add a shell."""
+    """Add the shell to complete for."""
     add = parser.add_argument_group("what to write").add_argument
     add("shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
 
 
 def add_topic(parser: Parser) -> None:
-    """Add a command whose help is wanted."""
+    """Add the command to describe."""
     add = parser.add_argument_group("what to show").add_argument
     add("topic", nargs="?", choices=TOPICS, metavar="COMMAND", help=f"one of {', '.join(TOPICS)}")

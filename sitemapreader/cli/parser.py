@@ -1,4 +1,4 @@
-"""Parsers of arguments: wrong ones are answered in two lines, with what to write instead."""
+"""Argument parsers; an error takes two lines and says what to write instead."""
 
 from __future__ import annotations
 
@@ -12,39 +12,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MAX_MESSAGE = 2_000
-"""Characters of a message; its text may come from anywhere."""
+"""Characters of a message, which may quote foreign text."""
 _NEGATIVE = re.compile(r"-\d")
 
 
 class UsageError(ValueError):
-    """The arguments cannot be meant; the message says what to write instead."""
+    """The arguments make no sense; the message says what to write instead."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose options may stand anywhere, and whose messages are safe for a terminal."""
+    """A parser that takes options anywhere, and escapes its messages for a terminal."""
 
     def parse(self, words: list[str]) -> argparse.Namespace:
-        """Read the arguments, or end the program with a message."""
+        """Parse the arguments, or exit with a message."""
         arguments, unknown = self.parse_known_intermixed_args(list(self._join_values(words)))
         if unknown:
-            # not what is behind a "=": it may be a password
+            # only what stands before "=": the value may be a password
             names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
             if not names:
-                self.error(f"nothing is done with {' '.join(unknown)}; see {self.prog} --help")
+                self.error(f"unexpected argument: {' '.join(unknown)}; see {self.prog} --help")
             known = [flag for action in self.list_actions() for flag in action.option_strings]
             hint = suggest(names[0], known)
             self.error(f"unknown option: {' '.join(names)};{hint} see {self.prog} --help")
         return arguments
 
     def list_actions(self) -> list[argparse.Action]:
-        """Return all that the parser knows, options and what stands without one."""
+        """Return the options and the positional arguments."""
         return list(self._actions)
 
     def _join_values(self, words: list[str]) -> Iterator[str]:
-        """Yield the words, with values such as -1 joined to the option that they are meant for.
-
-        argparse takes them for options.
-        """
+        """Yield the words, with values such as -1 joined to the option before them."""
+        # argparse would take such a value for an option
         takers = {
             flag
             for action in self.list_actions()
@@ -67,7 +65,7 @@ class Parser(argparse.ArgumentParser):
             yield before
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a value that is no choice of an option, and name the one that is like it."""
+        """Reject a value that is not among the choices, and suggest the closest one."""
         if action.choices is None or value in action.choices:
             return
         choices = list(map(str, action.choices))
@@ -77,12 +75,12 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Print a line of usage and a message, and exit with 2."""
+        """Print the usage and a message, and exit with 2."""
         super().error(excerpt(message, MAX_MESSAGE))
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return a question that names what a word may be meant for, or ""."""
+    """Return " did you mean ...?" with the known word that is closest, or ""."""
     from difflib import get_close_matches  # noqa: PLC0415 (only where something is wrong)
 
     close = get_close_matches(word, list(known), n=1, cutoff=0.7)

@@ -1,8 +1,8 @@
-"""What a pipe holds has not arrived: if its reader dies, it is lost, and has to come again.
+"""Delivery through a pipe: batches count only when their reader has handled them.
 
-A batch of a walk with a state counts as delivered when so much was written behind it that its
-reader must have worked on it; at the end of a walk, when the reader has taken all and is still
-there. docs/state.md has the reasons, and what this cannot see.
+A batch of a walk with a state counts as delivered when enough bytes were written after it that its
+reader must have handled it. At the end of a walk it counts when the reader has read everything and
+is still alive. docs/state.md gives the reasons and the limits.
 """
 
 from __future__ import annotations
@@ -21,24 +21,22 @@ if TYPE_CHECKING:
     from sitemapreader.output import Output
 
 PIPE_BYTES = 65_536
-"""What a pipe takes where the system does not tell: Linux's default (pipe(7))."""
+"""Capacity of a pipe where the system does not report it: Linux's default (pipe(7))."""
 READER_BYTES = 131_072
-"""What a reader may have taken and not worked on: the largest buffer of common ones (cat)."""
+"""Bytes that a reader may have read and not handled: the largest common buffer (cat's)."""
 GRACE_SECONDS = 0.2
-"""How long one waits whether a reader that has taken all goes away, as `head` does; one that wants
-more stays until it is told that there is no more."""
+"""How long to wait at the end for a reader that exits early, as `head` does.
+
+A reader that wants more stays until end of file."""
 _STALLED_SECONDS = 60.0
-"""A reader that takes nothing for so long, and is there, is believed to take the rest."""
+"""A live reader that reads nothing for so long is trusted to read the rest."""
 _WORKED_ON_SECONDS = 10.0
-"""What was taken so long ago, by a reader that is there, has been worked on."""
+"""What a live reader has read so long ago counts as handled."""
 _GONE = getattr(select, "POLLERR", 0) | getattr(select, "POLLHUP", 0)
 
 
 class PipeDelivery:
-    """Says which batches of a walk have arrived behind an output that is a pipe or a socket.
-
-    See `walker.persistence.Delivery`.
-    """
+    """The `walker.persistence.Delivery` of an output that is a pipe or a socket."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -49,11 +47,11 @@ class PipeDelivery:
         self._arrived = 0
 
     def note(self, taken: int) -> None:
-        """Take note that so many batches of the walk are written."""
+        """Record that this many batches of the walk have been written."""
         self._waiting.append((taken, self._output.written, time.monotonic()))
 
     def arrived(self) -> int:
-        """Return how many batches have arrived."""
+        """Return how many batches count as delivered."""
         waiting, written = self._waiting, self._output.written
         while waiting and waiting[0][1] <= written - self._window:
             self._arrived = waiting.popleft()[0]
@@ -65,7 +63,7 @@ class PipeDelivery:
         return self._arrived
 
     async def settle(self) -> None:
-        """Wait until the reader has taken all; raise BrokenPipeError if it goes away before."""
+        """Wait until the reader has read everything; raise BrokenPipeError if it exits."""
         if self._output.written == self._begin:
             return
         await self._wait_until_taken()
@@ -92,16 +90,16 @@ class PipeDelivery:
 
 
 def follow_output(output: Output) -> PipeDelivery | None:
-    """Return the delivery of an output; `None` for a file, where what is written has arrived."""
+    """Return the delivery of an output; `None` for a file, where written is delivered."""
     mode = os.fstat(output.descriptor).st_mode
     return PipeDelivery(output) if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else None
 
 
 def _capacity(descriptor: int) -> int:
-    """Return how many bytes are on their way at most."""
+    """Return how many bytes the pipe or socket can hold."""
     if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
         with socket.socket(fileno=os.dup(descriptor)) as connection:
-            # as much again at the other end, which does not tell
+            # the receiving end has a buffer of its own, whose size cannot be queried
             return 2 * connection.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
     try:
         import fcntl  # noqa: PLC0415 (Windows has none)
@@ -112,7 +110,7 @@ def _capacity(descriptor: int) -> int:
 
 
 def count_unread(descriptor: int) -> int:
-    """Return how many bytes a pipe holds; 0 where the system does not tell."""
+    """Return how many unread bytes a pipe holds; 0 if the system cannot tell."""
     try:
         import fcntl  # noqa: PLC0415 (Windows has none)
         import termios  # noqa: PLC0415 (the same)
@@ -128,7 +126,7 @@ def count_unread(descriptor: int) -> int:
 
 
 def is_abandoned(descriptor: int) -> bool:
-    """Tell whether nobody can read what is written any more."""
+    """Return whether every reader has closed its end."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()

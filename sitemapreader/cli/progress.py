@@ -1,4 +1,4 @@
-"""The progress of a run, in one line at the bottom of a terminal."""
+"""The progress bar at the bottom of a terminal."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from sitemapreader.cli.summary import RunSummary
 
 SECONDS = 0.2
-"""From one look to the next."""
+"""Seconds between two updates."""
 LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {desc} [{elapsed}]"
 
 
 @asynccontextmanager
 async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[None]:
-    """Show what is being done for as long as it is, if standard error is a terminal."""
+    """Show the progress within this context, if standard error is a terminal."""
     if not console.shows_progress:
         yield
         return
@@ -35,20 +35,22 @@ async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[
     finally:
         task.cancel()
         console.erase_progress = None
-        bar.clear()  # which `close` leaves out, for it is we who have drawn it
+        bar.clear()  # `close` does not erase a bar that only `refresh` has drawn
         bar.close()
 
 
 def _make_bar() -> tqdm[None]:
     from tqdm import tqdm  # noqa: PLC0415 (imported only if somebody watches)
 
-    tqdm.set_lock(threading.RLock())  # its own would be one between processes
-    tqdm.monitor_interval = 0  # no thread that looks after the bar: `_refresh` does
+    tqdm.set_lock(
+        threading.RLock()
+    )  # the default lock works across processes and costs a semaphore
+    tqdm.monitor_interval = 0  # no monitor thread: `_refresh` updates the bar
     return tqdm(
         total=0,
         file=sys.stderr,
         bar_format=LINE,
-        delay=SECONDS,  # nothing is known yet
+        delay=SECONDS,  # the totals are not known yet
         leave=False,
         dynamic_ncols=True,
     )
@@ -60,9 +62,9 @@ async def _refresh(bar: tqdm[None], summary: RunSummary) -> None:
         done, known = summary.count_documents()
         rate = summary.printed / max(bar.format_dict["elapsed"], SECONDS)
         size = bar.format_sizeof(summary.count_bytes(), "B", 1024)
-        said = f"{summary.printed:,} {summary.what}, {rate:,.0f}/s, {size}"
+        text = f"{summary.printed:,} {summary.what}, {rate:,.0f}/s, {size}"
         if summary.is_for_many:
-            said = f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done, {said}"
+            text = f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done, {text}"
         bar.n, bar.total = done, known
-        bar.desc = said
+        bar.desc = text
         bar.refresh()

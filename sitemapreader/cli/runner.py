@@ -1,4 +1,4 @@
-"""Read several sources at once: so many at a time, one after the other at one host."""
+"""Run several sources at once, but one at a time for each host."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 class SourceLike(Protocol):
-    """What can be visited: a source of entries, or a site to search."""
+    """A source of entries, or a site to search."""
 
     @property
     def label(self) -> str:
-        """What to call it in a message."""
+        """Name in messages."""
         ...
 
     @property
     def host(self) -> str:
-        """The host that is asked, or "" for what lies on disk."""
+        """Host that is requested, or "" for a file or folder."""
         ...
 
 
@@ -47,16 +47,16 @@ S = TypeVar("S", bound=SourceLike)
 
 @attrs.frozen(eq=False)
 class SourceRunner(Generic[S]):
-    """Visits all sources that the arguments name; the failure of one does not stop the others.
+    """A run over all sources of the command line.
 
-    What lies on disk is visited in its order. Two sources at one host wait for each other, for each
-    keeps to what that host can be asked at once.
+    A source that fails does not stop the others. Sources on disk run in their order. Sources with the same host run one after the other, because
+    the limits of requests to a host hold for each walk by itself.
 
     Attributes:
         named: the sources of the command line.
-        make_listed: makes a source of a line of a list. Never a file, for somebody else may have
-            written the list. Raises UnknownSourceError.
-        visit: reads one source; UnreadableError concerns that one only.
+        make_listed: makes a source from a line of a list, or raises UnknownSourceError. It never
+            returns a file, because somebody else may have written the list.
+        visit: reads one source; an UnreadableError fails that source only.
     """
 
     arguments: argparse.Namespace
@@ -70,7 +70,7 @@ class SourceRunner(Generic[S]):
     )
 
     async def run(self) -> None:
-        """Visit them all. What `visit` raises ends it, but for UnreadableError."""
+        """Visit every source. Any exception of `visit` but UnreadableError ends the run."""
         path = getattr(self.arguments, "input_file", None)
         self.summary.is_for_many = path is not None or len(self.arguments.sources) > 1
         lock = asyncio.Lock()
@@ -94,11 +94,11 @@ class SourceRunner(Generic[S]):
         name = find_unused_proxy(self.arguments)
         if name and self.summary.has_unreached():
             self.console.print_line(
-                f'{name} is set and was not used: if the way out is a proxy, -x "${name}"'
+                f'{name} is set and was not used: to use this proxy, add -x "${name}"'
             )
 
     async def _sources(self, path: str | None) -> AsyncGenerator[S, None]:
-        """Yield each source once, however often it is named."""
+        """Yield each source once, even if it is named several times."""
         seen = SeenKeys()
         async with aclosing(self._list_sources(path)) as sources:
             async for source in sources:
@@ -124,8 +124,8 @@ class SourceRunner(Generic[S]):
         except UnreadableError as error:
             self._report_unknown(str(error))
 
-    def _report_unknown(self, said: str) -> None:
-        self.console.print_line(said)
+    def _report_unknown(self, text: str) -> None:
+        self.console.print_line(text)
         self.summary.unknown += 1
 
     async def _visit(self, source: S) -> None:
@@ -150,13 +150,14 @@ class SourceRunner(Generic[S]):
 
 
 def make_sources(arguments: argparse.Namespace, make: Callable[[str], S]) -> list[S]:
-    """Return the sources of the command line, before anything is fetched.
+    """Make the sources of the command line, before anything is fetched.
 
-    Raises UsageError if a word is no source, nothing is named, or standard input is named twice.
+    Raises UsageError if a word is not a source, if there is none, or if standard input is named
+    twice.
     """
     path = getattr(arguments, "input_file", None)
     if not arguments.sources and path is None:
-        raise UsageError("name something to read, or a list of sites with -i FILE")
+        raise UsageError("there is no source: name one, or a list of sites with -i FILE")
     for word in arguments.sources:
         if word in COMMANDS and not Path(word).exists():
             raise UsageError(
@@ -172,6 +173,6 @@ def _make_named(word: str, make: Callable[[str], S]) -> S:
         return make(word)
     except UnknownSourceError as error:
         hint = ""
-        if word.isalpha():  # perhaps a command is meant
+        if word.isalpha():  # it may be a mistyped command
             hint = suggest(word, COMMANDS) or f" the commands are {', '.join(COMMANDS)}"
         raise UsageError(f"{error}{';' * bool(hint)}{hint}") from None

@@ -1,4 +1,4 @@
-"""The work as a process: signals, closed pipes, full disks, and the exit codes for them."""
+"""Run a command as a process: signals, closed pipes, full disks, exit codes."""
 
 from __future__ import annotations
 
@@ -22,27 +22,33 @@ _SIGNALS = [
 
 
 class ResultWriter(Protocol):
-    """Where results go."""
+    """The output of a command."""
 
     @property
     def name(self) -> str:
-        """What to call it in a message."""
+        """Name in messages."""
         ...
 
     @property
     def is_writing(self) -> bool:
-        """Whether a write is under way; it may wait for its reader as long as that likes."""
+        """Whether a write is under way, which may wait for its reader without limit."""
         ...
 
 
 class _StoppedError(BaseException):
-    """A signal came while a write was waiting for its reader."""
+    """A signal arrived while a write was waiting for its reader."""
 
 
 def run_process(
     work: Callable[[], Coroutine[None, None, int]], writer: ResultWriter, console: Console
 ) -> int:
-    """Run to the end, or until a signal; return the exit code."""
+    """Run the work to its end or until a signal, and return the exit code.
+
+    Args:
+        work: makes the coroutine, which returns the exit code.
+        writer: the output, named in the message if it cannot be written.
+        console: prints the error that ends the program.
+    """
     stop = _SignalStop(writer)
     try:
         return asyncio.run(stop.run(work))
@@ -63,7 +69,7 @@ def run_process(
 
 
 def print_text(text: str) -> int:
-    """Print a text that is there already; return the exit code."""
+    """Print a text and return the exit code."""
     lines = LineWriter(None)
 
     async def work() -> int:
@@ -75,10 +81,10 @@ def print_text(text: str) -> int:
 
 
 class _SignalStop:
-    """Ends the work on a signal.
+    """The handler of signals, which cancels the work.
 
     Attributes:
-        signal: number of the signal that came, or 0.
+        signal: number of the signal that arrived, or 0.
     """
 
     def __init__(self, writer: ResultWriter) -> None:
@@ -86,14 +92,11 @@ class _SignalStop:
         self._writer = writer
 
     async def run(self, work: Callable[[], Coroutine[None, None, int]]) -> int:
-        """Do the work; cancel it on a signal, and end a write that waits for its reader.
-
-        A handler of the loop would not be called while a write waits, and the loop with it.
-        """
+        """Do the work; on a signal cancel it, and interrupt a write that waits."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def stop(number: int, _frame: FrameType | None) -> None:
-            if self.signal:  # the second one: they mean it
+            if self.signal:  # a second signal does not wait for the clean-up
                 os._exit(SIGNALLED + number)
             self.signal = number
             if self._writer.is_writing:
@@ -101,6 +104,7 @@ class _SignalStop:
             if task is not None:
                 loop.call_soon_threadsafe(task.cancel)
 
+        # not `loop.add_signal_handler`: it is not called while a write blocks the loop
         for number in _SIGNALS:
             signal.signal(number, stop)
         try:
@@ -110,7 +114,7 @@ class _SignalStop:
 
 
 def _first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return what ended the work; that others met the same does not matter."""
+    """Return the first exception of a group, which ended the work."""
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

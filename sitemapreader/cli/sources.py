@@ -1,4 +1,4 @@
-"""Sources: a site, a sitemap, a folder, a file or standard input, each read to its end."""
+"""Sources of entries: a site, a sitemap, a folder, a file or standard input."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 _REMOVED_AT_ONCE = 500
 _FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
-"""What names of files end with, and of hosts never: none is a top-level domain."""
+"""Suffixes of files that no host has, for none is a top-level domain."""
 
 
 class UnknownSourceError(ValueError):
-    """The source is neither a URL nor anything on disk."""
+    """The source is neither a URL nor a file or folder."""
 
 
 @attrs.define(eq=False)
@@ -50,17 +50,17 @@ class SourceResult:
     """The outcome of one source.
 
     Attributes:
-        entries: URLs that it gave.
-        issues: what was wrong, in order; the first of each kind.
-        counts: how much of each kind there was.
-        statuses: how many of its documents ended how.
-        left_out: how many sitemaps that are listed were skipped, by the reason.
-        documents: their outcomes.
-        children: sitemaps that a file lists, which were not read.
-        complete: whether everything that is listed was read, and nothing in it was lost.
-        answered: whether anything could be fetched at all.
-        removals_unknown: documents of which one asked what is gone, and does not know.
-        walk: the one that is under way.
+        entries: number of URLs.
+        issues: the first Issues of each code, in order.
+        counts: number of Issues by code.
+        statuses: number of documents by status.
+        left_out: number of listed sitemaps that were skipped, by reason.
+        documents: outcomes of the documents.
+        children: number of sitemaps that a file lists, which were not read.
+        complete: whether every listed sitemap was read, and nothing in it was lost.
+        answered: whether anything could be fetched.
+        removals_unknown: documents whose removed URLs are unknown, if `--removed` was given.
+        walk: the walk that is under way.
     """
 
     entries: int = 0
@@ -76,7 +76,7 @@ class SourceResult:
     walk: Walk | None = None
 
     def add(self, report: Report) -> None:
-        """Take over what a walk reports."""
+        """Add the report of a walk."""
         self.issues += report.issues
         self.counts += report.counts
         self.statuses += report.statuses
@@ -88,7 +88,7 @@ class SourceResult:
 
 @attrs.frozen
 class FileSource:
-    """One sitemap that is at hand."""
+    """One sitemap in a file or on standard input."""
 
     label: str
     host: str = attrs.field(default="", init=False)
@@ -98,9 +98,9 @@ class FileSource:
     _extra_formats: ExtraFormats
 
     async def open(self, result: SourceResult) -> AsyncGenerator[list[UrlEntry], None]:
-        """Yield its entries; raise UnreadableError.
+        """Yield the entries in batches; raise UnreadableError.
 
-        The children of an index are counted, for they are elsewhere.
+        The children of an index are counted, but not read.
         """
         reader = SitemapReader(self._base_url, extra_formats=self._extra_formats)
         entry_filter = self._make_filter()
@@ -133,7 +133,7 @@ class FileSource:
 
 @attrs.frozen
 class WalkSource:
-    """A site, or a sitemap with all below it: some walks, tried one after the other."""
+    """A site, or a sitemap and its children: walks that are tried one after the other."""
 
     label: str
     host: str
@@ -141,7 +141,7 @@ class WalkSource:
     _gives_removed: bool = False
 
     async def open(self, result: SourceResult) -> AsyncGenerator[list[UrlEntry], None]:
-        """Yield its entries. The walks after the first are for a URL that is no sitemap."""
+        """Yield the entries in batches; a later walk starts if the URL was not a sitemap."""
         for number, make in enumerate(self._walks, start=1):
             async with make() as entries:
                 result.walk = entries
@@ -163,7 +163,7 @@ Source: TypeAlias = FileSource | WalkSource
 
 
 def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> Source:
-    """Tell what a word on the command line is; raise UnknownSourceError if it is nothing."""
+    """Make the source that a word names; raise UnknownSourceError."""
     is_folder = os.path.isdir(text)  # noqa: PTH112 (pathlib's raises for a URL of some length)
     if text == STANDARD_INPUT or (os.path.exists(text) and not is_folder):  # noqa: PTH110 (the same)
         return make_file_source(text, arguments, config)
@@ -176,7 +176,7 @@ def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> 
 
 
 def make_file_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> FileSource:
-    """Return the source that a file is."""
+    """Make the source for a file or standard input."""
     since, include, exclude = (config.walk.get(n) for n in ("since", "include", "exclude"))
     keeps = config.walk.get("undated", "keep") == "keep"
     return FileSource(
@@ -191,7 +191,7 @@ def make_file_source(text: str, arguments: argparse.Namespace, config: RunConfig
 
 
 def make_web_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> WalkSource:
-    """Return the source that a URL is; raise UnknownSourceError."""
+    """Make the source for a URL; raise UnknownSourceError."""
     url, options = parse_source_url(text, config)
     common = config.walk | {"options": options, "limits": config.limits}
     attempts = list_attempts(url)
@@ -208,9 +208,9 @@ def _wants_removed(arguments: argparse.Namespace) -> bool:
 
 
 def parse_source_url(text: str, config: RunConfig) -> tuple[str, FetchOptions]:
-    """Return a URL, and the options for it; without a scheme it is one of https.
+    """Return a URL with its scheme, https by default, and the options for fetching it.
 
-    A user and a password in it become a header, so that no message has them in it. Raises
+    A user and a password in the URL become a header, so that no message shows them. Raises
     UnknownSourceError.
     """
     url = text if "://" in text else f"https://{text}"
@@ -225,7 +225,7 @@ def parse_source_url(text: str, config: RunConfig) -> tuple[str, FetchOptions]:
 
 
 def _is_meant_for_host(parsed: URL) -> bool:
-    """Tell whether what has no scheme looks like a host, and not like a file that is missing."""
+    """Return whether a source without a scheme is a host rather than a missing file."""
     host = parsed.host or ""
     if parsed.explicit_port is not None or ":" in host or host == "localhost":
         return True
@@ -233,7 +233,7 @@ def _is_meant_for_host(parsed: URL) -> bool:
 
 
 def _without_userinfo(text: str) -> str:
-    """Return a text without what could be a user and a password, if it is no URL that parses."""
+    """Remove what may be a user and a password from a text that is not a URL."""
     scheme, slashes, rest = text.rpartition("://")
     userinfo, _, rest_of_it = rest.rpartition("@")
     return scheme + slashes + rest_of_it if slashes or ":" in userinfo else text

@@ -1,6 +1,6 @@
-"""The sums over all sources: what was printed, lost and failed, and the exit code.
+"""The summary of a run: what was printed, lost and failed, and the exit code.
 
-They take no more room for more sources, but for the names of those that failed.
+Its size grows only with the names of failed sources, up to `_MAX_SOURCES`.
 """
 
 from __future__ import annotations
@@ -21,50 +21,51 @@ if TYPE_CHECKING:
 
 _UNREACHED = frozenset({IssueCode.CONNECT, IssueCode.DNS, IssueCode.TIMEOUT})
 _MAX_DOCUMENTS = 3
-"""Documents that are named for each reason; the rest is counted."""
+"""Documents named for each reason; the rest is only counted."""
 _MAX_SOURCES = 1_000
-"""Failed sources that are named; the rest is counted."""
+"""Failed sources that are named; the rest is only counted."""
 
 
 @attrs.define
 class DocumentCount:
-    """Documents that were lost for one reason.
+    """The number of documents that were lost for one reason, and some of their URLs.
 
     Attributes:
-        number: how many there are.
-        first: URLs of some of them.
+        number: number of documents.
+        first: URLs of the first documents.
     """
 
     number: int = 0
     first: list[str] = attrs.field(factory=list)
 
     def add(self, url: str) -> None:
-        """Count a document, and keep its URL if it is one of the first."""
+        """Count a document, and keep its URL if it is among the first."""
         self.number += 1
         if len(self.first) < _MAX_DOCUMENTS:
             self.first.append(url)
 
     def __str__(self) -> str:
         if not self.first:
-            return "too many to be named"
+            return "too many to name"
         more = self.number - len(self.first)
         return ", ".join(self.first) + (f" and {more} more" if more else "")
 
 
 @attrs.define(eq=False)
 class RunSummary:
-    """Sums over sources, the exit code that follows from them, and the last lines.
+    """The sums over all sources, the exit code and the last lines of the run.
 
     Attributes:
-        what: what is counted in `printed`, in the plural.
-        printed: how much was printed.
-        unknown: lines of a list that are no source.
-        repeated: how often a source was named once more.
+        what: noun for what `printed` counts, in the plural.
+        printed: number of results printed.
+        unknown: number of lines of a list that are not a source.
+        repeated: number of sources that were named before.
         limit_reached: whether `--limit` ended the run.
         running: results of the sources that are being read.
-        bytes_raw: bytes that came for those that are done.
+        statuses: number of documents by status, of finished sources.
+        bytes_raw: bytes received for finished sources.
         is_for_many: whether there may be more than one source.
-        done: sources that were read, or tried.
+        done: number of finished sources, failed ones included.
     """
 
     what: str = "URLs"
@@ -88,7 +89,7 @@ class RunSummary:
     _removals_unknown: DocumentCount = attrs.field(factory=DocumentCount)
 
     def add(self, label: str, result: SourceResult) -> None:
-        """Add what came of a source."""
+        """Add the result of a source."""
         found = result.entries > 0 or any(map(_is_known, result.documents))
         self.done += 1
         self._answered |= result.answered
@@ -108,7 +109,7 @@ class RunSummary:
             self.bytes_raw += document.bytes_raw
             if document.is_lost and not (has_failed and _is_source(document, label)):
                 self._add_lost(document)
-        # a report has no room for the documents of an index without end, and only counts them
+        # beyond its limit a report counts skipped documents without listing them
         counted = Counter(each.reason for each in result.documents if each.is_left_out)
         for reason, number in (result.left_out - counted).items():
             if reason not in NOTHING_LOST:
@@ -127,18 +128,18 @@ class RunSummary:
         self._lost.setdefault((how, document.reason), DocumentCount()).add(document.url)
 
     def count_documents(self) -> tuple[int, int]:
-        """Return how many documents are done, and how many are known by now."""
+        """Return how many documents are finished, and how many are known so far."""
         walks = [result.walk for result in self.running if result.walk is not None]
         done = self.statuses.total() + sum(walk.report.statuses.total() for walk in walks)
         return done, done + sum(walk.pending for walk in walks)
 
     def count_bytes(self) -> int:
-        """Return how many bytes have come of the documents that are done."""
+        """Return how many bytes were received for finished documents."""
         walks = (result.walk for result in self.running if result.walk is not None)
         return self.bytes_raw + sum(walk.report.bytes_raw for walk in walks)
 
-    def exit_code(self) -> int:
-        """Return the exit code: see docs/exit-codes.md."""
+    def find_exit_code(self) -> int:
+        """Return the exit code by the rules of docs/exit-codes.md."""
         if self.unknown and not self.done:
             return USAGE
         if not self.limit_reached and not self._answered:
@@ -148,11 +149,11 @@ class RunSummary:
         return ALL_READ if self._complete and not self.unknown else PARTIAL
 
     def has_unreached(self) -> bool:
-        """Tell whether a host could not be reached, as behind a proxy that has to be named."""
+        """Return whether a host could not be reached, as happens behind a proxy."""
         return not self._reasons.isdisjoint(_UNREACHED)
 
     def format_lines(self) -> Iterator[str]:
-        """Yield lines that say what came out, what was not read, and why."""
+        """Yield the last lines of the run: what was printed, what was not read, and why."""
         if self.unknown and not self.done:
             return
         failed = len(self._failed) + self._failed_unnamed
@@ -161,19 +162,19 @@ class RunSummary:
             line += f" from {self.done} sources"
         if self.done > 1 and failed:
             line += f", {failed} of which failed"
-        said = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
-        yield line + (f"; documents: {said}" if said else "")
+        text = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
+        yield line + (f"; documents: {text}" if text else "")
         if self._left_out:
-            said = ", ".join(
+            text = ", ".join(
                 f"{count} {reason}" for reason, count in sorted(self._left_out.items())
             )
-            yield f"left out as asked: {said}"
+            yield f"left out as asked: {text}"
         for (how, reason), lost in sorted(self._lost.items()):
             yield f"{how}: {lost.number} {reason}: {lost}"
         if self._removals_unknown.number:
             yield describe_unknown_removals(self._removals_unknown)
         if self.repeated:
-            yield f"named before, and read once: {self.repeated}"
+            yield f"duplicate sources skipped: {self.repeated}"
         yield from self._format_failed()
 
     def _format_failed(self) -> Iterator[str]:
@@ -181,26 +182,26 @@ class RunSummary:
             for label, reason in self._failed:
                 yield f"failed: {label} ({reason})"
         if self.unknown:
-            yield f"not read: {self.unknown} named above, which are no sites or cannot be opened"
+            yield f"not read: {self.unknown} named above, which are not sites or cannot be opened"
         if self._failed_unnamed:
             yield f"failed: {self._failed_unnamed} more sources, each named above with its error"
 
 
 def _is_source(document: Document, label: str) -> bool:
-    """Tell whether it stands for a whole source, which is named as failed."""
+    """Return whether a lost document means a failed source, which is named anyway."""
     return document.role is not Role.SITEMAP or document.url == label
 
 
 def describe_unknown_removals(documents: DocumentCount) -> str:
-    """Say that removed URLs are those of documents that were read, and which were not."""
+    """Return a line about the documents whose removed URLs are unknown."""
     return (
-        f"removed URLs are not known of {documents.number} sitemaps that were not read to their "
-        f"end; theirs count as not removed: {documents}"
+        f"removed URLs are unknown for {documents.number} sitemaps that were not read "
+        f"completely; their URLs count as not removed: {documents}"
     )
 
 
 def _is_known(document: Document) -> bool:
-    """Tell whether it has URLs that a state knows, and that were not printed for that."""
+    """Return whether a state knows URLs of a document, which were not printed."""
     return (
         document.known > 0
         or document.reason == FINISHED_BEFORE
@@ -209,7 +210,7 @@ def _is_known(document: Document) -> bool:
 
 
 def _find_reason(result: SourceResult) -> str:
-    """Return why a source gave nothing: the last error, which is the one that ended it."""
+    """Return the reason why a source failed: its last error, if there is one."""
     errors = [issue.code for issue in result.issues if issue.code.severity is Severity.ERROR]
     lost = [document.reason for document in result.documents if document.is_lost]
     other = "sitemaps that it lists" if result.children else "cannot be read"

@@ -1,4 +1,4 @@
-"""Where results go: entries in one of the formats, or lines of text."""
+"""Outputs of the commands: entries in a format, or lines of text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HEADER_FORMATS = ("csv", "tsv")
 
 
 def open_entries(arguments: argparse.Namespace) -> Output:
-    """Return where entries go; raise UsageError if they cannot go there so."""
+    """Open the output for entries; raise UsageError for options that contradict it."""
     path, form = get_output_path(arguments), find_output_format(arguments)
     _check_format(arguments, form)
     try:
@@ -43,7 +43,7 @@ def open_entries(arguments: argparse.Namespace) -> Output:
 
 
 def _check_format(arguments: argparse.Namespace, form: str) -> None:
-    """Raise UsageError for an option that a format has no use for."""
+    """Raise UsageError for an option that does not apply to the format."""
     if arguments.null and form not in _NUL_FORMATS:
         raise UsageError(
             f"-0 is for --format {' or '.join(_NUL_FORMATS)}: records of {form} cannot end with NUL"
@@ -59,15 +59,15 @@ def _check_format(arguments: argparse.Namespace, form: str) -> None:
 
 
 def get_output_path(arguments: argparse.Namespace) -> str | None:
-    """Return the file that is written; `None` for standard output."""
+    """Return the path of the output file; `None` for standard output."""
     path: str | None = arguments.output
     return None if path == STANDARD_OUTPUT else path
 
 
 def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = FORMATS) -> str:
-    """Return which of some formats is written: as asked for, or as the file's suffix says.
+    """Return the format of `--format` or of the file's suffix, else the first one.
 
-    Raises UsageError for a suffix that says something else.
+    Raises UsageError for the suffix of another format.
     """
     name = (arguments.output or "").lower()
     if "csv" in formats:  # tables and lines of entries may be compressed; trees are not
@@ -76,17 +76,17 @@ def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = F
     form = SUFFIXES.get(f".{suffix}", suffix)
     if not arguments.format and form not in formats and suffix in _KNOWN_SUFFIXES:
         raise UsageError(
-            f"-o: nothing is written as .{suffix}: end the name with .{', .'.join(formats[1:])} "
-            "or .txt, or say with --format what is meant"
+            f"-o: .{suffix} cannot be written: end the name with .{', .'.join(formats[1:])} "
+            "or .txt, or choose a format with --format"
         )
     return str(arguments.format or (form if form in formats else formats[0]))
 
 
 class LineWriter:
-    """Takes text in whole lines.
+    """An output of whole lines of text.
 
     Attributes:
-        name: what to call it in a message.
+        name: name in messages.
     """
 
     def __init__(self, path: str | None) -> None:
@@ -95,12 +95,12 @@ class LineWriter:
 
     @property
     def is_writing(self) -> bool:
-        """Whether a write is under way; it may wait for its reader as long as that likes."""
+        """Whether a write is under way, which may wait for its reader without limit."""
         return self._sink.is_writing
 
     @property
     def can_draw(self) -> bool:
-        """Whether the encoding has the characters that trees are drawn with."""
+        """Whether the encoding has the characters in which trees are drawn."""
         try:
             "├└│─".encode(self._sink.encoding)
         except UnicodeEncodeError:
@@ -120,5 +120,5 @@ class LineWriter:
         self._sink.__exit__(kind, error, traceback)
 
     def write(self, text: str) -> None:
-        """Write lines. Raises OSError."""
+        """Write lines; raise OSError."""
         self._sink.write(text.encode(self._sink.encoding, "backslashreplace"))

@@ -68,7 +68,7 @@ def test_read_is_for_files(word: str) -> None:
     done = run("read", word)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{word} is a " in done.stderr
-    assert "read is for files: leave the word read out" in done.stderr
+    assert "read is for files: omit the word read" in done.stderr
 
 
 def test_tree() -> None:
@@ -104,7 +104,7 @@ def test_the_suffix_says_the_format(tmp_path: Path, command: str) -> None:
     assert json.loads(output.read_text("utf-8").splitlines()[0])
     refused = run(command, str(SITE), "-o", str(tmp_path / f"output.{other}"))
     assert refused.returncode == 2
-    assert f"nothing is written as .{other}: end the name with .{suffix} or .txt" in refused.stderr
+    assert f"-o: .{other} cannot be written: end the name with .{suffix} or .txt" in refused.stderr
 
 
 def test_tree_in_ascii() -> None:

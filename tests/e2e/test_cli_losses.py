@@ -99,4 +99,4 @@ def test_discover_writes_ndjson_and_tree_refuses_it(tmp_path: Path) -> None:
     assert json.loads(output.read_text("utf-8").splitlines()[0])["loc"]
     done = run("tree", SITE, "-o", str(output))
     assert done.returncode == 2
-    assert "nothing is written as .ndjson" in done.stderr
+    assert "-o: .ndjson cannot be written" in done.stderr

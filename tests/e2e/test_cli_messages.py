@@ -256,7 +256,7 @@ def test_a_line_of_a_list_that_is_no_site(tmp_path: Path) -> None:
     first, *_, last = done.stderr.splitlines()
     assert first.startswith(f"sitemapreader: {file}: 'tree' is neither an http(s) URL")
     assert "command" not in first
-    assert last == "sitemapreader: not read: 1 named above, which are no sites or cannot be opened"
+    assert last == "sitemapreader: not read: 1 named above, which are not sites or cannot be opened"
 
 
 def test_a_file_that_is_cut_is_named_at_the_end(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def test_options_may_stand_anywhere(tmp_path: Path) -> None:
         (("--user-name=me:secret",), "unknown option: --user-name;"),
         (("-i", "-", "-"), "not both"),
         (("-o", "urls.json"), "end the name with .jsonl, .csv"),
-        (("-o", "urls.csv.zst"), "nothing is written as .zst"),
+        (("-o", "urls.csv.zst"), "-o: .zst cannot be written"),
     ],
 )
 def test_wrong_options(arguments: tuple[str, ...], said: str) -> None:

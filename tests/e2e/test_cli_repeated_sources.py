@@ -58,4 +58,4 @@ def test_a_source_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     )
     assert done.stdout.splitlines() == ["https://example.org/1"]
     assert "from 2 sources, 1 of which failed" in done.stderr
-    assert "named before, and read once: 3" in done.stderr
+    assert "duplicate sources skipped: 3" in done.stderr

@@ -115,10 +115,10 @@ def test_a_pattern_may_begin_with_a_minus() -> None:
 
 
 def test_a_word_too_many() -> None:
-    """What nothing is done with is named."""
+    """An unexpected argument is named."""
     done = run("completion", "bash", "zsh")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "nothing is done with zsh" in done.stderr
+    assert "unexpected argument: zsh" in done.stderr
 
 
 # -- --help

@@ -269,4 +269,4 @@ async def test_what_has_no_room_is_counted() -> None:
     said = " ".join(summary.format_lines())
     numbers = [int(number) for number in re.findall(r"not read: (\d+) ", said)]
     assert sum(numbers) == 30
-    assert summary.exit_code() == 3
+    assert summary.find_exit_code() == 3

@@ -1,1 +1,1 @@
-"""The commands of the program, one module each, and the table of them."""
+"""The commands of the program, one module each, and their table."""

@@ -1,7 +1,7 @@
-"""`sitemapreader completion`: what a shell needs to complete the command line.
+"""`sitemapreader completion`: completion scripts for shells.
 
-shtab writes the scripts from the parsers. What it cannot know is added here: a source may stand
-where a command may, and a command line without a command is one of the default command.
+shtab writes the scripts from the parsers. This module adds what shtab cannot express: a source may
+stand in the place of a command, and without a command the default command is assumed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from sitemapreader.cli.commands.table import Command
 
 _FILE_NAMES = ("FILE", "SOURCE")
-"""What values are called that may be files."""
+"""Metavars of arguments that may be files."""
 _BASH_FILES = """\
 _sitemapreader_files() {
   compgen -f -- "$1"
 }"""
 _FILES = {
-    # shtab's own function for bash splits a name at its blanks
+    # shtab's own function for bash splits names at blanks
     "bash": "_sitemapreader_files",
     "zsh": "_files",
     "fish": "(__fish_complete_path (commandline -ct))",
@@ -43,7 +43,7 @@ _shtab_sitemapreader_commands() {{
 }}
 for _name in {" ".join(COMMANDS)}; do
   _name=_shtab_sitemapreader_${{_name}}_options
-  # of several sources shtab has only the first one completed
+  # shtab completes only the first of several sources
   set -A $_name "${{(@P)_name/#\\(\\*\\)::/*:}}"
 done
 functions[_sitemapreader_complete]=$functions[_shtab_sitemapreader]
@@ -64,12 +64,12 @@ complete -c sitemapreader \\
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script; return the exit code."""
+    """Print the script and return the exit code."""
     return print_text(f"{write_completion(arguments.shell)}\n")
 
 
 def write_completion(shell: str) -> str:
-    """Write the script for a shell."""
+    """Return the script for a shell."""
     root = Parser(prog=PROGRAM, add_help=False)
     commands = root.add_subparsers()
     for command in COMMANDS.values():
@@ -78,7 +78,7 @@ def write_completion(shell: str) -> str:
             command.name, help=purpose, description=purpose, add_help=False
         )
         _add_arguments(parser, command)
-    if shell != "zsh":  # there it is _ZSH that has the default command meant
+    if shell != "zsh":  # in zsh, _ZSH inserts the default command
         _add_arguments(root, DEFAULT)
     script = shtab.complete(root, shell, preamble=_PREAMBLES.get(shell, ""))
     return script + _FISH if shell == "fish" else script
@@ -89,4 +89,4 @@ def _add_arguments(parser: Parser, command: Command) -> None:
         add(parser)
     for action in parser.list_actions():
         if action.metavar in _FILE_NAMES:
-            setattr(action, "complete", _FILES)  # noqa: B010 (shtab looks for it)
+            setattr(action, "complete", _FILES)  # noqa: B010 (shtab reads it)

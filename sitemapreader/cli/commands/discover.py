@@ -1,4 +1,4 @@
-"""`sitemapreader discover`: where the sitemaps of sites are."""
+"""`sitemapreader discover`: the sitemaps of sites."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Site:
 
 
 def format_url(_: Site, entry: SitemapEntry) -> str:
-    """Write the URL of a sitemap."""
+    """Format a sitemap as its URL."""
     return f"{escape_urls([entry.loc])[0]}\n"
 
 
 def format_json(site: Site, entry: SitemapEntry) -> str:
-    """Write a sitemap as a JSON object."""
+    """Format a sitemap as a JSON object."""
     row = {"loc": entry.loc, "via": entry.via, "sitemap": entry.sitemap or None, "site": site.url}
     return f"{json.dumps(row)}\n"
 
@@ -58,11 +58,11 @@ LINE_FORMATTERS: dict[str, Callable[[Site, SitemapEntry], str]] = {
     "urls": format_url,
     "jsonl": format_json,
 }
-"""Name of a format -> what makes a line of a sitemap."""
+"""Name of a format -> function that formats a sitemap as a line."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the sitemaps; return the exit code."""
+    """Print the sitemaps and return the exit code."""
     config = RunConfig.from_arguments(arguments)
     console, lines, summary = (
         Console.from_arguments(arguments),
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         with lines:
             await runner.run()
         console.print_summary(summary)
-        return summary.exit_code()
+        return summary.find_exit_code()
 
     runner = SourceRunner(
         arguments,
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def make_site(text: str, config: RunConfig) -> Site:
-    """Return the site that a word names; raise UnknownSourceError."""
+    """Make the site that a word names; raise UnknownSourceError."""
     if not os.path.isdir(text):  # noqa: PTH112 (pathlib's raises for a URL of some length)
         return make_web_site(text, config)
     fetcher = FolderFetcher(text)
@@ -116,6 +116,6 @@ def make_site(text: str, config: RunConfig) -> Site:
 
 
 def make_web_site(text: str, config: RunConfig) -> Site:
-    """Return the site that a URL is, with a scheme or without; raise UnknownSourceError."""
+    """Make the site for a URL, with or without a scheme; raise UnknownSourceError."""
     url, options = parse_source_url(text, config)
     return Site(url, host_of(url), url, options)

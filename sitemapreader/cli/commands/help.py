@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the help; return the exit code."""
+    """Print the help and return the exit code."""
     command = COMMANDS[arguments.topic] if arguments.topic else PROGRAM_COMMAND
     return print_text(command.make_parser().format_help())

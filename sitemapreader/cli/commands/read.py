@@ -1,4 +1,4 @@
-"""`sitemapreader read`: every URL of sitemaps that are at hand."""
+"""`sitemapreader read`: every URL of local sitemaps."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the URLs; return the exit code."""
-    make = partial(make_source, arguments=arguments, config=RunConfig.from_arguments(arguments))
+    """Print the URLs and return the exit code."""
+    make = partial(
+        make_local_source, arguments=arguments, config=RunConfig.from_arguments(arguments)
+    )
     return print_urls(arguments, make_sources(arguments, make), make)
 
 
-def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> FileSource:
-    """Return the source that a file is; raise UnknownSourceError for what is meant for others."""
+def make_local_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> FileSource:
+    """Make the source for a file; raise UnknownSourceError for a URL or a folder."""
     what = "a URL" if has_web_scheme(text) else "a folder" if os.path.isdir(text) else ""  # noqa: PTH112 (pathlib's raises for some texts)
     if what:
-        raise UnknownSourceError(
-            f"{text} is {what}, and read is for files: leave the word read out"
-        )
+        raise UnknownSourceError(f"{text} is {what}, and read is for files: omit the word read")
     return make_file_source(text, arguments, config)

@@ -1,4 +1,4 @@
-"""`sitemapreader state`: what a state file holds."""
+"""`sitemapreader state`: the content of a state file."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _MAX_NAME = 500
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is there; return the exit code."""
+    """Print the sites, or the removed URLs, and return the exit code."""
     state, lines, console = State(arguments.file), LineWriter(None), Console()
 
     async def work() -> int:
-        text = write_removed(state) if arguments.removed else describe(state)
+        text = format_removed(state) if arguments.removed else format_state(state)
         with lines:
             while part := "".join(islice(text, _LINES_AT_ONCE)):
                 lines.write(part)
-        return report_unknown(state, console) if arguments.removed else ALL_READ
+        return print_unknown(state, console) if arguments.removed else ALL_READ
 
     return run_process(work, lines, console)
 
 
-def write_removed(state: State) -> Iterator[str]:
-    """Write the URLs that are gone."""
+def format_removed(state: State) -> Iterator[str]:
+    """Yield the removed URLs as lines."""
     for loc in state.removed():
         yield f"{escape_urls([loc])[0]}\n"
 
 
-def report_unknown(state: State, console: Console) -> int:
-    """Say of what it is not known which URLs are gone; return the exit code."""
+def print_unknown(state: State, console: Console) -> int:
+    """Print for what the removed URLs are unknown, and return the exit code."""
     documents = DocumentCount()
     for url in state.removals_unknown():
         documents.add(escape_urls([url])[0])
@@ -53,37 +53,39 @@ def report_unknown(state: State, console: Console) -> int:
         console.print_line(describe_unknown_removals(documents))
     unknown = [site for site in state.sites() if site.removed is None]
     for site in unknown:
-        why = "did not compare: use --changes" if site.finished else "was stopped: run it again"
-        console.print_line(f"{excerpt(site.name, _MAX_NAME)}: nothing is known, its last run {why}")
+        why = "did not compare: use --changes" if site.finished else "was interrupted: run it again"
+        console.print_line(
+            f"{excerpt(site.name, _MAX_NAME)}: removed URLs are unknown, the last run {why}"
+        )
     return PARTIAL if documents.number or unknown else ALL_READ
 
 
-def describe(state: State) -> Iterator[str]:
-    """Describe each site, and each of its documents."""
+def format_state(state: State) -> Iterator[str]:
+    """Yield lines about each site and its documents."""
     sites = {site.name: site for site in state.sites()}
     for name, documents in groupby(state.documents(), lambda document: document.site):
-        yield from _site_lines(sites.pop(name))
+        yield from _format_site(sites.pop(name))
         for document in documents:
-            yield _document_line(document)
+            yield _format_document(document)
     for site in sites.values():
-        yield from _site_lines(site)
+        yield from _format_site(site)
 
 
-def _site_lines(site: SiteState) -> Iterator[str]:
+def _format_site(site: SiteState) -> Iterator[str]:
     yield f"{excerpt(site.name, _MAX_NAME)}\n"
     if site.walked is not None:
         how = "complete" if site.complete else "not complete"
         if site.finished is None:
-            how = "stopped, to be resumed"
+            how = "interrupted, will be resumed"
         removed = "" if site.removed is None else f", {site.removed} URLs removed"
         if site.unknown:
-            removed += f" (not known of {site.unknown} documents)"
+            removed += f" (unknown for {site.unknown} documents)"
         yield f"  walked {site.walked:%Y-%m-%d %H:%M} UTC, {how}{removed}\n"
     urls = f", {site.urls} URLs to compare with" if site.urls else ""
     yield f"  {site.documents} documents{urls}\n"
 
 
-def _document_line(document: DocumentState) -> str:
+def _format_document(document: DocumentState) -> str:
     status = document.status or "being read"
     reason = f" ({document.reason})" if document.reason else ""
     count = f"{document.children} sitemaps" if document.children else f"{document.listed} URLs"

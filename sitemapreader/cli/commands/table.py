@@ -1,4 +1,4 @@
-"""The commands: a table, and how one is chosen and its parser made."""
+"""The table of commands, their parsers and their help."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 PROGRAM = "sitemapreader"
 SOURCES = """\
-A SOURCE is a site (https://example.org), the URL of a sitemap or of a page below which to look,
+A SOURCE is a site (https://example.org), the URL of a sitemap or of a page to search from,
 a folder that holds a site, or a file that is one sitemap; `-` is standard input. Without a scheme,
-as in example.org or localhost:8443/map.xml, https is meant; a file of that name goes first."""
+as in example.org or localhost:8443/map.xml, https is assumed, unless a file has that name."""
 WALKING = (
     options.add_search,
     options.add_formats,
@@ -31,16 +31,16 @@ WALKING = (
 
 @attrs.frozen
 class Command:
-    """One command: what it is for, and what it takes.
+    """A command: its purpose and its options.
 
-    Its work is `run` in the module of its name, imported once its arguments are read.
+    The function `run` in the module of the same name does the work.
 
     Attributes:
-        name: the word for it.
-        operands: what stands behind the options, in the line of usage.
-        purpose: what it does, in words that follow "it can".
-        groups: the groups of options that it takes.
-        examples: what is wanted -> a line for a shell that does it.
+        name: first word of the command line.
+        operands: positional arguments in the usage line.
+        purpose: what the command does, beginning with a verb.
+        groups: functions that add groups of options.
+        examples: purpose of an example -> its command line.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Command:
     examples: dict[str, str]
 
     def make_parser(self, *, prog: str = "") -> Parser:
-        """Describe the arguments."""
+        """Make the parser of the arguments."""
         prog = prog or f"{PROGRAM} {self.name}"
         parser = Parser(
             prog=prog,
@@ -70,7 +70,7 @@ class Command:
         return f"examples:\n{shown}"
 
     def load(self) -> Callable[[argparse.Namespace], int]:
-        """Import what does the work."""
+        """Import the module of the command and return its function `run`."""
         work: Callable[[argparse.Namespace], int]
         work = import_module(f"sitemapreader.cli.commands.{self.name}").run
         return work
@@ -98,13 +98,13 @@ COMMANDS = {
                 "many sites, each URL once, as a table": (
                     "sitemapreader -i sites.txt --unique -o urls.csv"
                 ),
-                "some sitemaps of a site, and some URLs of those": (
+                "some sitemaps of a site, and some URLs of these": (
                     r"sitemapreader example.org --no-follow 'atom|rss' --exclude '\.pdf$'"
                 ),
                 "what is new since the last run; the first one prints everything": (
                     "sitemapreader example.org --state site.db --changes >> new.txt"
                 ),
-                "a site behind a login, ten URLs of it with all that is known of them": (
+                "ten URLs of a site behind a login, with all fields": (
                     'sitemapreader -u "reader:$PASSWORD" https://example.org --limit 10 '
                     "--format jsonl"
                 ),
@@ -113,7 +113,7 @@ COMMANDS = {
         Command(
             "discover",
             "SITE...",
-            "find the sitemaps of sites, and read none of them",
+            "find the sitemaps of sites without reading them",
             (
                 options.add_sites,
                 options.add_list_output,
@@ -124,7 +124,7 @@ COMMANDS = {
             ),
             {
                 "the sitemaps of a site, one a line": "sitemapreader discover example.org",
-                "those of many sites, with how each was found": (
+                "the sitemaps of many sites, and how each was found": (
                     "sitemapreader discover -i sites.txt --format jsonl"
                 ),
             },
@@ -132,11 +132,11 @@ COMMANDS = {
         Command(
             "tree",
             "SOURCE...",
-            "show the sitemaps of sites, and what became of each",
+            "show the sitemaps of sites, and the outcome of each",
             (options.add_sources, options.add_age, options.add_tree_output, *WALKING),
             {
                 "each sitemap below the one that lists it": "sitemapreader tree example.org",
-                "the same for a program, with every figure": (
+                "the same as JSON, with all figures": (
                     "sitemapreader tree example.org -o tree.json"
                 ),
             },
@@ -144,7 +144,7 @@ COMMANDS = {
         Command(
             "read",
             "[FILE]...",
-            "print every URL in sitemaps that are at hand, without any network",
+            "print every URL in local sitemaps, without using the network",
             (
                 options.add_files,
                 options.add_formats,
@@ -153,7 +153,7 @@ COMMANDS = {
                 options.add_messages,
             ),
             {
-                "what another program has fetched, compressed or not": (
+                "the output of another program, compressed or not": (
                     "curl -s https://example.org/sitemap-birds.xml.gz | sitemapreader read"
                 ),
                 "files, as a table": "sitemapreader read *.xml.gz -o urls.csv",
@@ -162,17 +162,17 @@ COMMANDS = {
         Command(
             "state",
             "FILE",
-            "show what a state file holds",
+            "show the content of a state file",
             (options.add_state_file,),
             {
                 "each site and each of its sitemaps": "sitemapreader state site.db",
-                "the URLs that are listed no more": "sitemapreader state site.db --removed",
+                "the URLs that are no longer listed": "sitemapreader state site.db --removed",
             },
         ),
         Command(
             "completion",
             "SHELL",
-            "print what makes a shell complete the command line",
+            "print a completion script for a shell",
             (options.add_shell,),
             {
                 "bash or zsh, in ~/.bashrc or ~/.zshrc": (
@@ -186,26 +186,26 @@ COMMANDS = {
             "[COMMAND]",
             "show the help of the program, or of a command",
             (options.add_topic,),
-            {"what discover can do": "sitemapreader help discover"},
+            {"the options of discover": "sitemapreader help discover"},
         ),
     )
 }
-"""By name; the first one is meant where none is named."""
+"""Name of a command -> the command; the first is the default."""
 DEFAULT = next(iter(COMMANDS.values()))
 
 
 @attrs.frozen
 class Program(Command):
-    """The default command without its name, whose help is that of the program."""
+    """The default command when it is not named; its help is that of the program."""
 
     def make_parser(self, *, prog: str = PROGRAM) -> Parser:
-        """Describe the arguments, and name the commands."""
+        """Make the parser, whose help lists the commands and the exit codes."""
         parser = super().make_parser(prog=prog)
         parser.usage = f"{PROGRAM} [COMMAND] [OPTION]... {self.operands}"
         commands = _show_table((each.name, each.purpose) for each in COMMANDS.values())
         parser.description = (
-            f"{parser.description}\n\ncommands (`{PROGRAM} help COMMAND` tells more; "
-            f"{DEFAULT.name} is meant if none is named):\n{commands}\n\n{SOURCES}"
+            f"{parser.description}\n\ncommands (see `{PROGRAM} help COMMAND`; "
+            f"{DEFAULT.name} is the default):\n{commands}\n\n{SOURCES}"
         )
         parser.epilog = f"{parser.epilog}\n\nexit codes:\n{_show_table(MEANINGS.items())}"
         return parser
@@ -221,9 +221,9 @@ def _show_table(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def choose_command(words: list[str]) -> tuple[Command, list[str]]:
-    """Return the command that the first word names, or else the default one, and the other words.
+    """Return the command of the first word, or the default, and the other words.
 
-    A file that is called as a command is can be named `./urls`.
+    A file with the name of a command can be written `./urls`.
     """
     if words and words[0] in COMMANDS:
         return COMMANDS[words[0]], words[1:]

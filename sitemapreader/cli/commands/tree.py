@@ -1,4 +1,4 @@
-"""`sitemapreader tree`: the sitemaps of sites, each below the one that lists it."""
+"""`sitemapreader tree`: the sitemaps of sites, as trees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the trees; return the exit code."""
+    """Print the trees and return the exit code."""
     config, form = RunConfig.from_arguments(arguments), find_output_format(arguments, TREE_FORMATS)
     console, lines, summary = (
         Console.from_arguments(arguments),
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         with lines:
             await runner.run()
         console.print_summary(summary)
-        return summary.exit_code()
+        return summary.find_exit_code()
 
     runner = SourceRunner(
         arguments,
@@ -71,17 +71,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def make_rooted_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> Source:
-    """Tell what a word names that can have sitemaps below it; raise UnknownSourceError."""
+    """Make a source that can have child sitemaps; raise UnknownSourceError."""
     source = make_source(text, arguments, config)
     if isinstance(source, FileSource):
         raise UnknownSourceError(
-            f"{source.label} is a single file: give its URL, or the folder that it is in"
+            f"{source.label} is a single file: give its URL, or the folder that contains it"
         )
     return source
 
 
 def format_json(label: str, roots: list[DocumentNode]) -> Iterator[str]:
-    """Yield a tree as one JSON object in one line."""
+    """Yield a tree as one JSON object on one line."""
     yield json.dumps({"source": label, "sitemaps": [_format_node(root) for root in roots]}) + "\n"
 
 

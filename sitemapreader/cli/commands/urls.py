@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the URLs; return the exit code."""
+    """Print the URLs and return the exit code."""
     config = RunConfig.from_arguments(arguments)
     if arguments.state:
         arguments.parallel = 1  # a state has one writer
@@ -40,18 +40,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def print_urls(arguments: argparse.Namespace, named: Sequence[Source], make_listed: Make) -> int:
-    """Print the URLs of sources; return the exit code."""
+    """Print the URLs of the given sources and return the exit code."""
     console = Console.from_arguments(arguments)
     work = UrlPrinter(arguments, console)
     return run_process(partial(work.run, named, make_listed), work.output, console)
 
 
 class _LimitReachedError(Exception):
-    """As many URLs are printed as were asked for."""
+    """The number of URLs that `--limit` allows has been printed."""
 
 
 class UrlPrinter:
-    """One run over all sources."""
+    """A run over all sources that prints their URLs."""
 
     def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
         self.output = open_entries(arguments)
@@ -61,7 +61,7 @@ class UrlPrinter:
         self._seen = SeenKeys() if arguments.unique else None
 
     async def run(self, named: Sequence[Source], make_listed: Make) -> int:
-        """Print the URLs of all sources, and what became of them."""
+        """Print the URLs of all sources and the summary; return the exit code."""
         runner = SourceRunner(
             self._arguments, self._console, self._summary, named, make_listed, self._visit
         )
@@ -71,26 +71,26 @@ class UrlPrinter:
             except* _LimitReachedError:
                 self._summary.limit_reached = True
         self._console.print_summary(self._summary)
-        return self._summary.exit_code()
+        return self._summary.find_exit_code()
 
     async def _visit(self, source: Source, result: SourceResult) -> None:
         async with aclosing(source.open(result)) as batches:
             walk = None
             async for batch in batches:
-                if result.walk is not walk:  # its first batch, which is not acknowledged yet
+                if result.walk is not walk:  # the first batch of a walk, not yet acknowledged
                     walk = result.walk
                     self._follow_output(walk)
-                self._print(batch)
-                await asyncio.sleep(0)  # a file is read without waiting: signals have their turn
+                self._print_batch(batch)
+                await asyncio.sleep(0)  # reading a file never waits: let signals be handled
 
     def _follow_output(self, walk: Walk | None) -> None:
-        """Let a walk with a state know what is still in the pipe that is written to."""
+        """Let a walk with a state acknowledge only what has left the output pipe."""
         if walk is not None and self._arguments.state:
             delivery = follow_output(self.output)
             if delivery is not None:
                 walk.deliver_through(delivery)
 
-    def _print(self, batch: list[UrlEntry]) -> None:
+    def _print_batch(self, batch: list[UrlEntry]) -> None:
         if self._seen is not None:
             add = self._seen.add
             batch = [entry for entry in batch if add(url_key(entry.loc))]
