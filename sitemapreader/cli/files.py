@@ -39,7 +39,7 @@ async def open_pieces(path: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
     """
     descriptor = _open(path)
     try:
-        yield _pieces(path, descriptor)
+        yield _iter_pieces(path, descriptor)
     finally:
         if path != STANDARD_INPUT:
             os.close(descriptor)
@@ -54,11 +54,11 @@ def _open(path: str) -> int:
         raise UnreadableError(path, error) from None
 
 
-async def _pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None]:
+async def _iter_pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None]:
     is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
     while True:
         try:
-            piece = _read(descriptor) if is_file else await _read_in_thread(descriptor)
+            piece = _read_piece(descriptor) if is_file else await _read_in_thread(descriptor)
         except OSError as error:
             raise UnreadableError(path, error) from None
         if not piece:
@@ -67,7 +67,7 @@ async def _pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None]:
         await asyncio.sleep(0)  # a regular file never waits: let other tasks and signals run
 
 
-def _read(descriptor: int) -> bytes:
+def _read_piece(descriptor: int) -> bytes:
     return os.read(descriptor, PIECE_BYTES)
 
 
@@ -78,7 +78,7 @@ async def _read_in_thread(descriptor: int) -> bytes:
 
     def read() -> None:
         try:
-            outcome: bytes | OSError = _read(descriptor)
+            outcome: bytes | OSError = _read_piece(descriptor)
         except OSError as error:
             outcome = error
         with suppress(RuntimeError):  # the loop is closed already
@@ -109,13 +109,13 @@ async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str,
             rest = b""
         rest = rest[:MAX_LINE_BYTES]
         for line in lines:
-            if text := _text(line, is_first=is_first):
+            if text := _clean_line(line, is_first=is_first):
                 yield text
             is_first = False
-    if text := _text(rest, is_first=is_first):
+    if text := _clean_line(rest, is_first=is_first):
         yield text
 
 
-def _text(line: bytes, *, is_first: bool) -> str:
+def _clean_line(line: bytes, *, is_first: bool) -> str:
     text = line[:MAX_LINE_BYTES].decode("utf-8-sig" if is_first else "utf-8", "replace").strip()
     return _COMMENT.sub("", text).rstrip()  # the # of a fragment has no blank before it

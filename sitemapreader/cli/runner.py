@@ -49,8 +49,8 @@ S = TypeVar("S", bound=SourceLike)
 class SourceRunner(Generic[S]):
     """A run over all sources of the command line.
 
-    A source that fails does not stop the others. Sources on disk run in their order. Sources with the same host run one after the other, because
-    the limits of requests to a host hold for each walk by itself.
+    A source that fails does not stop the others. Sources on disk run in their order. Sources with
+    the same host run one after the other, because each walk limits its own requests only.
 
     Attributes:
         named: the sources of the command line.

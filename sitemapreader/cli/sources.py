@@ -215,7 +215,7 @@ def parse_source_url(text: str, config: RunConfig) -> tuple[str, FetchOptions]:
     """
     url = text if "://" in text else f"https://{text}"
     parsed = parse_url(url) if has_web_scheme(url) else None
-    if parsed is None or ("://" not in text and not _is_meant_for_host(parsed)):
+    if parsed is None or ("://" not in text and not _looks_like_host(parsed)):
         shown = _without_userinfo(text)
         raise UnknownSourceError(
             f"{shown!r} is neither an http(s) URL nor a file or folder that exists"
@@ -224,7 +224,7 @@ def parse_source_url(text: str, config: RunConfig) -> tuple[str, FetchOptions]:
     return (url if options is config.options else str(parsed.with_user(None))), options
 
 
-def _is_meant_for_host(parsed: URL) -> bool:
+def _looks_like_host(parsed: URL) -> bool:
     """Return whether a source without a scheme is a host rather than a missing file."""
     host = parsed.host or ""
     if parsed.explicit_port is not None or ":" in host or host == "localhost":
@@ -235,5 +235,5 @@ def _is_meant_for_host(parsed: URL) -> bool:
 def _without_userinfo(text: str) -> str:
     """Remove what may be a user and a password from a text that is not a URL."""
     scheme, slashes, rest = text.rpartition("://")
-    userinfo, _, rest_of_it = rest.rpartition("@")
-    return scheme + slashes + rest_of_it if slashes or ":" in userinfo else text
+    userinfo, _, bare = rest.rpartition("@")
+    return scheme + slashes + bare if slashes or ":" in userinfo else text
