@@ -2,7 +2,7 @@
 
     python benchmarks/hostile_shapes.py [--only NAME]
 
-Each shape of `tests/shapes.py` is read in three sizes, or those with NAME in their name.
+Each shape of `tests/support/shapes.py` is read in three sizes, or those with NAME in their name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tables import print_table
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 from shapes import SHAPES, growth, measure, per_block
 

@@ -179,14 +179,17 @@ class BatchReader:
             yield []
 
     def _drop_read(self) -> None:
-        """Let go of what was read."""
+        """Let go of what was read, and counted."""
         self._count_lines(self._position)
-        self._pending = self._pending[self._position :]
-        self._scanner.drop(self._position)
+        self._pending = self._pending[self._counted :]
+        self._scanner.drop(self._counted)
         self._position = self._counted = 0
 
     def _count_lines(self, position: int) -> int:
         """Return the line of a place; places only ever grow."""
+        if self._pending[position - 1 : position + 1] in ("\r", "\r\n"):
+            # the two halves are one end of a line, and the other may come with the next block
+            position = max(self._counted, position - 1)
         self._line += count_lines(self._pending, self._counted, position)
         self._counted = position
         return self._line
@@ -205,8 +208,6 @@ class BatchReader:
                 yield part
             if self.finished:
                 return
-        if end > begin and self._pending[end - 1] == "\r":
-            end -= 1  # the other half of the end of a line may come with the next block
         self._position = end
         self._scanner.reset(end)
 
