@@ -20,7 +20,7 @@ from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.outcomes import Document, Role, Status, issue_from_error
 from sitemapreader.readers.formats import check_formats
-from sitemapreader.readers.pages.hints import read_html, read_link_header
+from sitemapreader.readers.pages.hints import read_header_hints, read_page_hints
 from sitemapreader.urls import (
     has_suffixes,
     load_suffixes,
@@ -319,8 +319,8 @@ def _find_links(page: SmallBody, *, feeds: bool) -> dict[str, SitemapEntry]:
     header, charset = page.headers.get("link", ""), charset_of(page.headers)
     entries: dict[str, SitemapEntry] = {}
     for entry in (
-        *read_link_header(header, page.url, feeds=feeds),
-        *read_html(page.data, page.url, charset=charset, feeds=feeds),
+        *read_header_hints(header, page.url, feeds=feeds),
+        *read_page_hints(page.data, page.url, charset=charset, feeds=feeds),
     ):
         entries.setdefault(url_key(entry.loc), entry)
     return entries

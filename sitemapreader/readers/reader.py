@@ -70,7 +70,7 @@ class SitemapReader:
         self.finished = False
         """Whether a limit or a refusal has ended the reading; further bytes are ignored."""
         self.may_block = False
-        """Whether the next step of `close_steps` may wait for feedparser: a child process, seconds."""
+        """Whether the next step of `close_steps` may wait seconds for feedparser to read a feed."""
         self._limits = limits or _DEFAULT_LIMITS
         self._charset = charset
         self._extra_formats = check_formats(extra_formats)
@@ -217,7 +217,7 @@ class SitemapReader:
             self.finished = True
             return
         yield from self._apply_limits(self._reader.feed(block))
-        self._fallback.keep(block, self.format)
+        self._fallback.keep_block(block, self.format)
 
     def _find_charset(self, block: bytes) -> str | None:
         """Return the charset of the HTTP header, or that of an HTML page's own declaration."""

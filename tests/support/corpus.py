@@ -25,7 +25,7 @@ from sitemapreader.issues import Issue, IssueCode, Severity
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.outcomes import Role
-from sitemapreader.readers.pages.hints import read_html
+from sitemapreader.readers.pages.hints import read_page_hints
 from sitemapreader.readers.robots.parser import parse_robots
 from sitemapreader.walker import walk_sync
 
@@ -183,10 +183,10 @@ class Case:
 
     def hinted(self, *, feeds: bool) -> list[str]:
         """Return the feeds, or the sitemaps, that the page links to."""
-        sitemaps = [entry.loc for entry in read_html(self.data, self.url)]
+        sitemaps = [entry.loc for entry in read_page_hints(self.data, self.url)]
         if not feeds:
             return sitemaps
-        both = [entry.loc for entry in read_html(self.data, self.url, feeds=True)]
+        both = [entry.loc for entry in read_page_hints(self.data, self.url, feeds=True)]
         return [loc for loc in both if loc not in sitemaps]
 
     # -- a site, in memory

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemapreader.models import SitemapEntry, Via
-from sitemapreader.readers.pages.hints import MAX_HINTS, read_html, read_link_header
+from sitemapreader.readers.pages.hints import MAX_HINTS, read_header_hints, read_page_hints
 
 PAGE = "https://example.org/blog/"
 RSS = '<link rel=alternate type="application/rss+xml" href=/rss>'
@@ -17,7 +17,7 @@ RSS = '<link rel=alternate type="application/rss+xml" href=/rss>'
 
 def found(markup: str | bytes, *, charset: str | None = None, feeds: bool = False) -> list[str]:
     data = markup.encode() if isinstance(markup, str) else markup
-    return [entry.loc for entry in read_html(data, PAGE, charset=charset, feeds=feeds)]
+    return [entry.loc for entry in read_page_hints(data, PAGE, charset=charset, feeds=feeds)]
 
 
 ONE = ["https://example.org/s.xml"]
@@ -66,7 +66,7 @@ def test_links(markup: str, urls: list[str]) -> None:
 
 def test_an_entry_says_where_it_is_from() -> None:
     """What a page links to carries the page's URL and the way it was found."""
-    (entry,) = read_html(b"<link rel=sitemap href=/s.xml>", PAGE)
+    (entry,) = read_page_hints(b"<link rel=sitemap href=/s.xml>", PAGE)
     assert entry == SitemapEntry("https://example.org/s.xml", via=Via.HTML, sitemap=PAGE)
 
 
@@ -131,14 +131,14 @@ def test_no_url_is_invented() -> None:
 )
 def test_link_header(value: str, urls: list[str]) -> None:
     """A Link header gives the sitemaps it names, whatever else it has."""
-    assert [entry.loc for entry in read_link_header(value, PAGE)] == urls
+    assert [entry.loc for entry in read_header_hints(value, PAGE)] == urls
 
 
 def test_link_header_feeds() -> None:
     """A feed in the header is taken where feeds are asked for."""
     value = '</f>; rel=alternate; type="application/atom+xml"'
-    assert read_link_header(value, PAGE) == []
-    (entry,) = read_link_header(value, PAGE, feeds=True)
+    assert read_header_hints(value, PAGE) == []
+    (entry,) = read_header_hints(value, PAGE, feeds=True)
     assert (entry.loc, entry.via) == ("https://example.org/f", Via.HEADER)
 
 
@@ -168,5 +168,7 @@ def test_hostile_pages_cost_little(piece: str) -> None:
 def test_nothing_raises(data: bytes) -> None:
     """Whatever the bytes are, nothing is raised and every URL is absolute."""
     text = data.decode("latin-1")
-    for entry in read_html(data, PAGE, feeds=True) + read_link_header(text, PAGE, feeds=True):
+    for entry in read_page_hints(data, PAGE, feeds=True) + read_header_hints(
+        text, PAGE, feeds=True
+    ):
         assert entry.loc.lower().startswith(("http://", "https://"))

@@ -1,1 +1,5 @@
-"""The last resort for feeds: feedparser, in a process of its own."""
+"""The last resort for feeds beyond repair: feedparser, in a child process with limits.
+
+`fallback` keeps a document that may need it, starts the process, and accepts only links that stand
+in the document. `worker` is the script of that process; nothing else may import feedparser.
+"""

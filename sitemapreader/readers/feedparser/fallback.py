@@ -1,4 +1,4 @@
-"""The last resort for a feed beyond repair: feedparser, in a child process with limits."""
+"""The fallback for a feed beyond repair: feedparser in a child process, its links verified."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ if TYPE_CHECKING:
 
 _WORKER = Path(__file__).with_name("worker.py")
 _WALL_SECONDS_PER_CPU_SECOND = 10
-"""On a busy machine a process gets a part of a processor; without a bound on CPU time, its end."""
+"""Wall time is a multiple of CPU time, because on a busy machine a process waits.
+
+Where the system cannot bound CPU time, the wall time ends the process."""
 _OUT_OF_TIME: int = getattr(signal, "SIGXCPU", 0)
 _LOOKS_LIKE_A_FEED = re.compile(
     rb"<(?:[\w.-]+:)?(?:item|entry|channel|feed|rss)[\s>/]", re.IGNORECASE
 )
 _BETWEEN_WORDS = re.compile(r"[<>\"'\s\[\]]+")
 _MAX_SEARCHES = 1_000
-"""Searches through all of a feed, 0.3 ms each for 1 MiB."""
+"""Searches through a whole feed; each takes 0.3 ms for 1 MiB."""
 _BROKEN = frozenset({IssueCode.MALFORMED, IssueCode.TRUNCATED, IssueCode.NOT_A_SITEMAP})
 
 
 class FoundEntry(NamedTuple):
-    """An entry that feedparser found: texts, empty where the feed has none."""
+    """An entry that feedparser found; a text that the feed lacks is empty."""
 
     link: str
     date: str
@@ -45,11 +47,11 @@ class FoundEntry(NamedTuple):
 
 
 class FeedparserFallback:
-    """Keep a document of up to 1 MiB that may be a feed beyond repair, and have feedparser read it.
+    """Copy of a document that may be a feed beyond repair, and its reading by feedparser.
 
     Args:
-        stats: counts of the document.
-        limits: how long feedparser may take, and how entries are read.
+        stats: the counts of the document.
+        limits: the time of feedparser, and the limits of the reader of its entries.
     """
 
     def __init__(self, stats: ReadStats, limits: Limits) -> None:
@@ -59,8 +61,8 @@ class FeedparserFallback:
         self._given_up = False
         self._worker = FeedparserWorker(limits.feedparser_seconds)
 
-    def keep(self, data: bytes, format_: Format | None) -> None:
-        """Keep a piece in UTF-8, unless the document needs no fallback or is too large for it."""
+    def keep_block(self, data: bytes, format_: Format | None) -> None:
+        """Keep a block in UTF-8, unless the document needs no fallback or exceeds 1 MiB."""
         if self._given_up:
             return
         self._kept += data
@@ -74,7 +76,7 @@ class FeedparserFallback:
 
     @property
     def is_needed(self) -> bool:
-        """Whether nothing could be delivered of what looks like a feed, and it is broken."""
+        """Whether the document looks like a feed, is broken, and no entry was delivered."""
         return (
             bool(self._kept)
             and not self._stats.delivered
@@ -83,14 +85,15 @@ class FeedparserFallback:
         )
 
     def cancel(self, limit: str) -> None:
-        """Kill the worker, or start none; the Issue names the limit. From any thread."""
+        """Kill the worker, or never start it; callable from any thread.
+
+        The Issue names `limit`.
+        """
         self._worker.stop(limit)
 
     def read(self, events: list[Event]) -> None:
-        """Append the entries that feedparser finds a link for; `events` say that there were none.
-
-        Records that were dropped before are counted still: nobody can say which became which.
-        """
+        """Append the entries that feedparser finds, and correct the Issues in `events`."""
+        # Records that were dropped before stay counted: nothing tells which entry they became.
         data = bytes(self._kept)
         self._kept.clear()
         found = [entry for entry in self._worker.run(data) if entry.link]
@@ -100,20 +103,20 @@ class FeedparserFallback:
         self._stats.retract(events, IssueCode.NOT_A_SITEMAP)
         self._stats.note(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
         is_written = LinkSearch(data.decode("utf-8", "replace")).is_written
-        sound = []
+        written = []
         for entry in found:
             if is_written(entry.link):
-                sound.append(entry)
-            else:  # feedparser repairs some links in its own way: they would be invented
+                written.append(entry)
+            else:  # feedparser guesses at broken links, and no URL may be invented
                 self._stats.drop(events, IssueCode.MALFORMED, value=entry.link)
-        if sound:
+        if written:
             reader = XmlReader(self._stats, self._limits)
-            for batch in (*reader.feed(write_feed(sound)), *reader.close(None)):
+            for batch in (*reader.feed(write_feed(written)), *reader.close(None)):
                 events += batch
 
 
 class LinkSearch:
-    """Search of a feed's text for the links that feedparser found in it."""
+    """Index of a feed's text, to verify the links that feedparser found in it."""
 
     def __init__(self, text: str) -> None:
         self._texts = (text, unescape(text, set()))
@@ -121,17 +124,20 @@ class LinkSearch:
         self._searches_left = _MAX_SEARCHES
 
     def is_written(self, link: str) -> bool:
-        """Return whether a link stands in the feed, as it is or escaped."""
+        """Tell whether a link stands in the feed, plain or escaped."""
         if link in self._words:
             return True
-        self._searches_left -= 1  # slow: what has a blank in it is rare, unless it is hostile
+        # A link with a blank or a quote is no single word. Honest feeds have few such links, so a
+        # bound on the slow search harms hostile feeds only.
+        self._searches_left -= 1
         return self._searches_left >= 0 and any(link in text for text in self._texts)
 
 
 class FeedparserWorker:
-    """The child process: started once, bounded in CPU and wall time, and stopped from any thread.
+    """The child process: started once, bounded in CPU and wall time, stoppable from any thread.
 
-    `limit` names the limit that kept it from answering, if one did.
+    Attributes:
+        limit: the name of the limit that ended it; `None` if none did.
     """
 
     def __init__(self, cpu_seconds: int) -> None:
@@ -140,13 +146,13 @@ class FeedparserWorker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def stop(self, limit: str) -> None:
-        """Kill the process, now or as soon as it is started."""
+        """Kill the process, or prevent its start."""
         self.limit = limit
         if self._process is not None:
             self._process.kill()
 
     def run(self, data: bytes) -> list[FoundEntry]:
-        """Have a feed read; an empty list if that fails, for whatever reason."""
+        """Return the entries of a feed; none if the process fails for any reason."""
         if self.limit is not None:
             return []
         command = [sys.executable, "-I", str(_WORKER), str(self._cpu_seconds)]
@@ -162,7 +168,7 @@ class FeedparserWorker:
             command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
         ) as process:
             self._process = process
-            if self.limit is not None:  # `stop` came before there was a process
+            if self.limit is not None:  # `stop` was called before the process existed
                 process.kill()
             try:
                 answer, _ = process.communicate(
@@ -171,7 +177,7 @@ class FeedparserWorker:
             except subprocess.TimeoutExpired:
                 self.stop("feedparser_seconds")
                 return b""
-            except BaseException:  # an interrupt from the keyboard: leave no process behind
+            except BaseException:  # an interrupt from the keyboard must leave no process behind
                 process.kill()
                 raise
         if process.returncode == -_OUT_OF_TIME:
@@ -180,7 +186,7 @@ class FeedparserWorker:
 
 
 def write_feed(entries: Iterable[FoundEntry]) -> bytes:
-    """Write entries as a feed of our own, which is read like any other."""
+    """Write entries as a well-formed feed, so that the usual reader can read them."""
     items = "".join(
         f"<item><link>{escape(entry.link)}</link><pubDate>{escape(entry.date)}</pubDate>"
         f"<title>{escape(entry.title)}</title></item>"

@@ -1,10 +1,12 @@
-"""The child process in which feedparser runs: a script of its own, with nothing of ours imported.
+"""The script that runs feedparser in a child process; it imports nothing of this package.
 
-`python -I worker.py CPU_SECONDS`: a feed on standard input, in UTF-8; a JSON list of [link, date,
-title] on standard output. feedparser opens what it is given as a string as a file or a URL, and
-has patterns that take cubic time on hostile input while they hold the interpreter's lock: so it
-gets a BytesIO only, and hard limits.
+`python -I worker.py CPU_SECONDS` reads a feed in UTF-8 from standard input, and writes a JSON list
+of [link, date, title] to standard output.
 """
+
+# SECURITY: feedparser opens a string as a file or a URL, so it gets a BytesIO. Its patterns take
+# cubic time on hostile input and hold the interpreter's lock, which no thread can interrupt: so it
+# gets a process with hard limits.
 
 from __future__ import annotations
 
@@ -22,33 +24,31 @@ _PERSON = re.compile(
 
 
 def limit_resources(cpu_seconds: int) -> None:
-    """Bound the process's CPU time and memory, where the system can."""
+    """Bound the CPU time and memory of the process, where the system supports it."""
     with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource  # noqa: PLC0415 (not on Windows, where the parent's time-out has to do)
+        import resource  # noqa: PLC0415 (not on Windows, where the parent's timeout must suffice)
 
-        # the soft limit sends SIGXCPU, by which the parent knows why the process has ended
+        # The soft limit sends SIGXCPU, by which the parent knows why the process has ended.
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
 
-def disarm(data: bytes) -> bytes:
-    """Take away what feedparser's slowest patterns run on, and what no entry is made of.
-
-    Its pattern for an address in the name of a person is quadratic, whatever element that stands
-    in, CDATA included; the one for an encoding in a processing instruction is cubic.
-    """
+def remove_slow_markup(data: bytes) -> bytes:
+    """Remove the markup that feedparser's slowest patterns match, which no entry needs."""
+    # The pattern for an address in the name of a person is quadratic, in any element and in CDATA
+    # too. The pattern for an encoding in a processing instruction is cubic.
     start = _LEADING_INSTRUCTIONS.match(data)
     data = data[start.end() :] if start else data
     return _PERSON.sub(rb"<\1x-", data.replace(b"<?", b"&lt;?"))
 
 
 def read_feed(data: bytes) -> list[tuple[str, str, str]]:
-    """Return link, date and title of every entry, as far as feedparser can tell."""
+    """Return link, date and title of every entry that feedparser finds."""
     import feedparser  # noqa: PLC0415 (only behind the limits)
 
     feed = feedparser.parse(
-        io.BytesIO(disarm(data)),
+        io.BytesIO(remove_slow_markup(data)),
         response_headers={"content-type": "application/xml; charset=utf-8"},
         sanitize_html=False,
         resolve_relative_uris=False,

@@ -1,7 +1,7 @@
-"""Where a page says that sitemaps are: `<link>` elements and the `Link:` header.
+"""Hints at sitemaps: the `<link>` elements of a page, and the `Link:` header.
 
-`rel="sitemap"` is in no standard, but generators write it; `rel="alternate"` with the type of a
-feed is HTML's own way to name one.
+`rel="sitemap"` is in no standard, but generators write it. `rel="alternate"` with the type of a
+feed is how HTML names a feed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from sitemapreader.models import Event
 
 MAX_HINTS = 100
-"""Sitemaps that one page may name."""
+"""Sitemaps of one page that are used."""
 MAX_LINKS = 1_000
-"""`<link>` elements, of any kind, that are looked at."""
+"""`<link>` and `<base>` elements of one page that are read."""
 MAX_LINK_HEADER_CHARS = 65_536
-"""Characters of all `Link:` headers together that are looked at; servers send 8 KiB at most."""
+"""Characters of all `Link:` headers together that are read; servers send 8 KiB at most."""
 FEED_TYPES = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/rss"}
 )
@@ -34,7 +34,7 @@ FEED_TYPES = frozenset(
 _META_CHARSET = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE
 )
-_META_BYTES = 1_024  # HTML wants the declaration within these
+_META_BYTES = 1_024  # where HTML requires the declaration
 
 _LINK_TARGET = re.compile(r"<([^<>]*)>")
 _LINK_PARAMETER = re.compile(
@@ -42,15 +42,18 @@ _LINK_PARAMETER = re.compile(
 )
 
 
-def read_html(
+def read_page_hints(
     data: bytes, url: str, *, charset: str | None = None, feeds: bool = False
 ) -> list[SitemapEntry]:
-    """Return the sitemaps that the page `data`, of the address `url`, links to.
+    """Return the sitemaps that a page links to; never raises.
 
-    With `feeds`, RSS and Atom alternates as well. `charset` is the one of the HTTP header. Never
-    raises; bytes in an encoding that is not known give nothing.
+    Args:
+        data: the page. In an unsupported encoding it gives no hints.
+        url: the address of the page, after redirects.
+        charset: the charset of the HTTP Content-Type header.
+        feeds: whether RSS and Atom alternates count as well.
     """
-    text = _decode(data, charset)
+    text = _decode_page(data, charset)
     base = url
     links = []
     for tag in islice(TagScanner(("link", "base")).feed(text, final=True), MAX_LINKS):
@@ -58,12 +61,18 @@ def read_html(
             links.append(tag.attributes)
         elif base is url and tag.attributes.get("href"):  # the first one counts
             base = resolve(url, tag.attributes["href"].strip()) or url
-    return _entries(links, base, url, Via.HTML, feeds=feeds)
+    return _list_sitemaps(links, base, url, Via.HTML, feeds=feeds)
 
 
-def read_link_header(value: str, url: str, *, feeds: bool = False) -> list[SitemapEntry]:
-    """Return the sitemaps that a `Link:` header (RFC 8288) of `url` names."""
-    if len(value) > MAX_LINK_HEADER_CHARS:  # a link that is cut may say something else
+def read_header_hints(value: str, url: str, *, feeds: bool = False) -> list[SitemapEntry]:
+    """Return the sitemaps that the `Link:` header (RFC 8288) of a page names.
+
+    Args:
+        value: the value of the header.
+        url: the address of the page, after redirects.
+        feeds: whether RSS and Atom alternates count as well.
+    """
+    if len(value) > MAX_LINK_HEADER_CHARS:  # only whole links: half a URL is another URL
         value = value[: value.rfind(",", 0, MAX_LINK_HEADER_CHARS) + 1]
     links = []
     position = 0
@@ -76,10 +85,10 @@ def read_link_header(value: str, url: str, *, feeds: bool = False) -> list[Sitem
             attributes.setdefault(parameter[1].lower(), text or "")
             position = parameter.end()
         links.append(attributes)
-    return _entries(links, url, url, Via.HEADER, feeds=feeds)
+    return _list_sitemaps(links, url, url, Via.HEADER, feeds=feeds)
 
 
-def _entries(
+def _list_sitemaps(
     links: Iterable[Mapping[str, str]], base: str, page: str, via: Via, *, feeds: bool
 ) -> list[SitemapEntry]:
     found: dict[str, SitemapEntry] = {}
@@ -102,12 +111,12 @@ def _names_sitemap(attributes: Mapping[str, str], *, feeds: bool) -> bool:
 
 
 def find_meta_charset(data: bytes) -> str | None:
-    """Return the charset that a page declares in its `<meta>`, if it does."""
+    """Return the charset that the `<meta>` of a page declares."""
     declared = _META_CHARSET.search(data[:_META_BYTES])
     return declared[1].decode("ascii", "replace") if declared else None
 
 
-def _decode(data: bytes, charset: str | None) -> str:
+def _decode_page(data: bytes, charset: str | None) -> str:
     charset = charset or find_meta_charset(data)
     events: list[Event] = []
     started = start_transcoder(events, ReadStats(), data, charset)

@@ -1,4 +1,4 @@
-"""The links of a document that is no sitemap by its format: which of them become entries."""
+"""The choice of the links of a page that become entries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.stats import ReadStats
 
 MAX_REMEMBERED_LINKS = 65_536
-"""Links that are remembered to leave out their repeats, as hashes: 5 MB."""
+"""Links that are remembered, as hashes of 5 MB altogether, to deduplicate them."""
 _MAX_REMEMBERED_ORIGINS = 1_024
 _MAX_ORIGIN_CHARS = 300
 """A host name has at most 253 (RFC 1035, section 2.3.4)."""
@@ -26,10 +26,10 @@ _MARKUP = re.compile(r'[<"]')
 
 
 class PageLinks:
-    """Makes entries of the links to pages of the document's own site, each page once.
+    """The links of one document; those to pages of its own site become entries, each page once.
 
-    A fragment is not part of a page's URL and is removed. Every other link is dropped with an
-    Issue; one without a target, or to a place on the page itself, is no link to a page.
+    A fragment is not part of a page's URL and is removed. A link without a target, or to a place on
+    the page itself, is ignored. Every other link is dropped with an Issue.
     """
 
     def __init__(self, stats: ReadStats, limits: Limits) -> None:
@@ -42,9 +42,14 @@ class PageLinks:
     def add(
         self, events: list[Event], text: str, *, base: str = "", title: str = "", line: int
     ) -> None:
-        """Add the entry of a link, or the Issue that says why it has none.
+        """Append the entry of a link, or the Issue of its drop.
 
-        A relative link is resolved against `base`, or the document's URL.
+        Args:
+            events: gets the entry or the Issue.
+            text: the target of the link, as written.
+            base: the URL to resolve against, if it is not the document's.
+            title: the text of the link.
+            line: the line of the link.
         """
         text = text.strip()
         if not text or text.startswith("#"):
@@ -64,7 +69,8 @@ class PageLinks:
             events.append(UrlEntry(url, sitemap=self._stats.sitemap, title=title or None))
 
     def drop(self, events: list[Event], code: IssueCode, text: str, line: int) -> None:
-        """Count a link that is not taken; a password in it is not repeated."""
+        """Drop a link with an Issue."""
+        # SECURITY: a password in the URL must not appear in reports.
         value = _USERINFO.sub(r"\1", text.strip())
         self._stats.drop(events, code, line=line, value=value or None)
 
@@ -82,7 +88,7 @@ class PageLinks:
         return IssueCode.MALFORMED if self._stats.sitemap else IssueCode.MISSING_BASE
 
     def _is_of_site(self, url: str) -> bool:
-        """Tell whether a URL is of the document's site; of a document without one all are."""
+        """Tell whether a URL is of the document's site; without a site every URL is."""
         origin = _ORIGIN.match(url)
         if origin is None or "@" in origin[1] or len(origin[0]) > _MAX_ORIGIN_CHARS:
             return False
@@ -96,9 +102,10 @@ class PageLinks:
         return known
 
     def _is_new(self, url: str) -> bool:
-        """Tell whether a page comes for the first time, as far as is remembered."""
+        """Tell whether a page comes for the first time, as far as it is remembered."""
         if len(self._seen) >= MAX_REMEMBERED_LINKS:
             self._seen.clear()
         before = len(self._seen)
-        self._seen.add(hash(url))  # keyed by the process: nobody can write URLs that meet
+        # SECURITY: hashes of strings are keyed by process, so nobody can craft URLs that collide.
+        self._seen.add(hash(url))
         return len(self._seen) > before

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from sitemapreader.readers.stats import ReadStats
 
 _STEP = 200
-"""Lines that one step reads, in about 5 ms."""
+"""Lines of one step, which take about 5 ms."""
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-# `- [name](url): notes`, as the proposal has it; also with another bullet, indented or in bold.
-# Runs of plain characters are taken at once and never given back, so a failure takes linear time.
+# `- [name](url): notes`, as in the proposal; also with another bullet, indented or in bold. The
+# possessive quantifiers never backtrack into a run, so a failure takes linear time.
 _LINK = re.compile(
     r"""[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(?:\*\*|__)?
     \[ ( [^\[\]\\]*+ (?: (?: \\. | \[ [^\[\]]*+ \] ) [^\[\]\\]*+ )* ) \]
@@ -38,7 +38,7 @@ _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]
 
 
 class LlmsReader:
-    """Reads the items of Markdown lists that begin with a link; their names are titles."""
+    """Reader of Markdown list items that begin with a link; its name is the title."""
 
     format = Format.LLMS
     finished = False
@@ -48,13 +48,13 @@ class LlmsReader:
         self._links = PageLinks(stats, limits)
         self._max_bytes = limits.field_chars
         self._pending = b""
-        self._is_passing = False
-        """The line's beginning was read, for it is longer than a line may be."""
+        self._is_skipping_line = False
+        """Whether the rest of a line is skipped, because the line is too long."""
         self._line = 1
         self._fence = ""
 
     def feed(self, data: bytes) -> Iterator[list[Event]]:
-        """Take the next bytes; yield, in steps, the events of the lines that are complete."""
+        """Read the next bytes; yield, in steps, the events of complete lines."""
         events: list[Event] = []
         self._stats.note_once(events, IssueCode.LLMS_TXT)
         yield events
@@ -63,19 +63,19 @@ class LlmsReader:
         lines, self._pending = self._pending[:end], self._pending[end:]
         if lines:
             yield from self._read_lines(split_lines(lines))
-            self._is_passing = False
+            self._is_skipping_line = False
         if len(self._pending) > self._max_bytes:
-            if not self._is_passing:
+            if not self._is_skipping_line:
                 yield self._read_line(self._pending[: self._max_bytes].decode("utf-8", "ignore"))
-            self._is_passing, self._pending = True, b""
+            self._is_skipping_line, self._pending = True, b""
 
     def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
-        """Yield the events of a last line without an end; of a cut document it may be half one."""
+        """Yield the events of a last line without a line end; drop that line if `cut` says so."""
         events: list[Event] = []
         last = self._pending.decode("utf-8", "replace")
         if cut is None and last:
             yield from self._read_lines(split_lines(self._pending))
-        elif cut is not None and not self._is_passing and _MAYBE_LINK.match(last):
+        elif cut is not None and not self._is_skipping_line and _MAYBE_LINK.match(last):
             self._stats.drop(events, cut, line=self._line, value=last.strip())
         if not self._stats.records and not self._stats.has_errors:
             self._stats.note_once(events, IssueCode.EMPTY)
@@ -84,7 +84,7 @@ class LlmsReader:
     def _read_lines(self, lines: list[str]) -> Iterator[list[Event]]:
         events: list[Event] = []
         for number, line in enumerate(lines):
-            if number or not self._is_passing:
+            if number or not self._is_skipping_line:
                 events += self._read_line(line)
             self._line += 1
             if number % _STEP == _STEP - 1:
@@ -98,13 +98,13 @@ class LlmsReader:
             return events
         if link := _LINK.match(line):
             url = link[3] if link[2] is None else link[2]
-            self._links.add(events, _decode(url), title=_name(link[1]), line=self._line)
+            self._links.add(events, _decode(url), title=_clean_title(link[1]), line=self._line)
         elif _MAYBE_LINK.match(line):
             self._links.drop(events, IssueCode.MALFORMED, line, self._line)
         return events
 
     def _is_code(self, line: str) -> bool:
-        """Tell whether a line is in a fenced code block, or begins or ends one."""
+        """Tell whether a line belongs to a fenced code block, its fences included."""
         fence = _FENCE.match(line)
         if not self._fence:
             if fence and not (fence[1][0] == "`" and "`" in fence[2]):
@@ -116,10 +116,10 @@ class LlmsReader:
 
 
 def _decode(text: str) -> str:
-    """Decode a Markdown text: character references and escaped punctuation."""
+    """Decode the character references and escaped punctuation of Markdown."""
     text = _REFERENCE.sub(lambda match: unescape(match[0]), text) if "&" in text else text
     return _ESCAPE.sub(r"\1", text) if "\\" in text else text
 
 
-def _name(text: str) -> str:
+def _clean_title(text: str) -> str:
     return " ".join(_decode(text).split())

@@ -1,4 +1,4 @@
-"""The reader of site maps for people: HTML pages, whose links to the same site are entries."""
+"""The reader of HTML site maps: pages whose links to the same site are entries."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from sitemapreader.readers.stats import ReadStats
 
 _NO_BASE = "about:invalid"
-"""Nothing is resolved against it: a base that is no URL, or so long that each link grows to it."""
+"""Stands for an unusable base, so that relative links are dropped: no URL, or one too long."""
 _STEP = 200
-"""Tags that one step reads, in about 5 ms."""
+"""Tags of one step, which take about 5 ms."""
 
 
 class HtmlReader:
-    """Reads the links of a page, in UTF-8: `<a href>` and `<area href>`, resolved with `<base>`."""
+    """Reader of the links of a page: `<a href>` and `<area href>`, resolved with `<base>`."""
 
     format = Format.HTML
     finished = False
@@ -40,21 +40,21 @@ class HtmlReader:
         self._base = ""
 
     def feed(self, data: bytes) -> Iterator[list[Event]]:
-        """Take the next bytes; yield, in steps, the events of the links that are complete."""
+        """Read the next bytes; yield, in steps, the events of complete links."""
         events: list[Event] = []
         self._stats.note_once(events, IssueCode.HTML_SITEMAP)
         yield events
-        yield from self._read(self._decoder.decode(data), final=False)
+        yield from self._read_text(self._decoder.decode(data), final=False)
 
     def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
-        """Yield the last events. A tag without an end is dropped, be the page cut or not."""
-        yield from self._read(self._decoder.decode(b"", final=True), final=True)
+        """Yield the last events; a tag without an end is dropped, even if the page is not cut."""
+        yield from self._read_text(self._decoder.decode(b"", final=True), final=True)
         events: list[Event] = []
         if cut is None and not self._stats.records:
             self._stats.note_once(events, IssueCode.EMPTY)
         yield events
 
-    def _read(self, text: str, *, final: bool) -> Iterator[list[Event]]:
+    def _read_text(self, text: str, *, final: bool) -> Iterator[list[Event]]:
         events: list[Event] = []
         for number, tag in enumerate(self._scanner.feed(text, final=final), 1):
             self._read_tag(events, tag)

@@ -1,7 +1,7 @@
-"""Find the tags of some elements in an HTML page that comes in pieces.
+"""A scanner for the tags of some elements in an HTML page that comes in pieces.
 
-No tree is built, so neither nesting nor what is left open costs anything. What a comment, a script
-or another raw text quotes is passed over.
+No tree is built, so neither nesting nor open elements cost anything. Comments, scripts and other
+raw texts are skipped.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MAX_TAG_CHARS = 8_192
-"""Characters of a tag that are looked at; it bounds the work on a tag that never ends."""
+"""Characters of a tag that are read, which bounds the work on a tag that never ends."""
 MAX_LINK_TEXT_CHARS = 2_048
-"""Characters behind an `<a>` in which its end is looked for; what is longer is no title."""
+"""Characters behind an `<a>` in which its end is searched; a longer text is no title."""
 
 _RAW_TEXTS = ("script", "style", "template", "textarea", "title", "iframe", "xmp")
 _RAW_ENDS = {
@@ -27,7 +27,7 @@ _RAW_ENDS = {
     **{name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW_TEXTS},
 }
 _LONGEST_MARK = 16
-"""More characters than `</textarea` with what has to follow it has."""
+"""More characters than `</textarea` and the character behind it have."""
 _ATTRIBUTE = re.compile(
     r"""[\s/]*([^\s/>=][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"'][^\s>]*)))?"""
 )
@@ -37,7 +37,7 @@ _ANY_TAG = re.compile(r"<[^<>]*+>")
 _REFERENCE = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*)(;?)(=?)")
 
 _MAX_REFERENCE_CHARS = 16
-"""A numeric reference has at most 10 that matter."""
+"""Longest numeric reference; valid ones have at most 10 characters."""
 
 
 @attrs.frozen
@@ -45,11 +45,11 @@ class Tag:
     """One start tag.
 
     Attributes:
-        name: of the element, in lower case.
-        attributes: by their names in lower case; of several of one name the first.
-        line: on which it begins, counted from 1.
-        is_whole: whether its end was found; what is not whole may have lost characters.
-        text: of an `a`, what stands between it and its end.
+        name: the name of the element, in lower case.
+        attributes: values by names in lower case; the first one counts where a name repeats.
+        line: the line of its start, from 1.
+        is_whole: whether its end was found; otherwise characters may be lost.
+        text: the text of the link, for an `a`.
     """
 
     name: str
@@ -72,10 +72,10 @@ class TagScanner:
         self._raw_end: re.Pattern[str] | None = None
         self._line = 1
         self._counted = 0
-        """Characters of what is pending whose lines are counted."""
+        """Pending characters whose lines are counted."""
 
     def feed(self, piece: str, *, final: bool = False) -> Iterator[Tag]:
-        """Yield the tags that are complete with the next piece; all of them have to be taken."""
+        """Yield the tags that are complete with the next piece; the caller must take them all."""
         text, position = self._pending + piece, 0
         while True:
             if self._raw_end is not None:
@@ -89,18 +89,18 @@ class TagScanner:
             name = opening[1].lower()
             if name in _RAW_ENDS:
                 self._raw_end = _RAW_ENDS[name]
-                position = opening.start() + 2  # `<!-->` is a comment
+                position = opening.start() + 2  # so that `<!-->` counts as a whole comment
                 continue
             self._count_lines(text, opening.start())
             tag, end = self._read_tag(text, opening, final=final)
             if tag is None:
-                self._keep(text, opening.start())
+                self._keep_pending(text, opening.start())
                 return
             yield tag
             position = end
-        self._keep(text, max(position, len(text) - _LONGEST_MARK))
+        self._keep_pending(text, max(position, len(text) - _LONGEST_MARK))
 
-    def _keep(self, text: str, start: int) -> None:
+    def _keep_pending(self, text: str, start: int) -> None:
         """Keep the text from `start` on for the next piece."""
         self._count_lines(text, start)
         self._pending, self._counted = text[start:], 0
@@ -112,7 +112,7 @@ class TagScanner:
     def _read_tag(
         self, text: str, opening: re.Match[str], *, final: bool
     ) -> tuple[Tag | None, int]:
-        """Return a tag and where to go on; `None` if more of the page is needed."""
+        """Return a tag and the position behind it; `None` if more of the page is needed."""
         attributes, end, is_whole = _read_attributes(text, opening.end())
         has_lost_quote = "<" in attributes.get("href", "")
         is_near_end = not final and len(text) < opening.end() + MAX_TAG_CHARS
@@ -122,23 +122,24 @@ class TagScanner:
         if name == "a" and is_whole:
             link_end = _LINK_END.search(text, end, end + MAX_LINK_TEXT_CHARS)
             if link_end is not None:
-                link_text = _read_text(text[end : link_end.start()])
+                link_text = _strip_tags(text[end : link_end.start()])
             elif not final and len(text) < end + MAX_LINK_TEXT_CHARS:
                 return None, end
         return Tag(name, attributes, self._line, is_whole, link_text), end
 
 
 def _read_attributes(text: str, position: int) -> tuple[dict[str, str], int, bool]:
-    """Read a tag from behind its name; return its attributes, its end, whether it has one.
+    """Return the attributes of a tag, its end, and whether the end was found.
 
-    A target that holds a `<` has swallowed the tags behind it, for its quote was never closed: the
-    tag ends where that target begins, so that they are found.
+    `position` is the position behind the name of the element.
     """
     attributes: dict[str, str] = {}
     limit = position + MAX_TAG_CHARS
     while match := _ATTRIBUTE.match(text, position, limit):
         value = match[2] or match[3] or match[4] or ""
         name = match[1].lower()
+        # A target with a `<` has swallowed the tags behind it, because its quote was never closed.
+        # The tag ends where the target begins, so that the scanner finds these tags.
         if name == "href" and name not in attributes and "<" in value:
             return {**attributes, name: value}, match.end(1), False
         attributes.setdefault(name, unescape_attribute(value))
@@ -150,11 +151,10 @@ def _read_attributes(text: str, position: int) -> tuple[dict[str, str], int, boo
 
 
 def unescape_attribute(value: str) -> str:
-    """Decode the character references of an attribute.
-
-    Unlike in text, one without a semicolon is none before a letter, a digit or `=`: the `&copy` of
-    `?a=1&copy=2` is a parameter (https://html.spec.whatwg.org/#named-character-reference-state).
-    """
+    """Decode the character references of an attribute."""
+    # Unlike in text, a name without a semicolon is no reference before a letter, a digit or `=`:
+    # the `&copy` of `?a=1&copy=2` is a parameter
+    # (https://html.spec.whatwg.org/#named-character-reference-state).
     return _REFERENCE.sub(_decode_reference, value) if "&" in value else value
 
 
@@ -169,6 +169,6 @@ def _decode_reference(match: re.Match[str]) -> str:
     return html5[name] + equals
 
 
-def _read_text(markup: str) -> str:
+def _strip_tags(markup: str) -> str:
     """Return the text of a short piece of markup, its white space collapsed."""
     return " ".join(unescape(_ANY_TAG.sub("", markup)).split())
