@@ -1,9 +1,9 @@
-"""Every URL that a site publishes in its sitemaps, as a stream; and what could not be read.
+"""Every URL that a site publishes in its sitemaps, and a report of what could not be read.
 
 ```
  site ──discover──► SitemapEntry ─┐            ┌────────────────────────────┐
                                   ▼            │ pure: bytes in, events out │
-                            frontier ──fetch──►│ inflate → detect → reader  │──► UrlEntry ──► you
+                            frontier ──fetch──►│ decode → detect → reader   │──► UrlEntry ──► you
                                   ▲    chunks  │ (xml | text | feeds)       │──► Issue ──► report
                                   └── SitemapEntry ◄───────────────────────┘
 ```
@@ -21,6 +21,9 @@ async def main():
 
 asyncio.run(main())
 ```
+
+Public are the names in `__all__`, and the modules of `sitemapreader.recipes` with the names that
+their documentation shows. Everything else is internal and may change in any version.
 """
 
 from __future__ import annotations
@@ -136,7 +139,9 @@ __all__ = [
     "walk_sync",
 ]
 
-_ROOMS = {
+# Loaded on first use: `--help` imports nothing, reading a file no asyncio, walking a folder no
+# aiohttp.
+_EXPORTS_BY_MODULE = {
     "discovery": ("Discovery", "discover"),
     "documents.download": ("charset_of", "is_absent"),
     "errors": ("FetchError", "IssueError", "IssueGroup", "SitemapReaderError", "StateError"),
@@ -176,21 +181,18 @@ _ROOMS = {
     "urls": ("origin_of",),
     "walker": ("Walk", "WalkArguments", "walk", "walk_sync"),
 }
-"""Where each name is loaded from when it is first asked for.
-
-So `--help` waits for nothing, who reads a file not for asyncio, who walks a folder not for aiohttp.
-"""
-_LATER = {name: room for room, names in _ROOMS.items() for name in names}
+_EXPORTS = {name: module for module, names in _EXPORTS_BY_MODULE.items() for name in names}
+"""Public name -> the module that it is loaded from when it is first used."""
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name (PEP 562)."""
-    if name not in _LATER:
+    if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    value = getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+    return sorted([*globals(), *_EXPORTS])

@@ -2,12 +2,13 @@
 
 ```
 SitemapReaderError
-├── FetchError          the network failed, in one of the ways of the issue table
-├── StateError          the file of a walk's state cannot be used: locked, not writable, disk full
-└── IssueGroup          raised by Report.raise_for_issues(), if you ask for it (an ExceptionGroup)
-    └── IssueError      ... of one of these for each Issue
+├── FetchError          a document could not be fetched; its code is one of the issue table
+├── StateError          the state file cannot be used: locked, not writable, disk full
+└── IssueGroup          raised by Report.raise_for_issues() only (an ExceptionGroup)
+    └── IssueError      its members, one for each Issue
 ```
-What a document holds never raises: it becomes an `Issue`. Misuse raises TypeError or ValueError.
+The content of a document never raises: it becomes an `Issue`. Misuse raises TypeError or
+ValueError.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 LOGIN_STATUSES = frozenset({401, 407})
-"""A login is asked for, by the server or by a proxy (RFC 9110, sections 15.5.2 and 15.5.8)."""
+"""The server or a proxy requires a login (RFC 9110, sections 15.5.2 and 15.5.8)."""
 
 
 class SitemapReaderError(Exception):
@@ -30,15 +31,15 @@ class SitemapReaderError(Exception):
 
 
 class FetchError(SitemapReaderError):
-    """A document could not be fetched, or not to its end.
+    """A failed fetch: a document that could not be fetched to its end.
 
     Attributes:
-        code: the row of the issue table that says what happened.
-        url: what was being fetched.
+        code: its row of the issue table.
+        url: the URL that was fetched.
         detail: what the server or the network said, cut and escaped.
-        http_status: the status of the answer, where there was one.
-        retry_after_seconds: what the server asked for, where it did.
-        tries: how often it was tried, redirects not counted.
+        http_status: status of the answer, where there was one.
+        retry_after_seconds: the wait that the server asked for, if it did.
+        tries: how many requests were made, redirects not counted.
     """
 
     def __init__(
@@ -61,11 +62,11 @@ class FetchError(SitemapReaderError):
 
 
 class StateError(SitemapReaderError):
-    """The file of a walk's state cannot be used.
+    """A state file that cannot be used.
 
     Attributes:
         path: the file.
-        detail: what is the matter, and what to do.
+        detail: what is wrong, and what to do.
     """
 
     def __init__(self, path: Path, detail: str) -> None:
@@ -75,7 +76,7 @@ class StateError(SitemapReaderError):
 
 
 class IssueError(SitemapReaderError):
-    """An Issue as an exception, for those who want it raised."""
+    """An Issue as an exception: a member of IssueGroup."""
 
     def __init__(self, issue: Issue) -> None:
         self.issue = issue
@@ -87,10 +88,10 @@ class IssueError(SitemapReaderError):
 class IssueGroup(  # noqa: N818 (a group, as ExceptionGroup is)
     ExceptionGroup[IssueError], SitemapReaderError
 ):
-    """All Issues of a walk that are at least as severe as was asked."""
+    """The Issues of a walk of at least the requested severity, as one exception."""
 
     def __new__(cls, message: str, issues: Sequence[Issue]) -> Self:
-        """Wrap each Issue."""
+        """Wrap each Issue in an IssueError."""
         return super().__new__(cls, message, [IssueError(issue) for issue in issues])
 
     def derive(self, excs: Sequence[IssueError]) -> IssueGroup:  # type: ignore[override]

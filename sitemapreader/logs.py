@@ -1,7 +1,7 @@
-"""The logger of the package, for services that embed a walk; it prints nothing by itself.
+"""The logger of the package, for services that embed a walk; silent unless configured.
 
-A report says everything that a log says, but only at the end. Lines hold URLs that strangers wrote:
-they are cut, escaped and without passwords.
+The report holds all that is logged, but only at the end. URLs in lines are cut, escaped and without
+passwords, because strangers wrote them.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ LOGGER.addHandler(logging.NullHandler())
 
 @attrs.define
 class LoggedRequest:
-    """A request that is logged; `status` is set once there is an answer."""
+    """A request to be logged; the caller sets `status` when there is an answer."""
 
     status: int = 0
 
 
 @contextmanager
 def log_request(url: str) -> Iterator[LoggedRequest]:
-    """Log a request when it is over: its status, or how it failed, and its seconds."""
+    """Log a request when it ends: its status or error, and its seconds."""
     request, began = LoggedRequest(), time.monotonic()
-    said = "cancelled"
+    result = "cancelled"
     try:
         yield request
-        said = str(request.status)
+        result = str(request.status)
     except FetchError as error:
-        said = str(error.code)
+        result = str(error.code)
         raise
     finally:
         if LOGGER.isEnabledFor(logging.DEBUG):
             seconds = time.monotonic() - began
-            LOGGER.debug("GET %s: %s, %.3f s", show_url(url), said, seconds)
+            LOGGER.debug("GET %s: %s, %.3f s", show_url(url), result, seconds)
 
 
 def log_pause(host: str, seconds: float, reason: str) -> None:
-    """Log that nothing is asked of a host for some time, and why."""
+    """Log that a host gets no request for some time, and why."""
     LOGGER.info("%s: no request for %.0f s: %s", show_url(host), seconds, reason)

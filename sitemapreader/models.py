@@ -1,8 +1,10 @@
-"""The values that come out: what a record of a sitemap says, and nothing else.
+"""The values that reading yields: entries, their extensions, and what they are called.
 
-One `UrlEntry` is made for every URL on the web, so these classes are cheap: slots, no validators,
-not frozen (a frozen one costs four times as much to make). Treat them as values all the same.
+Treat them as values, although they are not frozen.
 """
+
+# One `UrlEntry` is made for every URL, so these classes are cheap: slots, no validators, and not
+# frozen, for a frozen one takes four times as long to make.
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ from sitemapreader.issues import Issue
 
 
 class Format(StrEnum):
-    """What a document turned out to be; told by its content alone.
+    """The format of a document, detected by its content alone.
 
-    A page (`HTML`) or an `llms.txt` (`LLMS`) is read only where that is asked for.
+    A page (`HTML`) or an `llms.txt` (`LLMS`) is read only if `extra_formats` names its format.
     """
 
     URLSET = "urlset"
@@ -36,7 +38,7 @@ class Format(StrEnum):
 
     @property
     def is_protocol(self) -> bool:
-        """Whether it is what sitemaps.org describes in XML."""
+        """Whether it is one of the XML formats of sitemaps.org."""
         return self in (Format.URLSET, Format.INDEX)
 
 
@@ -148,7 +150,7 @@ class Alternate(NamedTuple):
 
 @attrs.define(weakref_slot=False)
 class Extra:
-    """An element that no table of ours knows, as it stands; or a link: rel and href."""
+    """An element that is no known field, as written; or a link: rel and href."""
 
     namespace: str
     name: str
@@ -156,16 +158,16 @@ class Extra:
 
 
 class Change(StrEnum):
-    """What an entry is, compared with what the state of an earlier walk holds."""
+    """How an entry differs from what the state of an earlier walk holds."""
 
     NEW = "new"
     CHANGED = "changed"
     REMOVED = "removed"
-    """Listed no more; no walk gives such an entry, but the command line writes them so."""
+    """No longer listed; no walk yields such an entry, but the command line writes them so."""
 
 
 class DateSource(StrEnum):
-    """Which field of a record its date is taken from."""
+    """The field of a record that its date is taken from."""
 
     LASTMOD = "lastmod"
     """`<lastmod>`, or the date of a feed's item."""
@@ -174,7 +176,7 @@ class DateSource(StrEnum):
 
 
 def _show_present(entry: UrlEntry | SitemapEntry) -> str:
-    """Write an entry as the call that makes it, without the fields that it does not have."""
+    """Write an entry as the call that makes it, without its absent fields."""
     present = (
         f"{field.name}={value!r}"
         for field in attrs.fields(type(entry))
@@ -193,7 +195,7 @@ class UrlEntry:
         changefreq: one of the protocol's seven words, in lower case.
         priority: 0.0 to 1.0; `None` where the record has none (never a default of 0.5).
         sitemap: URL of the document that lists it.
-        lastmod_text: lastmod as written, trimmed; tells `2026` from `2026-01-01`.
+        lastmod_text: lastmod as written, trimmed; `2026` and `2026-01-01` differ here.
         title: the page's title, where the record has one: items of feeds, news.
         change: `new` or `changed` in a walk with `changes=True`.
     """
@@ -214,7 +216,7 @@ class UrlEntry:
 
     @property
     def date(self) -> datetime | None:
-        """The date that `since` goes by: lastmod, else the publication date of the news."""
+        """The date that `since` tests: lastmod, else the publication date of the news."""
         if self.lastmod is not None:
             return self.lastmod
         return None if self.news is None else self.news.publication_date
@@ -251,4 +253,4 @@ class SitemapEntry:
 
 
 Event: TypeAlias = UrlEntry | SitemapEntry | Issue
-"""What a reader hands over: a record, or what was wrong with one."""
+"""What a reader yields: an entry, or an Issue."""

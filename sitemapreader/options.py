@@ -1,4 +1,4 @@
-"""Every number that bounds the work, and every choice about the network: one table each.
+"""Limits of the work and options of the network: one table each.
 
 All limits are finite by default; there is no value that means "unlimited". Units are in the names.
 """
@@ -31,8 +31,8 @@ nginx, Apache and IIS take 8,190 to 16,384 by default."""
 PATTERNS = os.environ.get("SITEMAPREADER_PATTERNS", "on") != "off"
 """Whether common records are read by regular expressions: several times faster, to the same events.
 
-With `SITEMAPREADER_PATTERNS=off` in the environment, all are read by the standard library's tree
-builder: for a Python whose `re` has a fault, or for who trusts no pattern.
+With `SITEMAPREADER_PATTERNS=off` in the environment, the standard library's tree builder reads all
+records: use it if `re` of your Python has a bug.
 """
 
 
@@ -53,11 +53,11 @@ _HIDDEN: dict[str, Callable[[Any], object]] = {
     "headers": lambda headers: dict.fromkeys(headers, "..."),
     "proxy": lambda proxy: _USERINFO.sub("//", proxy),
 }
-"""How fields are shown that may hold a password."""
+"""Field that may hold a password -> how it is shown."""
 
 
 def _show_changed(options: Limits | FetchOptions) -> str:
-    """Write options as a call that names what differs from the defaults, without passwords."""
+    """Write options as a call with what differs from the defaults, without passwords."""
     default = type(options)()
     changed = []
     for field in attrs.fields(type(options)):
@@ -70,21 +70,21 @@ def _show_changed(options: Limits | FetchOptions) -> str:
 
 @attrs.frozen(kw_only=True, repr=False)
 class Limits:
-    """How much is read, of one document and of a whole walk.
+    """Limits on one document and on a whole walk.
 
-    A limit that is reached never raises: reading stops, or the one record is dropped, and an Issue
-    says so; all that came before has been delivered.
+    Reaching a limit never raises: reading stops, or the record is dropped, with an Issue. All that
+    came before has been delivered.
     """
 
     # one document
     raw_bytes: int = _limit(PROTOCOL_MAX_BYTES + 1)
     """Bytes of a body as it comes over the wire."""
     inflated_bytes: int = _limit(256 * MIB)
-    """Bytes after inflating; real sitemaps exceed the protocol's 50 MiB, bombs this."""
+    """Bytes after decompression; some real sitemaps exceed the protocol's 50 MiB."""
     entries: int = _limit(1_000_000)
     """Records of one document; the protocol allows 50,000."""
     gzip_members: int = _limit(1024)
-    """Members of one gzip file; as many as aiohttp takes."""
+    """Members of one gzip file; aiohttp's limit."""
     # one record
     record_bytes: int = _limit(1 * MIB)
     """Markup of one record; 5,000 alternates of 200 bytes."""
@@ -99,7 +99,7 @@ class Limits:
     names: int = _limit(2_000)
     """Different element names of the extras of one document."""
     feedparser_seconds: int = _limit(2)
-    """Whole CPU seconds of feedparser for a feed beyond repair; 1 MiB of broken RSS takes 1.7."""
+    """Whole CPU seconds of feedparser for one broken feed; 1 MiB of broken RSS takes 1.7."""
     # one walk
     depth: int = _limit(5)
     """Indexes inside indexes; the protocol allows none."""
@@ -112,23 +112,23 @@ class Limits:
     walk_seconds: float = _limit(24 * 3600)
     """Time of one walk."""
     feedparser_runs: int = _limit(20)
-    """Feeds beyond repair that one walk gives to feedparser, one at a time; none of 70 real feeds
-    needs it."""
+    """Broken feeds that one walk gives to feedparser, one at a time; none of 70 real feeds
+    needed it."""
 
     __repr__ = _show_changed
 
 
 FEEDPARSER_MAX_BYTES = 1 * MIB
-"""A feed beyond repair that is larger is not given to feedparser; real feeds are below 1 MiB."""
+"""Broken feeds that are larger are not given to feedparser; real feeds are below 1 MiB."""
 FRONTIER_BYTES_PER_DOCUMENT = 2_048
 """Memory for the URL of a sitemap that a walk has to remember, on average over
 `Limits.documents`: 20 MiB by default. Ordinary ones take 300 bytes."""
 
 
 ROBOTS_MAX_BYTES = 512_000
-"""RFC 9309, section 2.5: at least 500 KiB are to be parsed."""
+"""RFC 9309, section 2.5: at least 500 KiB must be parsed."""
 ROBOTS_MAX_SITEMAPS = 1_000
-"""Different values of Sitemap lines that are looked at; the largest real files have hundreds."""
+"""Different values of Sitemap lines that are read; the largest real files have hundreds."""
 ROBOTS_MAX_LINE_CHARS = 8_192
 """Google's parser cuts a line after 16,664 bytes, eight times the longest URL that it knows."""
 ROBOTS_MAX_OTHER_LINES = 1_000
@@ -141,7 +141,7 @@ _PROXY = re.compile(r"https?://(?:[!-~]*@)?[^\s/?#@\x00-\x20\x7f-\x9f]+/?", re.I
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """RFC 9110, section 5.1."""
 _NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-"""... section 5.5; a line feed would begin another header."""
+"""RFC 9110, section 5.5; a line feed would begin another header."""
 
 
 def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> None:
@@ -154,7 +154,10 @@ def _proxy(_: object, field: attrs.Attribute[str | None], value: str | None) -> 
 def _headers(_: object, field: attrs.Attribute[dict[str, str]], value: dict[str, str]) -> None:
     for name, text in value.items():
         if not _HEADER_NAME.fullmatch(name):
-            raise ValueError(f"{field.name}: {name!r} is no name that a header can have")
+            raise ValueError(
+                f"{field.name}: {name!r} is not a valid header name: "
+                "use letters, digits and hyphens"
+            )
         if _NOT_IN_HEADERS.search(text):  # which may be a password
             raise ValueError(f"{field.name}: the value of {name} has control characters in it")
 
@@ -166,14 +169,13 @@ def _user_agent(_: object, field: attrs.Attribute[str], value: str) -> None:
 
 @attrs.frozen(kw_only=True, repr=False)
 class FetchOptions:
-    """How the network is used: times, politeness, and where requests may go."""
+    """Options of fetching: time limits, throttling, retries and allowed addresses."""
 
     user_agent: str = attrs.field(default=f"sitemapreader/{__version__}", validator=_user_agent)
-    """Name your own crawler, its version and a page about it: "NewsBot/2.1 (+https://...)". The
-    default says nothing but which package asks, and an owner who wants to know more, or to let you
-    in, finds nobody."""
+    """Name your crawler, its version and a page about it: "NewsBot/2.1 (+https://...)". With the
+    default, a site's owner cannot find out who you are, nor allow your crawler."""
     headers: dict[str, str] = attrs.field(factory=dict, validator=_headers)
-    """Sent to the origins that you name only; never across a redirect to another one."""
+    """Sent only to origins that you name; never across a redirect to another origin."""
     proxy: str | None = attrs.field(default=None, validator=_proxy)
     """URL of an HTTP proxy. It resolves names itself, so addresses are not checked behind it."""
     # time
@@ -181,34 +183,34 @@ class FetchOptions:
     headers_seconds: float = _limit(20)
     """From the request to the end of the answer's headers."""
     idle_seconds: float = _limit(20)
-    """Silence in the middle of a body."""
+    """Longest silence in the middle of a body."""
     total_seconds: float = _limit(300)
     """One document, redirects and body included."""
     min_bytes_per_second: float = _limit(1024)
-    """A body that comes slower, after `slow_grace_seconds`, is given up."""
+    """A slower body is given up after `slow_grace_seconds`."""
     slow_grace_seconds: float = _limit(20)
     # politeness
     concurrency: int = _limit(8)
-    """Documents fetched at once."""
+    """Documents fetched at the same time."""
     per_host: int = _limit(2)
-    """Requests at once to one host."""
+    """Requests to one host at the same time."""
     delay_seconds: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     """Least time between two requests to one host; a Crawl-delay in robots.txt raises it."""
     max_attempts: int = _limit(3)
-    """Requests for one document, where another try can help."""
+    """Requests for one document, if errors are temporary."""
     retry_wait_seconds: float = _limit(1)
-    """First pause before another try; doubles, with jitter."""
+    """Pause before the first retry; doubles, with jitter."""
     failures_in_row: int = _limit(5)
     """Refusals (401, 403, 429, a bot protection) or failures to answer in a row after which a walk
     leaves a host alone for a while. Each attempt counts; any other answer begins a new row."""
     host_pause_seconds: float = _limit(10)
-    """First such pause; each doubles. After it one document is fetched as a trial. Three pauses
-    take 70 s: most servers count requests by the minute."""
+    """First such pause; the next ones double. After each, one document is fetched as a trial. Three
+    pauses take 70 s, because most servers count requests by the minute."""
     host_trials: int = _limit(3)
     """Failed trials after which the rest of a host's sitemaps is skipped."""
     retry_after_seconds: float = _limit(3600)
-    """Longest Retry-After that is waited for; past it the document is given up."""
-    # where to
+    """Longest Retry-After to wait for; with a longer one the document is given up."""
+    # allowed addresses
     max_redirects: int = _limit(5)
     """RFC 9309, section 2.3.1.2: "at least five consecutive redirects"."""
     allow_downgrade: bool = False
@@ -216,6 +218,6 @@ class FetchOptions:
     allow_networks: tuple[str, ...] = ()
     """Networks that are not public and may be connected to, such as "10.0.0.0/8"."""
     allow_ports: tuple[int, ...] = ()
-    """Ports besides 80, 443 and that of the start."""
+    """Ports besides 80, 443 and that of the start URL."""
 
     __repr__ = _show_changed

@@ -1,7 +1,7 @@
-"""What is remembered from one walk to the next, in one SQLite file.
+"""The state of walks in one SQLite file: what each walk read, and how far it came.
 
-Of each document: its validators, its body's hash, what it listed. Of each walk: how far it came.
-Nothing here fetches or waits; the walker asks, and says when something is to be written down.
+For each document it holds the validators, the hash of its body, and the URLs that it listed.
+Nothing here fetches or waits: the walker reads the state, and decides when to write.
 """
 
 from sitemapreader.state.state import State

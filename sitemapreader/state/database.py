@@ -1,8 +1,8 @@
-"""A state file on disk: opened by one writer at a time, and never trusted to be whole.
+"""The state file on disk: one writer at a time, checked for damage.
 
-Every damage ends in one of two ways. Found when the file is opened, the file is put aside and a new
-one begun (`state-replaced`). Found later, StateError is raised, and the file is put aside when it
-is closed, so that the next walk reads all anew.
+A file that is damaged when it is opened is quarantined, and a new one begun (`state-replaced`).
+Damage that is found later raises StateError. The file is then quarantined when it is closed, so
+that the next walk reads everything anew.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHECKED_BYTES = 64 * 1024 * 1024
-"""A file up to this size is checked as a whole when it is opened, which takes up to 0.2 s; of a
-larger one only the header and the tables. Rows that decide what is read have seals of their own."""
+"""Larger files have only their header and tables checked when they are opened; a full check of this
+size takes 0.2 s. Rows that decide what is read have seals besides."""
 _CACHE_KIB = 16_384
 _HEADER = b"SQLite format 3\0"
 _ATTACHED = ("", "-wal", "-shm")
@@ -38,17 +38,16 @@ _HARMLESS = frozenset(
         sqlite3.SQLITE_READONLY,
     }
 )
-"""What SQLite reports of the disk and the system; all else, our statements being right, is the
-file's fault."""
+"""SQLite's errors of the disk and the system; all other errors mean that the file is damaged."""
 
 
 class DamageError(Exception):
-    """A state file holds what no walk has written; the message says what."""
+    """A state file with content that no walk can have written."""
 
 
 @contextmanager
 def wrap_errors(path: Path) -> Iterator[None]:
-    """Turn what the database, the disk or a damaged row raises into StateError."""
+    """Turn errors of the database, the disk and damaged rows into StateError."""
     try:
         yield
     except (sqlite3.Error, DamageError, UnicodeDecodeError) as error:
@@ -61,7 +60,7 @@ def wrap_errors(path: Path) -> Iterator[None]:
 
 
 def is_damage(error: BaseException | None) -> bool:
-    """Tell whether an error, or what caused it, says that a file is damaged."""
+    """Tell whether an error, or its cause, means that a file is damaged."""
     if isinstance(error, StateError):
         return is_damage(error.__cause__)
     if isinstance(error, sqlite3.Error):
@@ -77,9 +76,9 @@ class StateFile:
     """An open state file, to be closed by `close`.
 
     Attributes:
-        path: where it is.
-        connection: in autocommit; what changes more than one row begins a transaction.
-        quarantined_as: what an unusable file that was in its place is called now.
+        path: the file.
+        connection: in autocommit; a change of several rows begins a transaction.
+        quarantined_as: new path of an unusable file that was in its place.
     """
 
     def __init__(self, path: Path) -> None:
@@ -99,7 +98,7 @@ class StateFile:
                 raise
 
     def close(self) -> None:
-        """Close the file and let the next one write; may be called again."""
+        """Close the file and release its lock; may be called again."""
         with suppress(sqlite3.Error):  # what was committed is in the file
             self.connection.close()
         if not self._is_closed:
@@ -108,7 +107,7 @@ class StateFile:
         self._lock.close()
 
     def _clean_up(self) -> None:
-        """See to it that the next walk does not open what this one cannot have written."""
+        """Keep the next walk from opening a damaged file, or the log of another file."""
         with suppress(OSError):  # then the next walk finds it as it is
             if self._is_damaged:
                 quarantine(self.path)
@@ -120,7 +119,7 @@ class StateFile:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Turn what the file's content or the disk raises into StateError; remember damage."""
+        """Turn errors of the file and the disk into StateError, and remember damage."""
         try:
             with wrap_errors(self.path):
                 yield
@@ -129,11 +128,9 @@ class StateFile:
             raise
 
     def sync(self) -> None:
-        """Bring what was committed onto the disk, and the log back to its beginning.
-
-        It has a connection of its own, so that it can be called from another thread while this one
-        goes on writing. https://www.sqlite.org/wal.html, section 3.4
-        """
+        """Flush committed changes to the disk; may be called from any thread."""
+        # Its own connection lets the walk's thread go on writing, and the checkpoint keeps the log
+        # short: https://www.sqlite.org/wal.html, section 3.4
         with self.guard():
             # SQLite would go on writing to a file that is not there any more, and another
             # connection would bring its log into the file that has taken its place.
@@ -157,10 +154,10 @@ class StateFile:
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    """Open a state file to look at it; somebody may be writing it meanwhile."""
+    """Open a state file for reading only; a walk may be writing it meanwhile."""
     with wrap_errors(path):
         if not path.is_file():
-            what = "this is no file" if path.exists() else "no such file"
+            what = "this is not a file" if path.exists() else "no such file"
             raise StateError(path, f"{what}: a walk with `state` makes one")
         connection = sqlite3.connect(path, isolation_level=None)
         try:
@@ -171,7 +168,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
             connection.close()
             if not is_damage(error):
                 raise
-            raise StateError(path, f"this is no state file ({error})") from error
+            raise StateError(path, f"this is not a state file ({error})") from error
         except BaseException:
             connection.close()
             raise
@@ -179,7 +176,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
 
 
 def _identify(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one in its place; `None` if there is none."""
+    """Return device and inode of a file; `None` if there is no file."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -188,7 +185,7 @@ def _identify(path: Path) -> tuple[int, int] | None:
 
 
 def _lock(path: Path) -> sqlite3.Connection:
-    """Take the lock of a state file; it ends with the process, however that ends."""
+    """Lock a state file; the lock ends with the process, even if that is killed."""
     lock_path = path.with_name(path.name + "-lock")
     _create(lock_path)
     if lock_path.stat().st_size:  # nothing is ever written to it: it may be no database
@@ -210,7 +207,7 @@ def _lock(path: Path) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    """Make an empty file that only its owner can read, if there is none."""
+    """Create an empty file that only its owner can read, unless it exists."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
@@ -236,20 +233,20 @@ def _open_checked(path: Path) -> sqlite3.Connection:
 
 
 def _check_header(path: Path) -> None:
-    """Raise DamageError for a header that SQLite would take for another program's, or read-only."""
+    """Raise DamageError for a header that SQLite would refuse or open as read-only."""
     with path.open("rb") as file:
         header = file.read(100)
     if not header:
         return
     if not header.startswith(_HEADER):
-        raise DamageError("it is no SQLite file")
+        raise DamageError("it is not an SQLite file")
     # https://www.sqlite.org/fileformat.html, 1.3: the version that writes it, and that reads it
     if len(header) < 100 or not {*header[18:20]} <= {1, 2}:
         raise DamageError("its header is damaged")
 
 
 def _check_kind(connection: sqlite3.Connection, path: Path, *, may_be_empty: bool) -> None:
-    """Raise DamageError for what is no state of ours, StateError for that of a newer version."""
+    """Raise DamageError if a file is not a state, StateError for a newer format."""
     (kind,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     version = schema.read_version(connection)
@@ -273,11 +270,11 @@ def _check_kind(connection: sqlite3.Connection, path: Path, *, may_be_empty: boo
 
 def _check_tables(connection: sqlite3.Connection) -> None:
     if not schema.is_whole(connection):
-        raise DamageError("tables are missing, or others than those of a state")
+        raise DamageError("its tables are not those of a state")
 
 
 def quarantine(path: Path) -> Path:
-    """Rename a file and what belongs to it to the first free `.corrupt-N`; nothing is deleted."""
+    """Rename a file and its logs to the first free `.corrupt-N`; return the new path."""
     number = 1
     while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():
         number += 1

@@ -1,10 +1,11 @@
-"""An entry in 16 bytes: 10 that stand for its URL, 6 for all that its record says besides.
+"""Fingerprints of entries: 10 bytes that identify the URL, 6 that hash the rest of its record.
 
-Two URLs of ten million meet with a probability of one in 24 billion; a change goes unseen with one
-in 281 million million. The URL is taken as it is written: another spelling is another URL.
-
-Two prints stand for what a filter has kept back: see UNDELIVERED and OUTDATED.
+The URL is hashed as written: another spelling is another URL. Two record hashes are reserved for
+entries that a filter kept back: `UNDELIVERED` and `OUTDATED`.
 """
+
+# Two of ten million URLs share a hash with a probability of 1 in 24 billion. A changed record keeps
+# its hash with 1 in 281 million million.
 
 from __future__ import annotations
 
@@ -22,18 +23,18 @@ RECORD_HASH_BYTES = 6
 FINGERPRINT_BYTES = URL_HASH_BYTES + RECORD_HASH_BYTES
 
 UNDELIVERED = bytes(RECORD_HASH_BYTES)
-"""The print of a URL that is listed and was never handed over."""
+"""Record hash of a URL that is listed and was never delivered."""
 OUTDATED = (1).to_bytes(RECORD_HASH_BYTES)
-"""The print of a URL that was handed over, but not with the record that is listed."""
+"""Record hash of a URL that was delivered, but not with the listed record."""
 FIRST_RECORD_HASH = (2).to_bytes(RECORD_HASH_BYTES)
-"""The lowest print of a record that was handed over."""
+"""The lowest record hash of a delivered record."""
 
 _KEY = blake2b(digest_size=URL_HASH_BYTES)
-"""Copied for each URL, for that takes half as long as to make one."""
+"""Copied for each URL, which takes half as long as making a new hash."""
 
 
 def fingerprint_entries(entries: Iterable[UrlEntry]) -> bytes:
-    """Return the fingerprints of entries, one behind the other."""
+    """Return the fingerprints of entries, joined."""
     copy = _KEY.copy
     parts = []
     for entry in entries:
@@ -45,7 +46,7 @@ def fingerprint_entries(entries: Iterable[UrlEntry]) -> bytes:
 
 
 def hash_url(loc: str) -> bytes:
-    """Return what a fingerprint begins with that stands for a URL."""
+    """Return the hash of a URL, with which its fingerprint begins."""
     return blake2b(loc.encode("utf-8", "surrogatepass"), digest_size=URL_HASH_BYTES).digest()
 
 

@@ -1,7 +1,6 @@
-"""The rows of a state file as values: the one place where they are decoded, and checked.
+"""Rows of a state file as values: decoded and checked in this module only.
 
-A row whose values do not have their types, or are not those that its seal was made of, raises
-DamageError.
+A row with values of wrong types, or that do not match its seal, raises DamageError.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 FULLY_READ = "document.seen_run IS :run AND document.status IN ('complete', 'unchanged')"
-"""The condition that a run knows all that a document lists."""
+"""SQL condition: the run knows every URL that a document lists."""
 REMOVALS_UNKNOWN = f"document.listed_run IS NOT NULL AND NOT ({FULLY_READ})"
-"""The condition that a run does not know what is gone of a document."""
+"""SQL condition: the run cannot tell which URLs of a document were removed."""
 
 
 @attrs.frozen
 class DocumentRow:
-    """What is known of a document: see the table `document`."""
+    """A row of the table `document`."""
 
     site: int
     url: str
@@ -75,7 +74,7 @@ class DocumentRow:
 
 @attrs.frozen
 class Progress:
-    """How far a document came: so many entries, out of so many bytes; see the table `progress`."""
+    """A row of the table `progress`: how far a document was read and delivered."""
 
     document: int
     run: int
@@ -94,7 +93,14 @@ class Progress:
 def read_row(
     db: sqlite3.Connection, kind: Callable[..., R], sql: str, values: Sequence[object]
 ) -> R | None:
-    """Return the row that a statement finds, whose columns are put in place of `{}`."""
+    """Return the first row of a query as a value, or `None`.
+
+    Args:
+        db: the state file.
+        kind: class of the value.
+        sql: the query, with `{}` in place of the columns.
+        values: its parameters.
+    """
     columns, checks = _describe(kind)
     row = db.execute(sql.format(columns), values).fetchone()
     if row is None:
@@ -114,14 +120,14 @@ def check_types(fields: Sequence[object], kinds: Sequence[Any]) -> None:
 
 @lru_cache
 def _describe(kind: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return the columns of a row, its seal the last one, and the types of all others."""
+    """Return the columns of a class, then the seal, and the types of its fields."""
     hints = typing.get_type_hints(kind)
     names = [field.name for field in attrs.fields(kind)]
     return ", ".join([*names, "seal"]), tuple(hints[name] for name in names)
 
 
 def load_children(db: sqlite3.Connection, document: int, url: str) -> list[tuple[str, str | None]]:
-    """Return loc and lastmod of what an index listed, in its order."""
+    """Return loc and lastmod of each child of an index, in its order."""
     row = db.execute("SELECT listed, seal FROM child WHERE document = ?", (document,)).fetchone()
     if row is None:
         return []
@@ -134,7 +140,7 @@ def load_children(db: sqlite3.Connection, document: int, url: str) -> list[tuple
 def save_children(
     db: sqlite3.Connection, document: int, url: str, children: Sequence[tuple[str, str | None]]
 ) -> None:
-    """Write down what an index lists."""
+    """Save the children of an index."""
     if not children:
         db.execute("DELETE FROM child WHERE document = ?", (document,))
         return

@@ -1,4 +1,4 @@
-"""One walk, from its beginning, or from where it was stopped, to its end."""
+"""The rows of a walk in the state: begun or resumed, then finished."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _RESUMABLE_SECONDS = 24 * 3600
-"""A walk that was stopped longer ago is not resumed: what it read is too old."""
+"""Older interrupted walks are not resumed."""
 
 
 @attrs.frozen
@@ -27,10 +27,10 @@ class Run:
 
     Attributes:
         site: number of the site.
-        lists: whether it writes down which URLs the documents list.
-        id: number of the walk; 0 as long as it has not begun.
-        is_resumed: whether it goes on with one that was stopped.
-        is_new: whether nothing of the site is listed yet, so that every entry is new.
+        lists: whether it saves which URLs the documents list.
+        id: number of the walk; 0 before it begins.
+        is_resumed: whether it resumes an interrupted walk.
+        is_new: whether the state has no URL of the site yet, so that every entry is new.
     """
 
     site: int
@@ -56,12 +56,12 @@ class RunRow:
 
 @attrs.frozen
 class Request:
-    """What a walk is asked for, as far as it matters for the question which one it resumes.
+    """The options of a walk that decide which interrupted walk it resumes.
 
     Attributes:
-        options: a hash of what must be the same.
-        filters: which entries it delivers.
-        resumes: tells of the filters of a stopped walk whether this one passes no more than they.
+        options: a hash of all options that must be the same.
+        filters: the filters that decide which entries are delivered.
+        resumes: tells whether filters of an interrupted walk pass all that these pass.
     """
 
     options: bytes
@@ -74,9 +74,9 @@ class Ending:
     """How a walk ended.
 
     Attributes:
-        complete: whether all was read.
+        complete: whether everything was read.
         listed: the URLs, as `url_key` writes them, of all documents that were found.
-        knows_all: whether there can be no others than these and those below them.
+        knows_all: whether the site has no documents but these and those below them.
     """
 
     complete: bool
@@ -86,11 +86,12 @@ class Ending:
 
 @attrs.frozen
 class Removals:
-    """What a walk knows to be gone.
+    """What a walk found to be removed.
 
     Attributes:
-        urls: how many URLs.
-        unknown: how many documents were not read to their end, so that theirs are not known.
+        urls: how many URLs were removed.
+        unknown: how many documents were not read to their end, so that their removed URLs are not
+            known.
     """
 
     urls: int
@@ -98,13 +99,13 @@ class Removals:
 
 
 def read_run(db: sqlite3.Connection, site: int) -> RunRow | None:
-    """Return the walk that was begun last."""
+    """Return the newest walk of a site."""
     sql = "SELECT {} FROM run WHERE site = ? ORDER BY id DESC LIMIT 1"
     return read_row(db, RunRow, sql, (site,))
 
 
 def begin(db: sqlite3.Connection, run: Run, request: Request) -> Run:
-    """Return a walk that has begun; it resumes one that was stopped, if it asks for the same."""
+    """Begin a walk, or resume an interrupted one with the same options."""
     last = read_run(db, run.site)
     is_resumed = bool(
         last
@@ -114,7 +115,7 @@ def begin(db: sqlite3.Connection, run: Run, request: Request) -> Run:
         and 0 <= time.time() - last.began < _RESUMABLE_SECONDS
     )
     if last is not None and is_resumed:
-        # From here on it passes what this walk does, which may be less.
+        # From here on it delivers what this walk's filters pass, which may be less.
         row = attrs.evolve(last, filters=request.filters)
     else:
         _discard_stopped(db, run)
@@ -128,7 +129,7 @@ def begin(db: sqlite3.Connection, run: Run, request: Request) -> Run:
 
 
 def _discard_stopped(db: sqlite3.Connection, run: Run) -> None:
-    if run.lists:  # what a walk that was stopped had handed over is not new to the next one
+    if run.lists:  # what the interrupted walk delivered is not new to the next walk
         url_index.merge(db, run.site)
     db.execute(
         "DELETE FROM delivered WHERE run IN (SELECT id FROM run WHERE site = ?)", (run.site,)
@@ -144,7 +145,7 @@ def _write(db: sqlite3.Connection, row: RunRow) -> None:
 
 
 def finish(db: sqlite3.Connection, run: Run, ending: Ending) -> Removals | None:
-    """End a walk; return what is known to be gone, if it compares."""
+    """End a walk; return what was removed, or `None` if the walk saves no URLs."""
     db.execute("CREATE TEMP TABLE reachable (url TEXT PRIMARY KEY) WITHOUT ROWID")
     db.executemany("INSERT OR IGNORE INTO reachable VALUES (?)", ((url,) for url in ending.listed))
     _add_below_unread(db, run)
@@ -152,7 +153,7 @@ def finish(db: sqlite3.Connection, run: Run, ending: Ending) -> Removals | None:
     if knows_all:
         url_index.forget_unlisted(db, run.site)
     removed = 0 if run.lists else None
-    if run.lists and not run.is_new:  # else the next walk merges what is listed, to compare with it
+    if run.lists and not run.is_new:  # else the next walk merges
         removed = url_index.finish_merge(db, run.site, run.id, knows_all=knows_all)
     else:
         db.execute("DELETE FROM removed WHERE site = ?", (run.site,))
@@ -160,7 +161,7 @@ def finish(db: sqlite3.Connection, run: Run, ending: Ending) -> Removals | None:
     db.execute("DELETE FROM delivered WHERE run = ?", (run.id,))
     row = read_run(db, run.site)
     if row is None or row.id != run.id:
-        raise DamageError("the row of this walk is not there any more")
+        raise DamageError("the row of this walk is missing")
     complete = int(ending.complete)
     _write(db, attrs.evolve(row, ended=time.time(), complete=complete, removed=removed))
     db.execute("DELETE FROM run WHERE site = ? AND id < ?", (run.site, run.id))
@@ -174,7 +175,7 @@ def finish(db: sqlite3.Connection, run: Run, ending: Ending) -> Removals | None:
 
 
 def _add_below_unread(db: sqlite3.Connection, run: Run) -> None:
-    """Add to `reachable` what indexes listed that were not read now, and all below that."""
+    """Add what unread indexes listed before, and everything below, to `reachable`."""
     sql = (
         "SELECT document.id, document.url FROM document JOIN child ON child.document = document.id"
         f" WHERE site = :site AND url IN (SELECT url FROM reachable) AND NOT ({FULLY_READ})"
@@ -191,7 +192,7 @@ def _add_below_unread(db: sqlite3.Connection, run: Run) -> None:
 
 
 def _has_unknown_index(db: sqlite3.Connection, run: Run) -> bool:
-    """Tell whether a document that was never read failed now: it may list any other."""
+    """Tell whether a document failed that was never read: it may list any other."""
     row = db.execute(
         "SELECT 1 FROM document WHERE site = ? AND seen_run = ? AND status = 'failed'"
         " AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410) LIMIT 1",

@@ -1,7 +1,7 @@
-"""The tables of a state file, step by step from the first version on.
+"""The tables of a state file, and the steps from each version to the next.
 
-Rows that decide what is read have a seal, a checksum over their values: one flipped bit in a
-lastmod could otherwise make a document count as read that was not.
+Rows that decide what is read have a seal, a checksum over their values. Without it, one flipped bit
+in a lastmod could make an unread document count as read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _COLUMN = re.compile(r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIM
 
 
 def _typed(script: str) -> str:
-    """Add to each column a check of its type, as STRICT does from SQLite 3.37 on."""
+    """Add a type check to each column, as STRICT does from SQLite 3.37 on."""
 
     def add_check(match: re.Match[str]) -> str:
         return f"{match[0]} CHECK (typeof({match[1]}) IN ('{match[2].lower()}', 'null'))"
@@ -80,7 +80,7 @@ CREATE TABLE child (
     seal INTEGER NOT NULL
 );
 
--- how far a document came that is being read
+-- how far a document was read that is not finished
 CREATE TABLE progress (
     document INTEGER PRIMARY KEY,
     run INTEGER NOT NULL,
@@ -92,7 +92,7 @@ CREATE TABLE progress (
     seal INTEGER NOT NULL
 );
 
--- what a document lists, in the order and the portions in which it was handed over
+-- what a document lists, in the chunks in which it was delivered
 CREATE TABLE chunk (
     id INTEGER PRIMARY KEY,
     document INTEGER NOT NULL,
@@ -104,7 +104,7 @@ CREATE TABLE chunk (
 );
 CREATE INDEX chunk_document ON chunk (document, run);
 
--- which URLs were handed over by a run that wants each once
+-- URLs that a run with `unique` delivered
 CREATE TABLE delivered (
     id INTEGER PRIMARY KEY,
     run INTEGER NOT NULL,
@@ -113,7 +113,7 @@ CREATE TABLE delivered (
 );
 CREATE INDEX delivered_run ON delivered (run);
 
--- the same as the chunks up to `merged_run`, to be asked by URL
+-- the chunks up to `merged_run`, indexed by URL
 CREATE TABLE url_index (
     site INTEGER NOT NULL,
     fingerprint BLOB NOT NULL,
@@ -121,7 +121,7 @@ CREATE TABLE url_index (
     PRIMARY KEY (site, fingerprint, document)
 ) WITHOUT ROWID;
 
--- of these, what is listed no more; settled when its document was read to its end
+-- of these, what is no longer listed; kept until its document is read to its end
 CREATE TABLE gone (
     site INTEGER NOT NULL,
     fingerprint BLOB NOT NULL,
@@ -130,7 +130,7 @@ CREATE TABLE gone (
     PRIMARY KEY (site, fingerprint, document)
 ) WITHOUT ROWID;
 
--- what the last walk found to be gone
+-- URLs that the last walk found to be removed
 CREATE TABLE removed (
     site INTEGER NOT NULL,
     key BLOB NOT NULL,          -- of the URL, as in a fingerprint
@@ -140,24 +140,24 @@ CREATE INDEX removed_site ON removed (site);
 """)
 
 STEPS = (_FIRST,)
-"""What makes each version of the one before; `user_version` counts the steps that were taken."""
+"""Script for each version; `user_version` counts the steps that were taken."""
 _VERSION_BITS = 15
-"""So many bits of `user_version` have the version, and as many their complement."""
+"""Bits of `user_version` for the version, and as many for their complement."""
 _VERSIONS = (1 << _VERSION_BITS) - 1
 
 
 def seal_of(*values: object) -> int:
-    """Return the checksum of a row's values: 32 bits, which no few flipped bits leave alike."""
+    """Return the 32-bit checksum of a row's values."""
     return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
 
 
 def seal_chunk(document: int, run: int, count: int, fingerprints: bytes) -> int:
-    """Return the seal of a chunk, whose fingerprints are long."""
+    """Return the seal of a chunk."""
     return seal_of(document, run, count, zlib.crc32(fingerprints))
 
 
 def is_whole(connection: sqlite3.Connection) -> bool:
-    """Tell whether all the tables are there, as they were made."""
+    """Tell whether a file has all tables, as they were created."""
     with closing(sqlite3.connect(":memory:")) as model:
         model.executescript("".join(STEPS))
         return _tables(connection) >= _tables(model)
@@ -168,12 +168,12 @@ def _tables(connection: sqlite3.Connection) -> set[tuple[str, str]]:
 
 
 def encode_version(version: int) -> int:
-    """Return how a version is written into `user_version`: beside its own complement."""
+    """Return a version beside its own complement, as `user_version` stores it."""
     return version | (~version & _VERSIONS) << _VERSION_BITS
 
 
 def read_version(connection: sqlite3.Connection) -> int:
-    """Return how many steps were taken; 0 for a file that no step has made, or that is damaged."""
+    """Return how many steps were taken; 0 for an empty or damaged file."""
     (fingerprint,) = connection.execute("PRAGMA user_version").fetchone()
     version = int(fingerprint) & _VERSIONS
     return version if version and fingerprint == encode_version(version) else 0

@@ -1,4 +1,4 @@
-"""State: the file as its user names it, and what can be read in it."""
+"""The public State: a file's path, and queries of what the file holds."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ def _moment(seconds: float | None) -> datetime | None:
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OSError, OverflowError, ValueError):
-        raise DamageError(f"{seconds} is no time") from None
+        raise DamageError(f"{seconds} is not a time") from None
 
 
 @attrs.frozen
 class SiteState:
-    """What the state holds of one site, or of one set of sitemaps that is walked.
+    """What the state holds of one site, or of one set of sitemaps that are walked together.
 
     Attributes:
         name: its URL, or those of the sitemaps.
-        documents: how many are known of it.
-        urls: how many URLs they list, each counted once a document; 0 if no walk asked for changes.
+        documents: how many documents are known.
+        urls: how many URLs they list, summed over documents; 0 without a walk with `changes`.
         walked: when the last walk began.
-        finished: when it ended; `None` if it was stopped, and will be resumed.
-        complete: whether it read all.
-        removed: how many URLs it found to be gone; `None` if it did not compare.
-        unknown: how many documents it did not read to their end, so that what is gone of these is
-            not known; `None` if it did not compare.
+        finished: when it ended; `None` if it was interrupted and can be resumed.
+        complete: whether it read everything.
+        removed: how many URLs were removed; `None` without `changes`.
+        unknown: how many documents it did not read to their end, so that their removed URLs are
+            not known; `None` without `changes`.
     """
 
     name: str
@@ -66,17 +66,17 @@ class DocumentState:
     """What the state holds of one document.
 
     Attributes:
-        site: the name of the site that it belongs to.
-        url: its address.
-        status: how it ended when it was last met; "" if it is being read.
-        reason: why, where it is not complete.
-        format: what it was.
+        site: name of its site.
+        url: its URL.
+        status: its last status; "" if it is being read.
+        reason: why it is not complete.
+        format: its format.
         listed: how many URLs it listed.
-        children: how many sitemaps.
-        read_at: when the server last vouched for this.
+        children: how many sitemaps it listed.
+        read_at: when it was last read or revalidated.
         lastmod: what its index said of it then.
-        etag: its validator.
-        last_modified: the other one.
+        etag: validator, as sent.
+        last_modified: the other validator, as sent.
     """
 
     site: str
@@ -96,9 +96,9 @@ class State:
     """The memory of walks, in one SQLite file: give it to `walk` as `state`, or only its path.
 
     Attributes:
-        path: the file; made by the first walk, readable by its owner only.
-        revalidate_after: the longest time that an index is believed which says that a child has
-            not changed; then the child's server is asked. 0 never believes it.
+        path: the file; created by the first walk, readable by its owner only.
+        revalidate_after: how long to trust an index that says that a child has not changed; then
+            the child is revalidated with its server. 0 means always.
     """
 
     def __init__(self, path: str | Path, *, revalidate_after: timedelta = _WEEK) -> None:
@@ -111,7 +111,7 @@ class State:
         return f"State({str(self.path)!r})"
 
     def sites(self) -> list[SiteState]:
-        """Return what is held of each site; raise StateError if there is no such file."""
+        """Return what the state holds of each site; raise StateError if there is no file."""
         rows = self._read(
             (str, int, int, _MOMENT, _MOMENT, _NUMBER, _NUMBER, _NUMBER),
             "SELECT site.name,"
@@ -129,7 +129,7 @@ class State:
             return [SiteState(*row) for row in rows]
 
     def documents(self) -> Iterator[DocumentState]:
-        """Yield what is held of each document, by its site and URL."""
+        """Yield what the state holds of each document, sorted by site and URL."""
         rows = self._read(
             (str, str, str, str, _TEXT, int, int, _MOMENT, _TEXT, _TEXT, _TEXT),
             "SELECT site.name, url, status, reason, format, entries, children, read_at, lastmod,"
@@ -141,11 +141,11 @@ class State:
                 yield DocumentState(*row)
 
     def removed(self, site: str | None = None) -> Iterator[str]:
-        """Yield the URLs that the last walk found to be gone: no document lists them any more.
+        """Yield the URLs that no document lists any more, as the last walk found.
 
-        `site` is the URL of one that was walked, where the file holds several; for sitemaps that
-        were named, `name_of_sitemaps` of them. It takes a walk with `changes=True`. What is gone of
-        documents that it could not read to their end is not known: see `removals_unknown`.
+        Needs a walk with `changes=True`. `site` chooses one site of several; for sitemaps that
+        were walked without a site it is their `name_of_sitemaps`. Documents that were not read to
+        their end have no removed URLs here: see `removals_unknown`.
         """
         name = None if site is None else url_key(site)
         for key, loc in self._read(
@@ -155,13 +155,13 @@ class State:
             (name, site),
         ):
             if key != hash_url(loc):
-                raise StateError(self.path, "a URL in it is damaged; the next walk writes it anew")
+                raise StateError(self.path, "a URL in it is damaged: walk again, which replaces it")
             yield loc
 
     def removals_unknown(self, site: str | None = None) -> Iterator[str]:
-        """Yield the documents of which the last walk does not know what is gone.
+        """Yield the documents whose removed URLs the last walk could not find out.
 
-        It did not read them to their end: they failed, or were left out. `site` is as in `removed`.
+        They failed or were skipped, so they were not read to their end. `site` is as in `removed`.
         """
         name = None if site is None else url_key(site)
         for (url,) in self._read(
@@ -177,7 +177,7 @@ class State:
     def _read(
         self, kinds: tuple[Any, ...], sql: str, values: tuple[object, ...] = ()
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield rows whose values have the types that they should."""
+        """Yield the rows of a query; raise StateError for values of wrong types."""
         with closing(connect_reader(self.path)) as connection, wrap_errors(self.path):
             cursor = connection.execute(sql, values)
             while rows := cursor.fetchmany(_ROWS):
@@ -187,5 +187,5 @@ class State:
 
 
 def name_of_sitemaps(urls: Iterable[str]) -> str:
-    """Return the name under which a state holds a set of sitemaps that are walked together."""
+    """Return the name in the state of sitemaps that are walked together."""
     return " ".join(sorted({url_key(url) for url in urls}))

@@ -1,4 +1,4 @@
-"""What a walk asks its state, and has it remember: of the site, and of each document."""
+"""The state of one site and of its documents, as a walk reads and writes it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SiteStore:
     """The state of one site, open for one walk.
 
     Attributes:
-        quarantined_as: what an unusable file in its place is called now.
+        quarantined_as: new path of an unusable file that was in its place.
         run: the walk.
     """
 
@@ -66,16 +66,16 @@ class SiteStore:
         self._file.close()
 
     def sync(self) -> None:
-        """Bring what was committed onto the disk; may be called from another thread."""
+        """Flush committed changes to the disk; may be called from any thread."""
         self._file.sync()
 
     def interrupt(self) -> None:
-        """End what another thread does here; it is undone."""
+        """Interrupt and roll back what another thread writes."""
         self._db.interrupt()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write all that is written inside at once, or nothing of it."""
+        """Commit all changes of the block, or none if it raises."""
         with self._file.guard():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -87,17 +87,17 @@ class SiteStore:
             self._db.execute("COMMIT")
 
     def begin(self, request: Request) -> None:
-        """Resume the walk that was stopped, or begin a new one. May take long."""
+        """Resume the interrupted walk, or begin a new one. May take long."""
         with self.transaction():
             self.run = run.begin(self._db, self.run, request)
 
     def finish(self, ending: Ending) -> Removals | None:
-        """End the walk; return what is known to be gone, if it compares. May take long."""
+        """End the walk; return what was removed, if it saves URLs. May take long."""
         with self.transaction():
             return run.finish(self._db, self.run, ending)
 
     def open_document(self, url: str) -> DocumentStore:
-        """Return the store of a document, by its `url_key`; it is enrolled if it is new."""
+        """Return the store of a document, by its `url_key`; add the document if it is new."""
         with self._file.guard():
             where = (self.run.site, url)
             sql = "SELECT {} FROM document WHERE site = ? AND url = ?"
@@ -112,7 +112,7 @@ class SiteStore:
             return DocumentStore(self._file, self.run, number, row)
 
     def delivered(self) -> Iterator[list[str]]:
-        """Yield the URLs that this walk had handed over before it was stopped."""
+        """Yield the URLs that the resumed walk had delivered before."""
         with self._file.guard():
             for locs, seal in self._db.execute(
                 "SELECT locs, seal FROM delivered WHERE run = ?", (self.run.id,)
@@ -123,10 +123,10 @@ class SiteStore:
 
 
 class DocumentStore:
-    """One document in the state, for one walk.
+    """One document in the state, as one walk reads and writes it.
 
     Attributes:
-        row: what is known of it; what the walk writes down changes it.
+        row: what is known of it; each save updates it.
     """
 
     def __init__(self, file: StateFile, walk: run.Run, number: int, row: DocumentRow) -> None:
@@ -138,17 +138,17 @@ class DocumentStore:
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether this walk was through with the document before it was stopped."""
+        """Whether the resumed walk had finished the document before."""
         walk, row = self._run, self.row
         return walk.is_resumed and row.seen_run == walk.id and row.status in _FINISHED
 
     @property
     def was_read_now(self) -> bool:
-        """Tell whether it was this walk that read it, before it was stopped."""
+        """Whether the resumed walk had read the document, not only revalidated it."""
         return self.is_finished and self.row.read_run == self._run.id
 
     def progress(self) -> Progress | None:
-        """Return how far this walk came with a document before it was stopped."""
+        """Return how far the resumed walk had read the document."""
         with self._file.guard():
             return read_row(
                 self._db,
@@ -158,21 +158,21 @@ class DocumentStore:
             )
 
     def children(self) -> list[tuple[str, str | None]]:
-        """Return loc and lastmod of what an index listed, in its order."""
+        """Return loc and lastmod of each child of an index, in its order."""
         with self._file.guard():
             return load_children(self._db, self._id, self.row.url)
 
     def compare(self, fingerprints: bytes) -> dict[int, Change]:
-        """Return what is new or changed, by its position, of entries that a document lists."""
+        """Return the changes of the document's entries, by position."""
         if self._run.is_new:
             return dict.fromkeys(range(len(fingerprints) // FINGERPRINT_BYTES), Change.NEW)
         with self._file.guard():
             return url_index.compare(self._db, self._run.site, self._id, fingerprints)
 
-    # -- what is written down, inside of a transaction
+    # -- to be called inside of a transaction
 
     def restart(self) -> None:
-        """Forget how far this walk came: the document is read from its beginning."""
+        """Forget how far the document was read: it is read from its beginning."""
         self._db.execute(
             "UPDATE chunk SET run = 0, seal = seal_chunk(document, 0, count, fingerprints)"
             " WHERE document = ? AND run = ?",
@@ -183,7 +183,14 @@ class DocumentStore:
     def save_progress(
         self, entries: int, final_url: str, start: BodyDigest, filters: str | None
     ) -> None:
-        """Write down how far a document has been handed over."""
+        """Save how far the document has been delivered.
+
+        Args:
+            entries: how many entries have been delivered or filtered.
+            final_url: its URL after redirects.
+            start: the bytes that were read so far.
+            filters: the filters that dropped some of it; `None` if none did.
+        """
         values = (self._id, self._run.id, entries, final_url, start.size, start.digest, filters)
         self._db.execute(
             "INSERT OR REPLACE INTO progress VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -191,7 +198,7 @@ class DocumentStore:
         )
 
     def save_chunk(self, fingerprints: bytes, locs: bytes) -> None:
-        """Write down what a document lists."""
+        """Save a part of what the document lists."""
         values = (self._id, self._run.id, len(fingerprints) // FINGERPRINT_BYTES, fingerprints)
         self._db.execute(
             "INSERT INTO chunk (document, run, count, fingerprints, locs, seal)"
@@ -200,18 +207,18 @@ class DocumentStore:
         )
 
     def save_delivered(self, locs: bytes) -> None:
-        """Write down which URLs have been handed over."""
+        """Save which URLs have been delivered."""
         self._db.execute(
             "INSERT INTO delivered (run, locs, seal) VALUES (?, ?, ?)",
             (self._run.id, locs, seal_of(self._run.id, locs)),
         )
 
     def save_outcome(self, outcome: Document) -> None:
-        """Write down how a document ended; what is known of its last reading stays."""
+        """Save how the document ended, and keep what is known of its last reading."""
         self._save(**self._ending(outcome))
 
     def save_confirmed(self, outcome: Document, lastmod: str | None, asked_at: float) -> None:
-        """Write down that the server vouches for the last reading once more."""
+        """Save that the server confirmed the last reading."""
         self._save(
             **self._ending(outcome),
             lastmod=lastmod,
@@ -230,8 +237,17 @@ class DocumentStore:
         filters: str | None,
         children: list[tuple[str, str | None]],
     ) -> None:
-        """Write down that a document was read, wholly or in part."""
-        if outcome.status is Status.PARTIAL:  # what it listed behind the fault is not gone
+        """Save that the document was read, completely or in part.
+
+        Args:
+            outcome: the document.
+            body: size and hash of its bytes.
+            lastmod: what its index says of it.
+            asked_at: time of the request.
+            filters: the filters that dropped some of it; `None` if none did.
+            children: loc and lastmod of each child of an index.
+        """
+        if outcome.status is Status.PARTIAL:  # children behind the error are still listed
             before = load_children(self._db, self._id, self.row.url)
             children = list({**dict(before), **dict(children)}.items())
         self._save(
@@ -269,5 +285,6 @@ class DocumentStore:
 
 
 def _text(value: str | None) -> str | None:
-    """Return a plain text, for a seal is made of what comes out of the file again."""
+    """Return a plain str of an enum or text."""
+    # A seal is made of the repr of values as the file returns them.
     return None if value is None else str(value)

@@ -176,13 +176,13 @@ async def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(StateError, match=str(path)):
             await come(path)
     assert not tmp_path.with_name(f"{tmp_path.name}-lock").exists()
-    with pytest.raises(StateError, match="this is no file"):
+    with pytest.raises(StateError, match="this is not a file"):
         State(tmp_path).sites()
     with pytest.raises(StateError, match="no such file"):
         State(tmp_path / "missing.db").sites()
     text = tmp_path / "text.db"
     text.write_text("no state", encoding="ascii")
-    with pytest.raises(StateError, match="no state file"):
+    with pytest.raises(StateError, match="not a state file"):
         State(text).sites()
     assert text.read_text(encoding="ascii") == "no state"
 
