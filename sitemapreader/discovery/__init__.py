@@ -1,4 +1,4 @@
-"""Finding the sitemaps of a site: `discover`, and the search that a walk does as well."""
+"""Discovery of the sitemaps of a site: `discover`, and the search that a walk shares."""
 
 from sitemapreader.discovery.api import Discovery, discover
 from sitemapreader.discovery.robots_rules import RobotsRules

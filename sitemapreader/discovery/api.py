@@ -1,4 +1,4 @@
-"""A search by itself: the sitemaps of a site, each looked at, none read."""
+"""`discover`: find the sitemaps of a site without reading them."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 @attrs.frozen(eq=False)
 class Discovery:
-    """What a search has found.
+    """The result of a search.
 
     Attributes:
-        sitemaps: those that the site names, whether they answer or not, and one that was guessed
-            and answers.
+        sitemaps: the sitemaps that the site names, whether they answer or not, and the first
+            guessed path that is one.
         robots: its robots.txt.
-        issues: what was wrong; the first of each kind.
-        counts: how much of each kind there was.
-        documents: the outcomes of what was fetched.
+        issues: the first Issues of each code.
+        counts: the number of Issues by code.
+        documents: the outcomes of all that was fetched.
     """
 
     sitemaps: tuple[SitemapEntry, ...]
@@ -62,7 +62,7 @@ async def discover(
     respect_robots: bool = True,
     extra_formats: ExtraFormats = (),
 ) -> Discovery:
-    """Find the sitemaps of a site, and read none of them further than to see that it is one.
+    """Find the sitemaps of a site; read only the beginning of each.
 
     Args:
         site: its URL; one with a path, such as `https://example.org/blog/`, is searched below that
@@ -70,16 +70,21 @@ async def discover(
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made.
         options: how the network is used.
         limits: how much is read.
-        probe: whether the well-known paths are tried: "auto", if nothing that the site names
+        probe: whether the well-known paths are tried: "auto", if no sitemap that the site names
             answers; "always"; or "never".
-        extra_paths: paths to try before those.
-        feeds: take the RSS and Atom feeds that the start page links to as well.
-        respect_robots: try no path that robots.txt forbids, and none at all where it cannot be
-            fetched (RFC 9309, section 2.3.1.4). What the site names is always tried.
-        extra_formats: what counts as a sitemap besides sitemaps and feeds: "html", pages that the
-            site names as its sitemaps; "llms", an `llms.txt`, which is looked for as well.
+        extra_paths: paths to try before the well-known ones.
+        feeds: also accept the RSS and Atom feeds that the start page links to.
+        respect_robots: do not try paths that robots.txt disallows, and none at all if robots.txt
+            cannot be fetched (RFC 9309, section 2.3.1.4). What the site names is always tried.
+        extra_formats: what else counts as a sitemap: "html", pages that the site names as its
+            sitemaps; "llms", an `llms.txt`, which is then tried as well.
 
-    Raises TypeError or ValueError for arguments that cannot be meant.
+    Returns:
+        The sitemaps, the robots.txt, and a report of what was fetched and what was wrong.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: an argument has a value that cannot be meant.
     """
     search = Search(
         site=site,
@@ -114,11 +119,11 @@ async def discover(
 
 
 async def _discard_batch(_: Batch, __: int = 0, /) -> None:
-    """Send nothing: a discovery has no consumer but its result."""
+    """Discard a batch: a discovery has no consumer but its result."""
 
 
 class DiscoveryProber:
-    """Tries sitemaps by looking at their first bytes, one after the other, until one answers."""
+    """Prober of sitemaps by their first bytes, one at a time, until one is found."""
 
     def __init__(self, context: WalkContext, rules: RobotsRules) -> None:
         self.sitemaps: dict[str, SitemapEntry] = {}
@@ -126,19 +131,19 @@ class DiscoveryProber:
         self._rules = rules
 
     async def try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
-        """Note what the site names, and look for one that is a sitemap."""
+        """Record what the site names, and probe until one is a sitemap."""
         guessed = [entry for entry in entries if entry.via is Via.WELL_KNOWN]
         for entry in entries:
             if entry not in guessed:
                 self.sitemaps.setdefault(url_key(entry.loc), entry)
-        looked_at = []
+        probed = []
         for entry in entries:
             document = await self._probe_entry(entry)
             if document.format is not None:
                 self.sitemaps.setdefault(url_key(entry.loc), entry)
                 return ProbeResult.FOUND
-            looked_at.append(document)
-        return judge_failures(looked_at)
+            probed.append(document)
+        return judge_failures(probed)
 
     async def _probe_entry(self, entry: SitemapEntry) -> Document:
         report, document = self._context.report, make_document(entry)
@@ -157,7 +162,7 @@ class DiscoveryProber:
 
 
 class _ProbeHandler:
-    """A host who only wants to know whether a document is a sitemap."""
+    """A DocumentHandler that stops reading once the format is known."""
 
     async def check_redirect(self, url: str) -> str:
         del url
@@ -171,13 +176,13 @@ class _ProbeHandler:
         del offset
 
     async def reuse_children(self) -> None:
-        """Nothing is known of it."""
+        """Do nothing: there is no prior version."""
 
     async def handle_entries(self, entries: list[UrlEntry]) -> None:
-        """Not called: reading ends with the recognition."""
+        """Do nothing: reading ends before entries."""
 
     async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
-        """Not called either."""
+        """Do nothing: reading ends before entries."""
 
     async def end_document(self, digest: bytes | None) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""

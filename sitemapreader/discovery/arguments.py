@@ -1,4 +1,4 @@
-"""Arguments that cannot be meant: said at once, with what to write instead."""
+"""Checks of arguments, with messages that say what to write instead."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_url(name: str, value: str) -> str:
 
 
 def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
-    """Make the validator of an argument that is one of some words, as a Literal lists them."""
+    """Make an attrs validator for an argument that is one of the words of a Literal."""
     words = get_args(choices)
 
     def check(_: object, field: attrs.Attribute[str], value: str) -> None:
@@ -33,7 +33,7 @@ def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
 
 
 def check_paths(values: Iterable[str]) -> tuple[str, ...]:
-    """Return paths without their first slash; raise TypeError or ValueError for what is none."""
+    """Return paths without their first slash; raise TypeError or ValueError for anything else."""
     if isinstance(values, str):
         raise TypeError(f"extra_paths must be several: write ({values!r},), not {values!r}")
     paths = tuple(values)

@@ -1,4 +1,4 @@
-"""What the robots.txt of each host allows, and what it proves."""
+"""RobotsRules: what the robots.txt of each host allows, lists and asks for."""
 
 from __future__ import annotations
 
@@ -25,28 +25,29 @@ if TYPE_CHECKING:
     from sitemapreader.urls import Hosts
 
 MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
-"""Robots files that are kept, by their size: rules take twenty times that, and a hostile site can
-have any number of hosts. One that was forgotten is fetched again."""
+"""How many bytes of robots.txt files are kept; an evicted one is fetched again."""
+# Parsed rules take twenty times the size of their file, and a hostile site can have any number of
+# hosts.
 _LEAST_BYTES = 4_096
 _PARSED_AT_ONCE_BYTES = 16_384
-"""A file of this size takes some milliseconds."""
+"""Larger files are parsed in a thread; this size takes some milliseconds."""
 
 _NAMED = (Via.GIVEN, Via.ROBOTS)
-"""Whoever names a sitemap in these ways asks for it to be fetched."""
+"""Ways of naming a sitemap that ask for it to be fetched."""
 _LEADS_NOWHERE = frozenset(
     {IssueCode.TOO_MANY_REDIRECTS, IssueCode.REDIRECT_LOOP, IssueCode.DOWNGRADE}
 )
-"""RFC 9309, section 2.3.1.2: redirects without an end are as good as no file."""
+"""Redirects without an end, which mean that there is no file (RFC 9309, section 2.3.1.2)."""
 _NOT_OF_THE_HOST = (None, 407)
-"""The status where the host itself said nothing; a proxy on the way may have."""
+"""The status of a failure without an answer of the host; 407 is an answer of a proxy."""
 _BUDGETS = frozenset({IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS})
 
 
 class RobotsRules:
-    """The robots.txt of each origin (scheme, host, port), fetched once, when it is asked for.
+    """The robots.txt of each origin (scheme, host, port), fetched when it is first needed.
 
-    With `respect=False` nothing is forbidden, and no Crawl-delay kept; what the files list still
-    counts.
+    With `respect=False` nothing is disallowed and Crawl-delay is ignored; Sitemap lines still
+    count.
     """
 
     def __init__(self, context: WalkContext, *, respect: bool) -> None:
@@ -62,10 +63,15 @@ class RobotsRules:
     async def check_fetch(
         self, entry: SitemapEntry, referrers: Sequence[str], hosts: Hosts
     ) -> IssueCode | None:
-        """Return why a sitemap is not to be fetched, or `None` if it may be.
+        """Return why a sitemap must not be fetched, or `None` if it may be.
 
-        `referrers` are the URLs that led to it, the nearest last. Raises FetchError if the budget
-        ends before the answer is known.
+        Args:
+            entry: the sitemap.
+            referrers: the URLs that led to it, the nearest last.
+            hosts: which hosts belong together.
+
+        Raises:
+            FetchError: the budget ends before the answer is known.
         """
         if entry.via in _NAMED:
             return None
@@ -84,47 +90,47 @@ class RobotsRules:
         return robots.find_refusal(url, self._agent)
 
     async def robots_of(self, url: str, via: Via | None = None) -> Robots:
-        """Return the robots.txt that a URL falls under; raise FetchError if the budget is at end.
+        """Return the robots.txt that applies to a URL; raise FetchError if the budget ends.
 
-        `via` says that the file is asked for what it lists, and not only for leave.
+        `via` is given if the file is read for its Sitemap lines, and not only for its rules.
         """
         origin = origin_of(url)
-        if not origin:  # no address at all: whoever opens it says so
+        if not origin:  # not a URL; opening it reports that
             return Robots()
         async with self._fetching.setdefault(origin, asyncio.Lock()):
             known = self._cache.pop(origin, None)
             if known is None:
                 known = await self._fetch(f"{origin}/robots.txt", via)
                 self._apply_crawl_delay(url, known[0])
-            self._cache[origin] = known  # now the one used last
+            self._cache[origin] = known  # now the most recently used
             self._evict()
         return known[0]
 
     def cached(self, url: str) -> Robots:
-        """Return the robots.txt of a URL if it is at hand, else one without rules."""
+        """Return the robots.txt of a URL if it was fetched, else one without rules."""
         return self._cache.get(origin_of(url), (Robots(), 0))[0]
 
     def is_unreachable(self, url: str) -> bool:
-        """Tell whether the host of a URL gave no answer at all when it was asked for the file."""
+        """Tell whether the host of a URL gave no answer to the request for robots.txt."""
         return origin_of(url) in self._unreachable
 
     async def note_unreachable_host(self, url: str) -> bool:
-        """Say why the host of a URL gave no answer at all; return whether that is so."""
-        silence = self._unreachable.get(origin_of(url))
-        if silence is not None:
-            await self._context.report_issue(*silence)
-        return silence is not None
+        """Report why the host of a URL gave no answer; return whether that is so."""
+        unreachable = self._unreachable.get(origin_of(url))
+        if unreachable is not None:
+            await self._context.report_issue(*unreachable)
+        return unreachable is not None
 
     def requires_login(self, url: str) -> bool:
-        """Tell whether a login was asked for in the place of the file."""
+        """Tell whether the host of a URL demanded a login for its robots.txt."""
         return origin_of(url) in self._login_required
 
     def is_blocked(self, url: str) -> bool:
-        """Tell whether a bot protection answered in the place of the file."""
+        """Tell whether a bot protection refused the request for robots.txt."""
         return origin_of(url) in self._blocked
 
     async def _is_listed(self, place: str, url: str) -> bool:
-        """Tell whether the robots.txt of a place names `url`: the proof for a cross-submit.
+        """Tell whether the robots.txt of `place` lists `url`, which proves a cross-submit.
 
         https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
         """
@@ -151,38 +157,38 @@ class RobotsRules:
             asyncio.get_running_loop().call_soon(load_rules_parser)
         with report.ensure_outcome(Document(url, role=Role.ROBOTS, via=via)) as document:
             try:
-                whole = await fetch_body(self._context, url, ROBOTS_MAX_BYTES)
+                body = await fetch_body(self._context, url, ROBOTS_MAX_BYTES)
             except FetchError as error:
-                return await self._judge(error, document), _LEAST_BYTES
-            document.final_url, document.http_status = whole.url, whole.status
-            document.tries = whole.tries
-            document.bytes_raw, document.bytes_inflated = whole.raw_bytes, len(whole.data)
-            robots = await self._parse(whole)
+                return await self._handle_failure(error, document), _LEAST_BYTES
+            document.final_url, document.http_status = body.url, body.status
+            document.tries = body.tries
+            document.bytes_raw, document.bytes_inflated = body.raw_bytes, len(body.data)
+            robots = await self._parse(body)
             document.children = len(robots.sitemaps)
             for issue in robots.issues:
                 await self._context.report_issue(issue, document)
             report.add_counts(robots.counts, document)
-            if whole.fault is None:
+            if body.fault is None:
                 report.end_document(document, *judge_counts(document.counts, document.children))
             else:
-                await self._note_unreachable(whole.fault, document)
-                report.end_document(document, Status.PARTIAL, str(whole.fault.code))
-            return robots, max(len(whole.data), _LEAST_BYTES)
+                await self._note_unreachable(body.fault, document)
+                report.end_document(document, Status.PARTIAL, str(body.fault.code))
+            return robots, max(len(body.data), _LEAST_BYTES)
 
-    async def _parse(self, whole: SmallBody) -> Robots:
-        """Parse a robots.txt, in another thread if it is large: the loop is not held up."""
+    async def _parse(self, body: SmallBody) -> Robots:
+        """Parse a robots.txt, in a thread if it is large."""
 
         def parse() -> Robots:
-            robots = parse_robots(whole.data, whole.url, complete=whole.fault is None)
+            robots = parse_robots(body.data, body.url, complete=body.fault is None)
             if self._respect:
                 robots.prepare(self._agent)
             return robots
 
-        is_small = len(whole.data) <= _PARSED_AT_ONCE_BYTES
+        is_small = len(body.data) <= _PARSED_AT_ONCE_BYTES
         return parse() if is_small else await asyncio.to_thread(parse)
 
-    async def _judge(self, error: FetchError, document: Document) -> Robots:
-        """Say what it means that there is no robots.txt: no rules, or nothing allowed."""
+    async def _handle_failure(self, error: FetchError, document: Document) -> Robots:
+        """Return what a failed request means: no rules, or everything disallowed."""
         if error.code in _BUDGETS:
             self._context.report.end_document(document, Status.SKIPPED, str(error.code))
             raise error
@@ -205,13 +211,13 @@ class RobotsRules:
         return Robots(document.url, complete=absent)
 
     async def _note_unreachable(self, error: FetchError, document: Document) -> None:
-        said = f"{error.code}: {error.detail}" if error.detail else str(error.code)
-        issue = make_issue(IssueCode.ROBOTS_UNREACHABLE, document.url, value=said)
+        detail = f"{error.code}: {error.detail}" if error.detail else str(error.code)
+        issue = make_issue(IssueCode.ROBOTS_UNREACHABLE, document.url, value=detail)
         await self._context.report_issue(issue, document)
 
 
 async def _belongs_to_any(hosts: Hosts, referrers: Sequence[str], url: str) -> bool:
-    """Tell whether a URL belongs to one of those that led to it."""
+    """Tell whether a URL belongs to the host or site of a referrer."""
     if hosts == "site" and not has_suffixes() and not _matches_any("host", referrers, url):
         await asyncio.to_thread(load_suffixes)
     return _matches_any(hosts, referrers, url)

@@ -1,9 +1,11 @@
-"""Where a site's sitemaps are: robots.txt, the well-known paths, and what its start page links to.
+"""The search for a site's sitemaps: robots.txt, well-known paths, links of the start page.
 
-The search asks whoever does it to try what it finds: a walk reads on where `discover` only looks,
-so nothing is fetched twice. It goes from what a site says to what one can guess, and stops where
-something answers, or where all that answers is a demand for a login or a bot protection.
+The search goes from what a site says to what can be guessed. It stops at the first sitemap, or
+where every answer is a demand for a login or a bot protection.
 """
+
+# The search does not fetch sitemaps: it asks its caller to try them. A walk reads on where
+# `discover` only probes, so that nothing is fetched twice.
 
 from __future__ import annotations
 
@@ -57,36 +59,36 @@ WELL_KNOWN_PATHS = (
     "sitemap",
     "admin/config/search/xmlsitemap",
 )
-"""Where sitemaps lie that nobody names, the likeliest first."""
+"""Paths where sitemaps lie that nobody lists, the likeliest first."""
 MAX_PAGE_BYTES = 262_144
-"""As much of a start page as is looked through; its head is at the beginning."""
+"""How much of a start page is searched for links; they are in its head."""
 _FORBIDDEN = 403
 _REFUSALS = 2
-"""Refusals after which a folder is left alone, if nothing else was answered there."""
+"""How many refusals end the probing of a folder in which nothing else was answered."""
 
 
 class ProbeResult(Enum):
-    """What came of trying sitemaps."""
+    """The result of trying sitemaps."""
 
     FOUND = auto()
-    """One of them is one."""
+    """One of the documents is a sitemap."""
     LOGIN_REQUIRED = auto()
-    """None is, and a login was asked for."""
+    """None is a sitemap, and a login was demanded."""
     BLOCKED = auto()
-    """None is, and a bot protection refused a request."""
+    """None is a sitemap, and a bot protection refused a request."""
     NOT_FOUND = auto()
-    """None is."""
+    """None is a sitemap."""
 
 
 _REFUSED = frozenset({ProbeResult.LOGIN_REQUIRED, ProbeResult.BLOCKED})
 
 
 TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[ProbeResult]]"
-"""Tries sitemaps that a site names, or one that was guessed."""
+"""Tries sitemaps that a site names, or one guessed path."""
 
 
 def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
-    """Tell what came of trying sitemaps none of which is one, by their outcomes."""
+    """Return the result of trying documents of which none is a sitemap."""
     tried = [each for each in documents if each is not None]
     if any(each.http_status in LOGIN_STATUSES for each in tried):
         return ProbeResult.LOGIN_REQUIRED
@@ -100,9 +102,11 @@ def _site(value: str) -> str:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Search:
-    """How a site is searched for sitemaps: see `discover`.
+    """The arguments of a search, checked: see `discover`.
 
-    Raises TypeError or ValueError for what cannot be meant.
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: an argument has a value that cannot be meant.
     """
 
     site: str = attrs.field(converter=_site)
@@ -120,46 +124,54 @@ class Search:
 async def search_site(
     search: Search, context: WalkContext, rules: RobotsRules, try_entries: TryEntries
 ) -> None:
-    """Search a site, and have what is found tried; if none of it is a sitemap, say why.
+    """Search a site for sitemaps and try them; report why if there is none.
 
-    Where there is none, and the start page has moved to another origin, that is searched as well;
-    but no further one, so that moves in a circle end. It is a stranger's address: the user has
-    named the old one only.
+    If there is none and the start page has moved to another origin, that is searched as well.
+
+    Args:
+        search: what to search, and how.
+        context: the fetcher, the limits and the report.
+        rules: the robots.txt files.
+        try_entries: tries sitemaps.
     """
     outcome = await _search(search, context, rules, try_entries)
-    place = search
+    target = search
     if outcome.result is not ProbeResult.FOUND and outcome.moved_to:
         if not await _is_same_site(search.site, outcome.moved_to):
             issue = make_issue(IssueCode.SITE_MOVED, search.site, url=outcome.moved_to)
             await context.report_issue(issue)
-        place = attrs.evolve(search, site=outcome.moved_to)
-        outcome = await _search(place, context, rules, try_entries, reads_page=False)
+        # Once only, so that moves in a circle end. The new URL is not trusted: the caller has named
+        # the old one.
+        target = attrs.evolve(search, site=outcome.moved_to)
+        outcome = await _search(target, context, rules, try_entries, reads_page=False)
     if outcome.result is not ProbeResult.FOUND and not await rules.note_unreachable_host(
-        place.site
+        target.site
     ):
-        await _note_failure(outcome.result, search, context)
+        await _report_failure(outcome.result, search, context)
 
 
 @attrs.frozen
-class _Outcome:
-    """What came of a search, and where the start page of a site without sitemaps has moved to."""
+class _SearchResult:
+    """The result of a search, and the new URL of a start page that has moved, or ""."""
 
     result: ProbeResult
     moved_to: str = ""
 
 
-async def _note_failure(result: ProbeResult, search: Search, context: WalkContext) -> None:
-    """Say why there is no sitemap."""
+async def _report_failure(result: ProbeResult, search: Search, context: WalkContext) -> None:
+    """Report why there is no sitemap."""
     if result is ProbeResult.LOGIN_REQUIRED:
         await context.report_issue(make_issue(IssueCode.LOGIN_REQUIRED, search.site))
     elif result is ProbeResult.BLOCKED:
-        if not context.report.counts[IssueCode.BLOCKED_BY_SITE]:  # else it was said with its sign
+        if not context.report.counts[
+            IssueCode.BLOCKED_BY_SITE
+        ]:  # else it was reported with its evidence
             await context.report_issue(make_issue(IssueCode.BLOCKED_BY_SITE, search.site))
     else:
         tried = [each for each in context.report.documents if each.via is Via.WELL_KNOWN]
         forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
-        said = f"{forbidden} of {len(tried)} guessed paths answer with 403" if forbidden else None
-        await context.report_issue(make_issue(IssueCode.NO_SITEMAP, search.site, value=said))
+        detail = f"{forbidden} of {len(tried)} guessed paths answer with 403" if forbidden else None
+        await context.report_issue(make_issue(IssueCode.NO_SITEMAP, search.site, value=detail))
 
 
 async def _search(
@@ -169,12 +181,12 @@ async def _search(
     try_entries: TryEntries,
     *,
     reads_page: bool = True,
-) -> _Outcome:
+) -> _SearchResult:
     try:
         robots = await rules.robots_of(search.site, Via.GIVEN)
     except FetchError as error:  # the budget
         await context.report_issue(make_issue(error.code, search.site))
-        return _Outcome(ProbeResult.NOT_FOUND)
+        return _SearchResult(ProbeResult.NOT_FOUND)
     named = await try_entries(robots.sitemaps)
     found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
     may_probe = robots.complete or not search.respect_robots
@@ -192,14 +204,14 @@ async def _search(
     if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
         found |= await _probe_llms(search, try_entries)
     if found:
-        return _Outcome(ProbeResult.FOUND)
+        return _SearchResult(ProbeResult.FOUND)
     if ProbeResult.BLOCKED in (named, linked) or rules.is_blocked(search.site):
-        return _Outcome(ProbeResult.BLOCKED)
-    return _Outcome(probed, moved_to)
+        return _SearchResult(ProbeResult.BLOCKED)
+    return _SearchResult(probed, moved_to)
 
 
 async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> ProbeResult:
-    """Try one path after the other, until one is a sitemap, or the root turns out to be locked."""
+    """Try the well-known paths, folder by folder, until one is a sitemap."""
     result = ProbeResult.NOT_FOUND
     for urls in list_probes(search.site, search.extra_paths):
         result = await _probe_folder(urls, refusals, try_entries)
@@ -209,10 +221,8 @@ async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> Prob
 
 
 async def _probe_llms(search: Search, try_entries: TryEntries) -> bool:
-    """Try `llms.txt` in the site's folder and at the root; tell whether one is there.
-
-    The most specific one comes first (https://llmstxt.org), and lists other pages than the root's.
-    """
+    """Try `llms.txt` in the site's folder and at the root; tell whether there is one."""
+    # Both, the most specific first (https://llmstxt.org): they list different pages.
     if search.probe == "never":
         return False
     urls = [f"{folder}llms.txt" for folder in _list_folders(search.site)]
@@ -221,11 +231,9 @@ async def _probe_llms(search: Search, try_entries: TryEntries) -> bool:
 
 
 async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntries) -> ProbeResult:
-    """Try the paths of a folder; leave the rest alone where all that answers is a refusal.
-
-    Each request would bring the password that is not taken once more, and there are servers that
-    lock out whoever does that. A bot protection refuses the next path as it did the last one.
-    """
+    """Try the paths of a folder; stop after some refusals if nothing else was answered."""
+    # Each request would repeat a password that was not accepted, and some servers lock out clients
+    # that do. A bot protection refuses the next path as it did the last one.
     is_open = False
     for url in urls:
         result = await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)])
@@ -239,7 +247,7 @@ async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntr
 
 
 def list_probes(site: str, extra_paths: Sequence[str] = ()) -> Iterator[list[str]]:
-    """Yield the URLs to try: those below the site's own path first, then those at the root."""
+    """Yield lists of URLs to try: below the site's own path first, then at the root."""
     listed: set[str] = set()
     for folder in _list_folders(site):
         urls = dict.fromkeys(folder + each for each in (*extra_paths, *WELL_KNOWN_PATHS))
@@ -248,12 +256,14 @@ def list_probes(site: str, extra_paths: Sequence[str] = ()) -> Iterator[list[str
 
 
 def _list_folders(site: str) -> list[str]:
-    """Return the URLs of the site's own folder and of the root, which may be the same."""
+    """Return the URLs of the site's own folder and of the root, without a duplicate."""
     parsed = parse_url(site)
     if parsed is None:
         return []
     folder, _, last = parsed.raw_path.rpartition("/")
-    if last and "." not in last:  # `/blog` is a folder as `/blog/` is; `/index.html` is none
+    if (
+        last and "." not in last
+    ):  # `/blog` counts as a folder, like `/blog/`; `/index.html` does not
         folder = f"{folder}/{last}"
     paths = dict.fromkeys((f"{folder}/", "/"))
     return [str(parsed.with_path(path, encoded=True)) for path in paths]
@@ -262,10 +272,13 @@ def _list_folders(site: str) -> list[str]:
 async def _try_page(
     search: Search, context: WalkContext, try_entries: TryEntries, *, found: bool
 ) -> tuple[ProbeResult, str]:
-    """Try the sitemaps that the start page names, in its header first.
+    """Try the sitemaps that the start page links to, those of its Link header first.
 
-    Returns what came of it, and the URL that the page has moved to, or "".
-    If there is none, and none was `found` before, feeds that were not asked for are pointed out.
+    If none is a sitemap and none was `found` before, an Issue points out feeds that were not
+    requested.
+
+    Returns:
+        The result, and the URL that the page has moved to, or "".
     """
     document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
     with context.report.ensure_outcome(document):
@@ -289,19 +302,17 @@ async def _try_page(
     if tried is not ProbeResult.FOUND and not found and not search.feeds:
         feeds = [link for key, link in _find_links(page, feeds=True).items() if key not in entries]
         if feeds:
-            said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
+            detail = f"{len(feeds)} feeds" if len(feeds) > 1 else None
             url = feeds[0].loc
-            issue = make_issue(IssueCode.FEED_NOT_READ, search.site, url=url, value=said)
+            issue = make_issue(IssueCode.FEED_NOT_READ, search.site, url=url, value=detail)
             await context.report_issue(issue)
     return tried, await _find_move(search.site, page)
 
 
 async def _find_move(site: str, page: SmallBody) -> str:
-    """Return the URL that a start page has moved to, if it is of another origin; or "".
-
-    A login page, or one that sells the domain, is no new place of the site: temporary redirects to
-    another site do not count, nor those that take a query along.
-    """
+    """Return the URL that a start page has moved to, if its origin is another; or ""."""
+    # Not by a temporary redirect to another site, nor to a URL with a query: those lead to login
+    # pages, or to offers of the domain.
     is_elsewhere = origin_of(page.url) != origin_of(site)
     if not is_elsewhere or "?" in page.url:
         return ""
@@ -315,7 +326,7 @@ async def _is_same_site(one: str, other: str) -> bool:
 
 
 def _find_links(page: SmallBody, *, feeds: bool) -> dict[str, SitemapEntry]:
-    """Return the sitemaps that a page names, by their keys; with `feeds`, its feeds as well."""
+    """Return the sitemaps that a page links to, by their keys; with `feeds`, also its feeds."""
     header, charset = page.headers.get("link", ""), charset_of(page.headers)
     entries: dict[str, SitemapEntry] = {}
     for entry in (

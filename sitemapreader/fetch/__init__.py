@@ -1,7 +1,7 @@
-"""The seam between the network and the rest: a Fetcher opens URLs, a Response has their bytes.
+"""The interface to the network: a Fetcher opens URLs, a Response has their bytes.
 
 Anything that satisfies these two protocols can feed a walk: an HTTP client, a folder, a dict of
-bytes, an archive. No parsing is done here.
+bytes, an archive. Nothing is parsed here.
 """
 
 from __future__ import annotations
@@ -14,19 +14,16 @@ if TYPE_CHECKING:
 
 
 class Response(Protocol):
-    """An answer whose headers have been read, and whose body has not.
-
-    The URL is the one after redirects; 200 and 304 are the only statuses that a walk is given.
-    """
+    """A response whose headers have been read, and whose body has not."""
 
     @property
     def url(self) -> str:
-        """Where it came from in the end."""
+        """The URL after redirects."""
         ...
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
+        """The HTTP status: 200 or 304; for any other, `Fetcher.open` raises."""
         ...
 
     @property
@@ -35,33 +32,33 @@ class Response(Protocol):
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it comes, never decompressed; raise FetchError where it breaks off."""
+        """Yield the body as it arrives, never decompressed; raise FetchError if it breaks off."""
         ...
 
 
 @runtime_checkable
 class Fetcher(Protocol):
-    """Opens URLs."""
+    """A way to open URLs."""
 
     def open(
         self, url: str, *, headers: Mapping[str, str] | None = None
     ) -> AbstractAsyncContextManager[Response]:
         """Request `url`; entering gives the Response, or raises FetchError.
 
-        `headers` are added to the request (a walk sends validators with them). Leaving the context
-        releases whatever the answer holds, in any case.
+        `headers` are added to the request; a walk sends validators. Leaving the context releases
+        all that the response holds.
         """
         ...
 
 
 @runtime_checkable
 class PoliteFetcher(Protocol):
-    """What a fetcher may know besides `open`, and is then told: whom to trust, how long to wait."""
+    """A fetcher that can also be told which hosts to trust and how long to wait."""
 
     def trust(self, url: str) -> None:
-        """Take the host of `url` as one that the user named, public or not."""
+        """Trust the host of `url`, which the caller named, public or not."""
         ...
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Wait so long between two requests to the host of a URL."""
+        """Wait `seconds` between two requests to the host of a URL."""
         ...

@@ -1,10 +1,9 @@
-"""Where requests may go: which addresses are public, and the policy over hosts, addresses, ports.
+"""Policy for hosts, addresses and ports: which addresses are public, and where requests may go."""
 
-A crawler requests URLs that strangers wrote, from a place that may reach more than strangers do
-(a metadata service, a router, a database on loopback). Names are no protection, for they resolve to
-whatever their owner likes, and literal addresses never see a resolver; so the address is checked
-where the socket is made, which is the address that is then connected to.
-"""
+# A crawler requests URLs that strangers wrote, from a place that may reach more than strangers can
+# (a metadata service, a router, a database on loopback). A check of names does not protect: names
+# resolve to whatever their owner likes, and literal addresses never see a resolver. So the address
+# is checked where the socket is made, which is the address that is connected to.
 
 from __future__ import annotations
 
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 AddrInfo: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]
-"""What `socket.getaddrinfo` gives of one address: family, type, protocol, name, socket address."""
+"""One result of `socket.getaddrinfo`: family, type, protocol, name, socket address."""
 
 WEB_PORTS = frozenset({80, 443})
 
-# https://www.iana.org/assignments/iana-ipv4-special-registry, and three that it does not have.
-# `ipaddress.is_global` is no substitute: Python 3.11 takes 224.0.0.1, 192.0.0.192, 2002:7f00:1::
-# and 64:ff9b::7f00:1 for global.
+# https://www.iana.org/assignments/iana-ipv4-special-registry, and three networks that it lacks.
+# `ipaddress.is_global` is no substitute: for Python 3.11, 224.0.0.1, 192.0.0.192, 2002:7f00:1:: and
+# 64:ff9b::7f00:1 are global.
 _NOT_PUBLIC_4 = tuple(
     map(
         IPv4Network,
@@ -58,8 +57,8 @@ _NOT_PUBLIC_4 = tuple(
     )
 )
 _GLOBAL_UNICAST_6 = IPv6Network("2000::/3")
-"""All that IANA has given out (RFC 4291, section 2.4); what lies outside is not the web."""
-# https://www.iana.org/assignments/iana-ipv6-special-registry, as far as it lies inside 2000::/3
+"""All that IANA has assigned to the public internet (RFC 4291, section 2.4)."""
+# https://www.iana.org/assignments/iana-ipv6-special-registry: its networks inside 2000::/3
 _NOT_PUBLIC_6 = tuple(
     map(
         IPv6Network,
@@ -70,7 +69,7 @@ _NOT_PUBLIC_6 = tuple(
         ),
     )
 )
-# IPv6 addresses that stand for an IPv4 address, and how many bits to the right of it there are
+# IPv6 networks that embed an IPv4 address, and the number of bits to the right of that
 _EMBEDDING = (
     (IPv6Network("::ffff:0:0/96"), 0),  # mapped (RFC 4291, section 2.5.5.2)
     (IPv6Network("::/96"), 0),  # compatible (section 2.5.5.1); `::` and `::1` with it
@@ -80,9 +79,9 @@ _EMBEDDING = (
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Read a literal address, with or without a scope; `None` for anything else.
+    """Parse a literal address, with or without a scope; return `None` for anything else.
 
-    An IPv6 address that stands for an IPv4 address is given as that one.
+    An IPv6 address that embeds an IPv4 address gives the latter.
     """
     try:
         address = ip_address(text.partition("%")[0])
@@ -96,17 +95,15 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Tell whether an address, as `read_address` gives it, belongs to the public internet."""
+    """Tell whether an address from `read_address` belongs to the public internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC_4)
     return address in _GLOBAL_UNICAST_6 and not any(address in network for network in _NOT_PUBLIC_6)
 
 
 def literal_address(host: str) -> str | None:
-    """Return the address that a host name is without asking a resolver, or `None`.
-
-    RFC 6761, section 6.3: `localhost` and all names below it are loopback.
-    """
+    """Return the address that a host name means without a resolver, or `None`."""
+    # RFC 6761, section 6.3: `localhost` and all names below it are loopback.
     if host == "localhost" or host.endswith(".localhost"):
         return "127.0.0.1"
     return host if read_address(host) else None
@@ -114,36 +111,39 @@ def literal_address(host: str) -> str | None:
 
 @attrs.define
 class ConnectAttempt:
-    """One connection in the making: whose it is, and what was said of its addresses."""
+    """One connection that is being made: its host, and what became of its addresses."""
 
     host: str
     refused: str = ""
     """The first address that was refused."""
     tried: bool = False
-    """Whether any address was let through."""
+    """Whether any address was allowed."""
 
 
-CONNECT_ATTEMPT: ContextVar[ConnectAttempt] = ContextVar("attempt")
-"""The attempt of the request that this task is making; what the socket factory has to go by."""
+# aiohttp gives the socket factory an address without the host that it is for.
+CONNECT_ATTEMPT: ContextVar[ConnectAttempt] = ContextVar("connect_attempt")
+"""The connection that this task is making."""
 
 
 class AddressPolicy:
     """Decide which addresses and ports may be connected to.
 
-    Public addresses may be. Others may be if they lie in `allow_networks`, or if their host is one
-    that the caller named (`trust`) and its first address was not public either: a public start is
-    public for ever, whatever its name resolves to later.
+    Public addresses are allowed, and addresses in `allow_networks`. A host that the caller named
+    (`trust`) may have a private address if the first address that was seen of it was private.
     """
+
+    # A trusted host whose first address was public stays public: else it could be rebound to a
+    # private address later.
 
     def __init__(self, allow_networks: Iterable[str] = (), allow_ports: Iterable[int] = ()) -> None:
         self._networks = tuple(map(_read_network, allow_networks))
         self._ports = WEB_PORTS | set(allow_ports)
-        self._starts: dict[str, bool | None] = {}
-        """The caller's hosts: whether they are private, or `None` before the first connection."""
+        self._trusted: dict[str, bool | None] = {}
+        """Trusted hosts: whether they are private, or `None` before the first connection."""
 
     def trust(self, host: str, port: int) -> None:
-        """Take a host and a port as the caller's own."""
-        self._starts.setdefault(host, None)
+        """Trust a host, and allow its port."""
+        self._trusted.setdefault(host, None)
         self._ports |= {port}
 
     def allows_port(self, port: int) -> bool:
@@ -151,25 +151,23 @@ class AddressPolicy:
         return port in self._ports
 
     def allows(self, host: str, address: str) -> bool:
-        """Tell whether `address` may be connected to for `host`; of a start, remember its kind."""
+        """Tell whether `address` is allowed for `host`; record the kind of a trusted host."""
         found = read_address(address)
         if found is None:
             return False
         private = not is_public(found)
-        if host in self._starts and self._starts[host] is None:
-            self._starts[host] = private
-        return not private or bool(self._starts.get(host)) or self._lists(address, found)
+        if host in self._trusted and self._trusted[host] is None:
+            self._trusted[host] = private
+        return not private or bool(self._trusted.get(host)) or self._is_listed(address, found)
 
-    def _lists(self, address: str, found: IPv4Address | IPv6Address) -> bool:
+    def _is_listed(self, address: str, found: IPv4Address | IPv6Address) -> bool:
         written = ip_address(address.partition("%")[0])
         return any(found in network or written in network for network in self._networks)
 
     def make_socket(self, info: AddrInfo) -> socket.socket:
-        """Make the socket of a connection, or raise OSError; for aiohttp's `socket_factory`.
-
-        It is called for every direct connection, literal addresses included, with the address that
-        is connected to: a name that resolves differently the next time changes nothing.
-        """
+        """Make the socket of a connection, or raise OSError; for aiohttp's `socket_factory`."""
+        # aiohttp calls this for every direct connection, literal addresses included, with the
+        # address that it connects to: a name that resolves differently later changes nothing.
         family, kind, protocol, _, address = info
         attempt = CONNECT_ATTEMPT.get()
         if not self.allows(attempt.host, address[0]):

@@ -1,10 +1,8 @@
-"""A circuit breaker for each host: leave alone one that refuses or is down, and try again later.
+"""Circuit breakers: pause a host that refuses or is down, and try it again later.
 
-A host that fails some times in a row is paused. After the pause one document is fetched as a trial.
-An answer closes the breaker; another failure doubles the pause. After some trials the host is given
-up, until a new walk begins.
-
-Each attempt counts. 404 and 410 are answers like any other.
+A host that fails several times in a row is paused. After the pause one document is fetched as a
+trial. An answer closes the breaker; another failure doubles the pause. After some failed trials the
+host is given up until the next walk. Each attempt counts; 404 and 410 are answers like any other.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions
 
 HOST_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
-"""Why a document is not fetched for what others of its host met."""
+"""Why a document is skipped after failures of other documents of its host."""
 
 _REFUSING_STATUSES = LOGIN_STATUSES | {403, 429}
-# Gateways without a server behind them; 520 to 530 are Cloudflare's
+# A gateway reaches no server; 520 to 530 are Cloudflare's.
 _DOWN_STATUSES = frozenset({502, 503, 504, *range(520, 531)})
 _REFUSING = frozenset({IssueCode.BLOCKED_BY_SITE, IssueCode.RETRY_LATER})
 _DOWN = frozenset(
@@ -49,7 +47,7 @@ _ANSWERS = frozenset({IssueCode.HTTP_STATUS, IssueCode.SITEMAP_WITH_ERROR_STATUS
 
 @attrs.define
 class _Circuit:
-    """What one origin has done since its last good answer."""
+    """The failures of one origin since its last good answer."""
 
     failures: int = 0
     failed_trials: int = 0
@@ -63,11 +61,12 @@ class _Circuit:
 
 
 class HostBreaker:
-    """The breakers of all origins (scheme, host, port) that one walk meets.
+    """The breakers of all origins (scheme, host, port) of one walk.
 
-    Only origins whose last document failed are remembered. `seconds_left` tells how long the walk
-    may still take: no pause is longer.
+    `seconds_left` returns how long the walk may still take: no pause is longer.
     """
+
+    # Only origins whose last document failed have an entry, so most walks keep none.
 
     def __init__(
         self, options: FetchOptions, seconds_left: Callable[[], float] = lambda: float("inf")
@@ -82,31 +81,28 @@ class HostBreaker:
         """Whether no host has failed since its last good answer."""
         return not self._circuits
 
-    # -- what documents met
+    # -- what happened to documents
 
     def note_answer(self, url: str) -> None:
-        """Take note that the host of a URL answered."""
+        """Close the breaker of a host that answered."""
         if self._circuits:
             self._circuits.pop(origin_of(url), None)
 
     def note_error(self, url: str, error: FetchError, *, guessed: bool = False) -> None:
-        """Take note of how a document failed.
-
-        A guessed path that is refused with 403 says nothing: object stores answer so for what is
-        not there.
-        """
+        """Count the failure of a document; `guessed` says that nobody named its URL."""
         if error in self._noted:
             return
-        reason = _judge(error)
+        reason = _classify(error)
         if reason is not None:
+            # Object stores answer 403 for what is absent, so that a guess proves nothing.
             if not (guessed and error.http_status == 403 and error.code not in _REFUSING):
                 self._note_failure(origin_of(url), reason, error.tries)
         elif error.code in _ANSWERS:
             self.note_answer(url)
 
     def note_attempt(self, url: str, error: FetchError) -> None:
-        """Take note of an attempt after which another one could help, before it is made."""
-        reason = _judge(error)
+        """Count a failed attempt that will be retried."""
+        reason = _classify(error)
         if reason is not None:
             self._note_failure(origin_of(url), reason, 1)
             self._noted.add(error)
@@ -117,7 +113,7 @@ class HostBreaker:
         circuit.reason = reason
         if circuit.is_open:
             if circuit.trial is not _current_task():
-                return  # it had begun before the pause
+                return  # this request began before the pause
             circuit.trial = None
             circuit.failed_trials += 1
         elif circuit.failures < self._options.failures_in_row:
@@ -127,17 +123,17 @@ class HostBreaker:
         if circuit.failed_trials < self._options.host_trials:
             log_pause(host_of(origin), seconds, str(reason))
 
-    # -- what may be asked
+    # -- what may be fetched
 
     def find_reason(self, url: str) -> IssueCode | None:
-        """Return why the host of a URL has been given up, if it has."""
+        """Return why the host of a URL was given up, or `None`."""
         circuit = self._circuits.get(origin_of(url))
         if circuit is None or circuit.failed_trials < self._options.host_trials:
             return None
         return circuit.reason
 
     def get_wait(self, url: str) -> float:
-        """Return the seconds for which nothing of a host may be fetched; infinity for a trial."""
+        """Return the seconds until a host may be asked; infinity during a trial."""
         circuit = self._circuits.get(origin_of(url))
         if circuit is None or not circuit.is_open:
             return 0.0
@@ -146,37 +142,37 @@ class HostBreaker:
         return max(0.0, min(circuit.paused_until - time.monotonic(), self._seconds_left()))
 
     def begin_trial(self, url: str) -> None:
-        """Let the task that calls this fetch from a host whose pause is over, and no other task."""
+        """Let the current task, and no other, fetch from a host whose pause is over."""
         circuit = self._circuits.get(origin_of(url))
         if circuit is not None and circuit.is_open:
             circuit.trial = _current_task()
 
     def end_trial(self, url: str) -> None:
-        """Take note that a trial is over; if it asked for nothing, another one may begin."""
+        """End the trial of the current task; if it fetched nothing, another one may begin."""
         circuit = self._circuits.get(origin_of(url))
         if circuit is not None and circuit.trial is _current_task():
             circuit.trial = None
 
     def postpone(self, url: str, seconds: float) -> None:
-        """Fetch nothing from a host for so long, as it has asked; then go on without a trial."""
+        """Pause a host for the seconds that it has asked for."""
         circuit = self._circuits.setdefault(origin_of(url), _Circuit())
         until = time.monotonic() + seconds
         circuit.paused_until = max(circuit.paused_until, until)
 
     def check(self, url: str) -> None:
-        """Raise FetchError if nothing may be fetched from the host of a URL by this task."""
+        """Raise FetchError if the current task must not fetch from the host of a URL."""
         circuit = self._circuits.get(origin_of(url))
         if circuit is not None and circuit.is_open and circuit.trial is not _current_task():
-            said = f"{circuit.failures} failures in a row"
-            raise FetchError(circuit.reason, url, said)
+            detail = f"{circuit.failures} failures in a row"
+            raise FetchError(circuit.reason, url, detail)
 
 
 BREAKER: ContextVar[HostBreaker | None] = ContextVar("breaker", default=None)
-"""Whose pauses a task keeps: of the walk that it fetches a sitemap for, which can wait."""
+"""The breaker of the walk that a task fetches for."""
 
 
-def _judge(error: FetchError) -> IssueCode | None:
-    """Return what a failure says of the host; `None` for one of the document alone."""
+def _classify(error: FetchError) -> IssueCode | None:
+    """Return what a failure means for the host; `None` if it concerns the document alone."""
     if error.code in _REFUSING or error.code is IssueCode.LOGIN_REQUIRED:
         return IssueCode.HOST_REFUSES
     if error.code in _DOWN:

@@ -1,4 +1,4 @@
-"""Which headers a request has, and the headers of an answer as text."""
+"""Headers: those of a request, those of an answer, validators and dates."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 ACCEPT = "application/xml,text/xml;q=0.9,*/*;q=0.5"
 ACCEPT_ENCODING = "gzip"
-"""The one coding that readers take. Not for a caller to change: what else comes is not read."""
+"""The only coding that every installation reads; a caller cannot change it."""
 
 VALIDATORS = frozenset({"if-none-match", "if-modified-since"})
-"""They name a version of a document that we have. No secrets, and useless where they are dropped:
-most redirects lead from http to https, or to `www`."""
+"""The headers that name a stored version of a document. Not secret, and kept across origins: most
+redirects lead from http to https, or to `www`."""
 SAFE_CROSS_ORIGIN = VALIDATORS | {"user-agent", "accept", "accept-language", "accept-charset"}
-"""The headers that may cross into another origin; all else may be a secret of the first."""
+"""The headers that may be sent to another origin; any other may be a secret."""
 
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 _MAX_DATE_CHARS = 64
@@ -36,10 +36,14 @@ def make_headers(
     same_origin: bool,
     authorization: str = "",
 ) -> CIMultiDict[str]:
-    """Put a request's headers together.
+    """Build the headers of a request.
 
-    `present` are the names that the session sends anyhow; `same_origin` says whether the caller's
-    headers are meant for this origin.
+    Args:
+        options: the User-Agent, and headers of the caller.
+        extra: headers of this request.
+        present: names of headers that the session sends itself.
+        same_origin: whether headers of the caller are meant for the origin of the request.
+        authorization: the Authorization header, or "".
     """
     made = CIMultiDict({"User-Agent": options.user_agent, "Accept": ACCEPT})
     for name in present:
@@ -54,49 +58,45 @@ def make_headers(
 
 
 def is_conditional(headers: Mapping[str, str]) -> bool:
-    """Tell whether a request may be answered by 304 (RFC 9110, section 13.1)."""
+    """Tell whether a request may be answered with 304 (RFC 9110, section 13.1)."""
     return any(name.lower() in VALIDATORS for name in headers)
 
 
-def is_current(asked: Mapping[str, str], told: Mapping[str, str]) -> bool:
-    """Tell whether the version that a request names is the one that would be sent.
+def is_current(requested: Mapping[str, str], current: Mapping[str, str]) -> bool:
+    """Tell whether a conditional request names the current version, so that 304 is right.
 
-    RFC 9110, section 13.2.2, steps 3 and 4. `told` are the headers of what would be sent, by
+    RFC 9110, section 13.2.2, steps 3 and 4. `current` are the headers of the current version, by
     lower-case name.
     """
-    asked = {name.lower(): value.strip() for name, value in asked.items()}
-    tags = asked.get("if-none-match")
+    requested = {name.lower(): value.strip() for name, value in requested.items()}
+    tags = requested.get("if-none-match")
     if tags is not None:
-        own = told.get("etag")
+        own = current.get("etag")
         return own is not None and (tags in ("*", own) or not _tags(tags).isdisjoint(_tags(own)))
-    since = parse_date(asked.get("if-modified-since", ""))
-    changed = parse_date(told.get("last-modified", ""))
+    since = parse_date(requested.get("if-modified-since", ""))
+    changed = parse_date(current.get("last-modified", ""))
     return since is not None and changed is not None and changed <= since
 
 
 def _tags(text: str) -> set[str]:
-    """Return the entity tags of a list, for the weak comparison (section 8.8.3.2)."""
+    """Return the entity tags of a list without W/, for the weak comparison."""
     return set(_TAG.findall(text))
 
 
 def parse_date(text: str) -> datetime | None:
-    """Read a date of HTTP in any of its three forms (RFC 9110, section 5.6.7), or `None`."""
+    """Parse an HTTP date in any of its three forms (RFC 9110, section 5.6.7), or return `None`."""
     if not 0 < len(text) <= _MAX_DATE_CHARS:
         return None
     try:
         moment = parsedate_to_datetime(text)
-        # asctime's form, which is in GMT, comes without a zone
+        # The form of asctime is in GMT, and parsed without a zone.
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError, TypeError, IndexError):
         return None
 
 
 def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Decode an answer's headers: by lower-case name, several of one name joined by a comma.
-
-    What is not UTF-8 is read as Latin-1 (RFC 9110, section 5.5), so that no half characters get
-    any further.
-    """
+    """Decode headers by lower-case name; join several of one name with a comma."""
     headers: dict[str, str] = {}
     for name, value in raw:
         key, text = _decode(name).lower(), _decode(value).strip()
@@ -107,5 +107,5 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 def _decode(raw: bytes) -> str:
     try:
         return raw.decode()
-    except UnicodeDecodeError:
+    except UnicodeDecodeError:  # RFC 9110, section 5.5: then it is Latin-1
         return raw.decode("latin-1")

@@ -1,4 +1,4 @@
-"""The way from the URL that was opened to the one that answers: which redirects are followed."""
+"""RedirectChain: which redirects are followed, and what they mean for the request."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-"""RFC 9110, section 15.4: those that name one other place for the same thing."""
+"""The statuses that name one other URL for the same document (RFC 9110, section 15.4)."""
 PERMANENT = frozenset({301, 308})
-"""... and those of them that say that it stays there."""
+"""The statuses of redirects that will not change."""
 
 
 class RedirectChain:
-    """One document's way over redirects.
+    """The redirects of one document.
 
     Attributes:
-        target: where it has led to.
-        same_origin: whether it has never left the origin that it began at.
-        is_permanent: whether each redirect so far says that it is there to stay.
-        issues: what was mended on the way.
+        start: the URL that was opened.
+        target: the URL that is requested next.
+        same_origin: whether all URLs so far have the origin of the first one.
+        is_permanent: whether all redirects so far are permanent.
+        issues: repairs of URLs on the way.
     """
 
     def __init__(self, start: RequestUrl, options: FetchOptions) -> None:
@@ -38,32 +39,32 @@ class RedirectChain:
         self._seen = {start.key}
 
     def follow(self, location: str, *, status: int = 301) -> None:
-        """Go where the `Location` header of a redirect points.
+        """Make the `Location` of a redirect the target.
 
         Raises:
             FetchError: INVALID_URL, REDIRECT_LOOP, TOO_MANY_REDIRECTS or DOWNGRADE.
         """
-        came_from = self.target
-        goes_to = self._read(location)
-        if goes_to.key in self._seen:
-            raise FetchError(IssueCode.REDIRECT_LOOP, str(came_from), f"to {goes_to}")
+        source = self.target
+        target = self._read(location)
+        if target.key in self._seen:
+            raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
         if len(self._seen) > self._options.max_redirects:
-            raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(came_from), f"to {goes_to}")
-        secure = came_from.url.scheme == "https"
-        if secure and goes_to.url.scheme == "http" and not self._options.allow_downgrade:
-            raise FetchError(IssueCode.DOWNGRADE, str(came_from), f"to {goes_to}")
-        if goes_to.userinfo:
-            self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(goes_to)))
-        self._seen.add(goes_to.key)
+            raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(source), f"to {target}")
+        secure = source.url.scheme == "https"
+        if secure and target.url.scheme == "http" and not self._options.allow_downgrade:
+            raise FetchError(IssueCode.DOWNGRADE, str(source), f"to {target}")
+        if target.userinfo:
+            self.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(target)))
+        self._seen.add(target.key)
         self.is_permanent = self.is_permanent and status in PERMANENT
-        # Once left is left for good: a stranger in the middle has chosen where we come back to.
-        self.same_origin = self.same_origin and goes_to.origin == self.start.origin
-        self.target = goes_to
+        # Never true again: another origin has chosen the URL, even one of the first origin.
+        self.same_origin = self.same_origin and target.origin == self.start.origin
+        self.target = target
 
     def _read(self, location: str) -> RequestUrl:
         location = location.strip(" \t")
         try:
-            check_text(location)  # before it is resolved, for that drops a tab in the middle
+            check_text(location)  # first: resolving drops a tab in the middle
             if not has_web_scheme(location):
                 location = resolve(str(self.target), location) or location
             return parse_request_url(location)

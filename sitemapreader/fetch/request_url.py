@@ -1,8 +1,7 @@
-"""A URL that can be requested: checked before anything is made of it.
+"""RequestUrl: a URL that was checked and may be requested."""
 
-One parser, yarl's, decides what the host is, and nothing that two parsers would read differently
-gets past: a control character that one of them drops is a host that the other one sees.
-"""
+# One parser, yarl's, decides what the host is. Text that two parsers would read differently is
+# refused: a control character that one parser drops can change the host that another one sees.
 
 from __future__ import annotations
 
@@ -20,11 +19,11 @@ from sitemapreader.urls import has_web_scheme, parse_url, url_key
 if TYPE_CHECKING:
     from yarl import URL
 
-# Blanks, C0, DEL and C1, the marks that turn text around (UAX 9), and halves of surrogate pairs
+# Blanks, C0, DEL and C1, marks of text direction (UAX 9), and halves of surrogate pairs
 _UNFIT = re.compile(
     r"[\s\x00-\x20\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# A name in ASCII (the underscore is no host's, and many have it), or an IPv6 address
+# A name in ASCII (with the underscore, which no host should have and many do), or an IPv6 address
 _HOST = re.compile(r"[a-z0-9_.-]*[a-z0-9_-]\.*|[0-9a-f:.]*:[0-9a-f:.]*", re.ASCII | re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
 _USERINFO = re.compile(r"//[^/?#]*@")
@@ -32,10 +31,10 @@ _USERINFO = re.compile(r"//[^/?#]*@")
 
 @attrs.frozen
 class RequestUrl:
-    """A URL without fragment and userinfo, and the userinfo that it was written with.
+    """A URL without fragment and userinfo, and its userinfo apart.
 
     Attributes:
-        url: what is requested.
+        url: the URL that is requested.
         userinfo: `user:password`, percent-decoded, or "".
     """
 
@@ -62,7 +61,7 @@ class RequestUrl:
 
     @property
     def key(self) -> str:
-        """What two spellings of this URL have in common."""
+        """The normalised form, by which two spellings of a URL are equal."""
         return url_key(str(self.url))
 
 
@@ -86,7 +85,7 @@ def parse_request_url(url: str) -> RequestUrl:
 
 
 def check_text(url: str) -> None:
-    """Refuse characters that parsers drop or people misread; also for a relative reference.
+    """Refuse characters that parsers drop or people misread, in any URL reference.
 
     Raises:
         FetchError: INVALID_URL, with the reason.
@@ -98,8 +97,8 @@ def check_text(url: str) -> None:
 
 
 def _check_host(url: str, host: str) -> None:
-    """Refuse hosts that some resolvers read as addresses and others do not."""
-    if not _HOST.fullmatch(host):  # a lone accent becomes a blank by the rules for such names
+    """Refuse a host that only some resolvers read as an address."""
+    if not _HOST.fullmatch(host):  # IDNA turns a lone accent into a blank
         raise _invalid(url, "a host that no name can have")
     host = host.rstrip(".")
     # https://url.spec.whatwg.org/#ends-in-a-number-checker: `127.1`, `0x7f000001`, `2130706433`
