@@ -1,4 +1,4 @@
-"""The formats: their root elements and records, and which are read only where asked for."""
+"""The formats: their root elements, their records, and which are extra."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class SitemapReader:
         return [event for events in self.close_steps(cut=cut) for event in events]
 
     def feed_steps(self, data: bytes) -> Iterator[list[Event]]:
-        """Do the work of `feed` in steps of a few milliseconds, some of them without events.
+        """Do the work of `feed` in steps of a few milliseconds, some without events.
 
         64 KiB of gzip may hold 64 MiB: between two steps an event loop can run other tasks. The
         caller must take all steps before it feeds the next bytes.
@@ -220,13 +220,13 @@ class SitemapReader:
         self._fallback.keep_block(block, self.format)
 
     def _find_charset(self, block: bytes) -> str | None:
-        """Return the charset of the HTTP header, or that of an HTML page's own declaration."""
+        """Return the charset of the HTTP header, or of an HTML page's declaration."""
         if self._charset or Format.HTML not in self._extra_formats or not is_html(block):
             return self._charset
         return find_meta_charset(block)
 
     def _finish(self, cut: IssueCode | None, detail: str = "") -> Iterator[list[Event]]:
-        """Read the remaining bytes and close the reader; `cut` is the Issue of a cut document."""
+        """Read the remaining bytes and close the reader; `cut` is why it was cut."""
         block, self._block = bytes(self._block), bytearray()
         if block or self._transcoder or cut is None:
             yield from self._read_block(block, final=True)
@@ -260,7 +260,7 @@ class SitemapReader:
                 return
 
     def _check_limits(self, events: list[Event]) -> list[Event]:
-        """Cut the events at the limit of entries; report where the protocol's limit is exceeded."""
+        """Cut the events at the limit of entries; report the protocol's limit."""
         stats = self.stats
         beyond = stats.delivered - PROTOCOL_MAX_ENTRIES
         if beyond > 0 and not stats.counts[IssueCode.OVER_PROTOCOL_LIMIT]:

@@ -26,7 +26,7 @@ class _Stream(Protocol):
 
 
 def _make_stream() -> tuple[_Stream, type[Exception]]:
-    """Return a decompressor and its exception; raise DecompressionError without a library."""
+    """Return a decompressor and its exception, or raise DecompressionError."""
     try:
         import brotli  # noqa: PLC0415 (few bodies need it, and it may be missing)
     except ImportError:
@@ -85,7 +85,7 @@ class BrotliDecoder:
             raise DecompressionError(IssueCode.COMPRESSION_TRUNCATED, "br")
 
     def _decode(self, piece: bytes) -> Iterator[bytes]:
-        """Decode a piece to its end; output of less than one step waits for the next piece."""
+        """Decode a piece; output of less than one step waits for the next piece."""
         stream, has_more = self._stream, bool(piece) or len(self._out) >= _OUTPUT_BYTES
         while has_more:
             try:

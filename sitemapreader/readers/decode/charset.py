@@ -116,12 +116,12 @@ def start_transcoder(
 
 
 def has_conflicting_encodings(first: bytes, charset: str | None) -> bool:
-    """Tell whether the HTTP charset and the XML declaration name two different encodings."""
+    """Tell whether HTTP charset and XML declaration name different encodings."""
     return len(set(_find_names(first, charset)[1])) > 1
 
 
 def _find_names(first: bytes, charset: str | None) -> tuple[list[str], list[str]]:
-    """Return the names of encodings in the order of their weight, and their supported codecs."""
+    """Return the names of encodings by weight, and their supported codecs."""
     names = [n for n in (charset, _declaration(first)) if n and n.strip()]
     return names, [codec for codec in map(_codec, names) if codec]
 
@@ -129,7 +129,7 @@ def _find_names(first: bytes, charset: str | None) -> tuple[list[str], list[str]
 def _choose_codec(
     events: list[Event], stats: ReadStats, first: bytes, charset: str | None
 ) -> str | None:
-    """Return the codec by HTTP charset and XML declaration; `None` if none is supported."""
+    """Return the codec by HTTP charset and XML declaration, if any is supported."""
     names, known = _find_names(first, charset)
     if not known:
         return None if names else UTF8
@@ -179,5 +179,5 @@ def _declaration(first: bytes) -> str | None:
 
 
 def _describe(first: bytes, charset: str | None) -> str:
-    """Return the name of an unsupported encoding, or the byte order mark that stands for it."""
+    """Return the name of an unsupported encoding, or its byte order mark."""
     return charset or _declaration(first) or first[:4].hex(" ")

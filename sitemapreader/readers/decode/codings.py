@@ -1,4 +1,4 @@
-"""Content codings: the header that names them, and the error of data that cannot be decoded."""
+"""Content codings: the header that names them, and the error of bad data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_CODINGS = 4
 
 
 class DecompressionError(Exception):
-    """The compressed data cannot be decoded further; all output before the damage was yielded."""
+    """Compressed data that is damaged; all output before the damage was yielded."""
 
     def __init__(self, code: IssueCode, detail: str = "") -> None:
         self.code = code

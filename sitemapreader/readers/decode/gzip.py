@@ -1,4 +1,4 @@
-"""Decoders of gzip, zlib and bare deflate data: one layer each, bytes in, bytes out.
+"""Decoders of gzip, zlib and bare deflate data, one layer each.
 
 The framing is read here, and zlib gets the deflate data only: zlib and the gzip module throw away
 inflated bytes when a checksum, a length or the bytes behind a member are wrong.
@@ -36,7 +36,7 @@ _FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16
 
 
 class GzipDecoder:
-    """One layer of gzip (RFC 1952): members, each of a header, deflate data and a trailer."""
+    """One layer of gzip (RFC 1952): members of header, deflate data and trailer."""
 
     trailer_bytes = 8
 
@@ -189,7 +189,7 @@ class DeflateDecoder(ZlibDecoder):
 
 
 def judge_trailing(start: bytes) -> IssueCode:
-    """Return the code for bytes behind the compressed data, by the first of these bytes."""
+    """Return the code for the bytes behind compressed data, by their start."""
     bare = start.lstrip(_TRAILING_BLANK)
     # Caches append comments to what they serve.
     while bare.startswith(b"<!--"):
@@ -200,7 +200,7 @@ def judge_trailing(start: bytes) -> IssueCode:
 
 
 def inflate_start(first: bytes, max_bytes: int) -> tuple[bytes, bool]:
-    """Return what the start of bare deflate data inflates to, and whether it is damaged."""
+    """Inflate the start of bare deflate data; return also if it is damaged."""
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         # On a copy, since the failing call would spoil the stream for the recovery.

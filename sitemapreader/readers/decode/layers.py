@@ -57,7 +57,7 @@ _PROOF_BYTES = 512
 
 
 class Decompressor:
-    """All layers of compression of one body: none, one or two, each detected by its first bytes.
+    """All layers of compression of one body, each detected by its first bytes.
 
     Args:
         limits: `inflated_bytes` bounds what one layer passes to the next; the caller bounds the
@@ -120,7 +120,7 @@ class Decompressor:
         return self._layer is not None
 
     def close(self) -> Iterator[bytes]:
-        """Yield the output that is left; raise DecompressionError if the data ended too early."""
+        """Yield the remaining output; raise DecompressionError if data is missing."""
         if not self._is_detected:
             yield from self._inflate(self._detect_layer())
         if self._layer is not None and self._inner is not None:
@@ -237,7 +237,7 @@ def _is_text(first: bytes) -> bool:
 
 
 def _is_zlib(first: bytes) -> bool:
-    """Tell whether the first bytes are zlib data of any window (RFC 1950, section 2.2)."""
+    """Tell whether the bytes are zlib data of any window (RFC 1950, section 2.2)."""
     header = int.from_bytes(first[:2], "big")
     is_header = (
         header % 31 == 0 and header & 0x8F20 == 0x0800

@@ -142,7 +142,7 @@ class ZstdDecoder:
             raise DecompressionError(IssueCode.COMPRESSION_TOO_MANY_MEMBERS, "zstd")
 
     def _measure_block(self) -> int:
-        """Return the size of the next block with its header, and record whether it is the last."""
+        """Measure the next block with its header, and record whether it is the last."""
         header = int.from_bytes(self._buffer[:3], "little")
         kind, size = header >> 1 & 3, header >> 3
         if len(self._buffer) < 3:
@@ -185,7 +185,7 @@ def _header_size(frame: bytearray) -> int:
 
 
 def _window_bytes(frame: bytearray) -> int:
-    """Return the window of a frame: how much output a decoder must keep (section 3.1.1.1.2)."""
+    """Return the bytes of output that a frame's decoder must keep (3.1.1.1.2)."""
     flags = frame[4]
     if not flags & 0x20:
         base = 1 << (10 + (frame[5] >> 3))

@@ -1,4 +1,4 @@
-"""The fallback for a feed beyond repair: feedparser in a child process, its links verified."""
+"""The fallback for a feed beyond repair: feedparser, its links verified."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FoundEntry(NamedTuple):
 
 
 class FeedparserFallback:
-    """Copy of a document that may be a feed beyond repair, and its reading by feedparser.
+    """Copy of a possible feed beyond repair, and its reading by feedparser.
 
     Args:
         stats: the counts of the document.
@@ -134,7 +134,7 @@ class LinkSearch:
 
 
 class FeedparserWorker:
-    """The child process: started once, bounded in CPU and wall time, stoppable from any thread.
+    """The child process: started once, bounded in time, stoppable by any thread.
 
     Attributes:
         limit: the name of the limit that ended it; `None` if none did.

@@ -1,4 +1,4 @@
-"""The script that runs feedparser in a child process; it imports nothing of this package.
+"""The script of the child process, which imports nothing of this package.
 
 `python -I worker.py CPU_SECONDS` reads a feed in UTF-8 from standard input, and writes a JSON list
 of [link, date, title] to standard output.
@@ -35,7 +35,7 @@ def limit_resources(cpu_seconds: int) -> None:
 
 
 def remove_slow_markup(data: bytes) -> bytes:
-    """Remove the markup that feedparser's slowest patterns match, which no entry needs."""
+    """Remove markup that feedparser's slow patterns match and no entry needs."""
     # The pattern for an address in the name of a person is quadratic, in any element and in CDATA
     # too. The pattern for an encoding in a processing instruction is cubic.
     start = _LEADING_INSTRUCTIONS.match(data)

@@ -1,4 +1,4 @@
-"""HTML pages and llms.txt: text in, entries or hints out; no tree is built, nothing is fetched.
+"""HTML pages and llms.txt: text in, entries or hints out; nothing is fetched.
 
 `page` and `llms` read documents whose links are entries (formats that the caller must ask for), and
 `links` decides which links count. `hints` finds the sitemaps that a page or a `Link:` header names.

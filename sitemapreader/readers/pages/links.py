@@ -26,7 +26,7 @@ _MARKUP = re.compile(r'[<"]')
 
 
 class PageLinks:
-    """The links of one document; those to pages of its own site become entries, each page once.
+    """The links of one document; each page of its own site becomes one entry.
 
     A fragment is not part of a page's URL and is removed. A link without a target, or to a place on
     the page itself, is ignored. Every other link is dropped with an Issue.

@@ -1,4 +1,4 @@
-"""The reader of `llms.txt`: Markdown whose lists of links are entries (https://llmstxt.org)."""
+"""The reader of `llms.txt`, a list of links in Markdown (https://llmstxt.org)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LlmsReader:
             self._is_skipping_line, self._pending = True, b""
 
     def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
-        """Yield the events of a last line without a line end; drop that line if `cut` says so."""
+        """Yield the events of a last line without a line end; drop it if `cut`."""
         events: list[Event] = []
         last = self._pending.decode("utf-8", "replace")
         if cut is None and last:

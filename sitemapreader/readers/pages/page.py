@@ -27,7 +27,7 @@ _STEP = 200
 
 
 class HtmlReader:
-    """Reader of the links of a page: `<a href>` and `<area href>`, resolved with `<base>`."""
+    """Reader of the links of a page, `<a href>` and `<area href>`, with `<base>`."""
 
     format = Format.HTML
     finished = False
@@ -47,7 +47,7 @@ class HtmlReader:
         yield from self._read_text(self._decoder.decode(data), final=False)
 
     def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
-        """Yield the last events; a tag without an end is dropped, even if the page is not cut."""
+        """Yield the last events; a tag without an end is dropped."""
         yield from self._read_text(self._decoder.decode(b"", final=True), final=True)
         events: list[Event] = []
         if cut is None and not self._stats.records:

@@ -75,7 +75,7 @@ class TagScanner:
         """Pending characters whose lines are counted."""
 
     def feed(self, piece: str, *, final: bool = False) -> Iterator[Tag]:
-        """Yield the tags that are complete with the next piece; the caller must take them all."""
+        """Yield the tags of the next piece; the caller must exhaust the iterator."""
         text, position = self._pending + piece, 0
         while True:
             if self._raw_end is not None:

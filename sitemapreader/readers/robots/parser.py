@@ -1,4 +1,4 @@
-"""The parser of robots.txt (RFC 9309): Sitemap lines, groups of rules, and all other lines."""
+"""The parser of robots.txt (RFC 9309): sitemaps, groups and other lines."""
 
 # protego could parse a file as well. But it takes text, not bytes, trusts what `str.splitlines`
 # calls a line, and copies every rule for every robot that the group names. So it gets rules only.

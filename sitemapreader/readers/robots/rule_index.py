@@ -1,4 +1,4 @@
-"""An index of the rules of a robots.txt: judging a URL is cheap however many there are.
+"""An index of the rules of a robots.txt, fast however many there are.
 
 The longest rule that matches a URL decides, and `Allow` wins a tie (RFC 9309, section 2.2.2). A
 matcher that tries the rules one by one needs rules x URL steps: seconds, for 500 KiB of wildcards
@@ -100,7 +100,7 @@ class RuleIndex:
         return True if number == _NO_RULE else self._verdicts[number]
 
     def _set_prefixes(self, prefixes: dict[str, int]) -> None:
-        """Sort the prefixes, and find for each the longest other prefix that it begins with."""
+        """Sort the prefixes, and find for each the longest one that it begins with."""
         self._prefixes = sorted(prefixes)
         self._parents: list[int] = []
         self._best: list[int] = []
@@ -151,7 +151,7 @@ class RuleIndex:
 
 
 def normalise_path(url: str) -> str:
-    """Return the path and query of a URL without its fragment, percent-encoded uniformly.
+    """Return the path and query of a URL, percent-encoded uniformly.
 
     Raises:
         ValueError: for a URL that cannot be parsed.
@@ -167,7 +167,7 @@ def normalise_path(url: str) -> str:
 
 
 def _normalise_pattern(pattern: str) -> str:
-    """Return a rule's path, percent-encoded as `normalise_path` does; a final `$` stays."""
+    """Percent-encode a rule's path as `normalise_path` does; a final `$` stays."""
     if _PLAIN_PATTERN.fullmatch(pattern):
         return pattern
     if pattern.startswith(("https://", "http://")):
@@ -198,7 +198,7 @@ def _spell_out(rules: Iterable[Rule]) -> Iterator[tuple[str, bool]]:
 
 
 def _split(pattern: str) -> tuple[tuple[str, ...], bool]:
-    """Return the literal parts of a pattern between its wildcards, and whether `$` ends it."""
+    """Split a pattern at its wildcards; return also whether `$` ends it."""
     is_anchored = pattern.endswith("$")
     parts = re.split(r"\*+", pattern.removesuffix("$"))
     if len(parts) > 1 and not parts[-1]:  # `/a*` and `/a*$` match what `/a` does
@@ -236,7 +236,7 @@ def _match(wildcard: _Wildcard, path: str) -> tuple[bool, int]:
 
 
 def _cost_of_search(scanned: int, length: int) -> int:
-    """Return the nanoseconds that `str.find` takes at worst, as measured on CPython 3.11.
+    """Return the nanoseconds of `str.find` at worst, measured on CPython 3.11.
 
     The worst is a text that almost matches everywhere, such as `aaab` in `aaaa...`.
     """

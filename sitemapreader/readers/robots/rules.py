@@ -1,4 +1,4 @@
-"""The content of a robots.txt, and the question which URLs its rules let a robot fetch.
+"""The content of a robots.txt, and whether its rules let a robot fetch a URL.
 
 protego judges the rules of a site that has a few. Where they are many, `RuleIndex` gives the same
 answers in bounded time.
@@ -186,12 +186,12 @@ class Robots:
 
 
 def load_rules_parser() -> None:
-    """Import protego now: the 2 ms cost nothing while the first robots.txt is on its way."""
+    """Import protego (2 ms) now, while the first robots.txt is on its way."""
     import protego  # noqa: F401, PLC0415 (many runs read no robots.txt)
 
 
 def _token_of(value: str) -> str:
-    """Return the product token of a User-agent line, in lower case; `*` if it has none."""
+    """Return the product token of a User-agent line, in lower case, or `*`."""
     match = _PRODUCT_TOKEN.match(value.strip(" \t*"))
     return match[0].lower() if match else "*"
 
