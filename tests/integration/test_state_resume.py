@@ -259,6 +259,7 @@ def load_script(name: str) -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["all", "changes"])
 def test_kill_minus_nine(mode: str, tmp_path: Path) -> None:
     """Killed at random moments, a walk gives each URL at least once; see benchmarks/kills.py."""

@@ -45,6 +45,7 @@ def test_bytes_a_url() -> None:
             assert 10 < size / number < 18
 
 
+@pytest.mark.slow
 def test_no_step_takes_long() -> None:
     """Growing never holds up an event loop: one table of a thousand grows at a time."""
 

@@ -202,7 +202,7 @@ def test_a_limit_between_two_layers() -> None:
     assert inflate(1_000, len(inner)) == (make_long_document(), None)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)  # the fuzzer, in tests/slow, reads thousands
 @given(body=strategies.damaged_documents, data=st.data())
 def test_the_laws_hold_for_damaged_documents(body: bytes, data: st.DataObject) -> None:
     """Whatever becomes of a document, nothing is raised, and laws 1, 3 and 5 hold.

@@ -1,7 +1,7 @@
 """A second, naive look at a document: every text in it that an author may have meant as a URL.
 
 It knows nothing of records and formats, so it sees far too much; but a URL that is not among what
-it sees was invented (law 3).
+it sees was invented (law 3). It is frozen: what it cannot judge passes, and it learns no new cases.
 """
 
 from __future__ import annotations

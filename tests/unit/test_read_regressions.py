@@ -310,6 +310,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_what_is_remembered_is_small(name: str) -> None:
     """Records that are all large and all different are not kept in mind."""

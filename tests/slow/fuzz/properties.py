@@ -1,4 +1,8 @@
-"""What has to hold for every input, however it is damaged: each function lists what does not."""
+"""Properties of every input, however damaged: each function lists what does not hold.
+
+This oracle is frozen. Where it cannot judge an input (see `is_ambiguous`), the input passes: a new
+case of that kind is a reason to look at the reader, not to teach the oracle.
+"""
 
 from __future__ import annotations
 
