@@ -1,4 +1,4 @@
-"""Walking over sitemaps: every URL of a site, as a stream."""
+"""The walk over the sitemaps of a site: every URL as a stream."""
 
 from sitemapreader.walker.api import walk, walk_sync
 from sitemapreader.walker.config import WalkArguments

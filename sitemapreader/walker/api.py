@@ -1,4 +1,4 @@
-"""The walk over a site: every sitemap that it publishes, and every URL in them, as a stream."""
+"""The functions `walk` and `walk_sync`: every URL of a site's sitemaps, as a stream."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def walk(
             publication date of news. A `since` without a zone is UTC.
         undated: what `since` does with entries that have no date: "keep" or "drop".
         prune: with `since`, do not fetch children that their index says are older.
-        follow: is asked of every child in an index before it is fetched.
+        follow: called with every child in an index; returns whether to fetch it.
         order: which of the sitemaps that wait are fetched first: as they are listed ("document"),
             or the "newest" by the lastmod in their index. Undated children come last then; and the
             children of an index wait until it is read to its end, for the newest may stand there.
@@ -86,7 +86,7 @@ def walk(
         unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.
         hosts: which children are fetched: those on the same "host" as what led to them, on the same
             "site" (registrable domain), or "any". One elsewhere needs a robots.txt that lists it.
-        scope: what becomes of entries outside the folder of their sitemap: "keep" or "drop".
+        scope: what to do with entries outside the folder of their sitemap: "keep" or "drop".
             Either way their number is in the report.
         probe: as `discover` has it.
         extra_paths: as `discover` has it.
@@ -101,9 +101,9 @@ def walk(
             once more.
         changes: deliver only entries that are new or differ from those of the walk before, with
             `change` set; `Walk.removed` lists those that are gone.
-        on_document: is called with the outcome of each document as it comes, robots.txt and those
-            that are skipped included; for progress and logs. It must not block. What it raises ends
-            the walk, and comes out of it.
+        on_document: called with each document when its outcome is known, robots.txt and skipped
+            ones included; for progress and logs. It must not block. An exception that it raises
+            ends the walk, which raises it.
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
             may fetch with the same one inside the loop: documents that wait for you lend you their
             turns at a host.
@@ -111,7 +111,7 @@ def walk(
         options: how the network is used. With a fetcher of your own: its User-Agent, whose rules in
             robots.txt are kept, and how many documents are read at once.
 
-    Raises TypeError or ValueError for arguments that cannot be meant, and StateError, when the walk
+    Raises TypeError or ValueError for arguments that make no sense, and StateError, when the walk
     is entered or later, where the state's file cannot be used. What goes wrong with the documents
     never raises: see `Walk.report`.
     """
@@ -158,7 +158,7 @@ def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> Bl
         site: its URL, as `walk` takes it.
         arguments: the keyword arguments of `walk`.
 
-    It streams as well. The walk runs in a thread of its own, which calls `follow`, `on_document`
-    and a fetcher that is given. Raises what `walk` raises.
+    It streams as well. The walk runs in a thread of its own, which also calls `follow`,
+    `on_document` and your fetcher. Raises what `walk` raises.
     """
     return BlockingWalk(walk(site, **arguments))

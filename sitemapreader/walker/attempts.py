@@ -1,6 +1,6 @@
-"""A URL that may be a sitemap or a site: what to walk first, and whether to walk on.
+"""The ways to walk a URL that may be a sitemap or a site.
 
-Only its content can tell. The command line and the tables go by this one rule.
+Only the content of the URL can tell. The command line and the tables use this rule.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sitemapreader.report import Report
 
 _SITEMAP_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom")
-"""Names of sitemaps. One that is missing is a mistake of the caller, and no page of a site."""
+"""Suffixes of sitemaps. Such a URL that is missing is the caller's mistake, not a site."""
 
 
 @attrs.frozen
@@ -36,7 +36,7 @@ class Attempt:
 
 
 def list_attempts(url: str) -> tuple[Attempt, ...]:
-    """Return what to walk for a URL; the next one only if `needs_search` says so of the last.
+    """Return what to walk for a URL, each only if `needs_search` after the one before.
 
     A URL without a path is a site, and so is that of a robots.txt.
     """
@@ -49,10 +49,10 @@ def list_attempts(url: str) -> tuple[Attempt, ...]:
 
 
 def needs_search(report: Report) -> bool:
-    """Tell whether the URL that a walk was given is no sitemap, but a site to search below.
+    """Return whether the URL that a walk was given is a site to search, not a sitemap.
 
-    It is an HTML page; or the server answers, but not with a document, as for a folder without
-    an index page (404, 403). A demand for a login is none: the password would be sent again.
+    Then it is an HTML page, or the server has no document there, as for a folder without an index
+    page (404, 403).
     """
     first = next((each for each in report.documents if each.via is Via.GIVEN), None)
     if first is None or first.status is not Status.FAILED:
@@ -60,5 +60,6 @@ def needs_search(report: Report) -> bool:
     if first.reason == IssueCode.HTML_NOT_SITEMAP:
         return True
     names_sitemap = urlsplit(first.url).path.lower().endswith(_SITEMAP_SUFFIXES)
+    # A site that demands a login is not searched: the password would be sent again.
     is_refused = first.http_status is None or first.http_status in LOGIN_STATUSES
     return first.reason == IssueCode.HTTP_STATUS and not is_refused and not names_sitemap

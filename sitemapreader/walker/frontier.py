@@ -1,4 +1,4 @@
-"""The sitemaps that a walk has still to read, and those that it knows already."""
+"""The sitemaps that a walk knows: to be read, being read, read or skipped."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False)
 class Job:
-    """One sitemap that is to be read, is being read, or was.
+    """One sitemap of the frontier, before, during or after its reading.
 
     Attributes:
-        entry: as it was named, without userinfo.
+        entry: the sitemap as it was named, without userinfo.
         parent: the index that lists it.
         depth: how many indexes lie above it.
-        referrers: the URLs that led to it, the nearest last.
+        referrers: the URLs that led to the sitemap, the nearest last.
         scope: URL prefixes that its entries may have, besides its own folder's: those of sites
             whose robots.txt names it or its index.
         aliases: its URLs as listed and after redirects, and what named it if that was
             no index.
         document: its outcome, once it is opened.
-        is_sitemap: whether it turned out to be a sitemap.
-        duplicate_of: the job that reads the same document, if one of them redirects to the other.
-        is_started: whether somebody has begun with it.
+        is_sitemap: resolves to whether the document is a sitemap.
+        duplicate_of: the job that reads the same document after a redirect, if there is one.
+        is_started: whether a worker has begun with the job.
     """
 
     entry: SitemapEntry
@@ -58,19 +58,19 @@ class Job:
 
     @property
     def is_duplicate(self) -> bool:
-        """Tell whether it leads to what is read under another name."""
+        """Whether another job reads the same document under another URL."""
         document = self.document
         return self.duplicate_of is not None or (
             document is not None and document.reason == ALREADY_READ
         )
 
     def resolve(self, *, is_sitemap: bool) -> None:
-        """Say whether it is a sitemap; the first word counts."""
+        """Resolve whether this is a sitemap; later calls are ignored."""
         if not self.is_sitemap.done():
             self.is_sitemap.set_result(is_sitemap)
 
     async def wait_until_known(self) -> bool:
-        """Wait until it is known whether it is a sitemap."""
+        """Wait until it is known whether this is a sitemap, and return that."""
         job, passed = self, {id(self)}
         while not await job.is_sitemap:
             if job.duplicate_of is None or id(job.duplicate_of) in passed:
@@ -80,7 +80,7 @@ class Job:
         return True
 
     def descends_from(self, key: str) -> bool:
-        """Tell whether `key` is its own, or one of those that led to it."""
+        """Return whether `key` is of this sitemap or of an index above it."""
         job: Job | None = self
         while job is not None:
             if key in job.aliases:
@@ -90,7 +90,7 @@ class Job:
 
 
 def make_root(entry: SitemapEntry, site: str | None) -> Job:
-    """Make the job of a sitemap that no index lists."""
+    """Return the job of a sitemap that no index lists."""
     referrers = tuple(url for url in (site, entry.sitemap) if url)
     # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
     scope = (f"{origin_of(entry.sitemap)}/",) if entry.via is Via.ROBOTS else ()
@@ -99,7 +99,7 @@ def make_root(entry: SitemapEntry, site: str | None) -> Job:
 
 
 def make_child(entry: SitemapEntry, parent: Job) -> Job:
-    """Make the job of a sitemap that an index lists."""
+    """Return the job of a sitemap that an index lists."""
     return Job(
         entry,
         parent,
@@ -110,17 +110,21 @@ def make_child(entry: SitemapEntry, parent: Job) -> Job:
 
 
 class Frontier:
-    """A queue of jobs, each URL once; knows when there can be no more.
+    """A queue of jobs with each URL once, which knows when no more can come.
 
-    It is open as long as somebody holds it who may still add: `take` holds it for the job that it
-    returns until `release`. About `capacity` jobs wait at most; and of what was refused, so many
-    are remembered, the rest counted. All their URLs together are bounded in bytes.
+    The frontier is open while jobs wait, or while somebody who may add jobs has acquired it.
+    `take_job` acquires it for the worker, until `release`. About `capacity` jobs wait at most. As
+    many skipped sitemaps are remembered, further ones only counted. All URLs together are bounded
+    in bytes.
+
+    Attributes:
+        skipped_unnamed: sitemaps that were skipped and not remembered, by reason.
     """
 
     def __init__(
         self, capacity: int, order: Order = "document", *, breaker: HostBreaker | None = None
     ) -> None:
-        self.skipped_uncounted: Counter[str] = Counter()
+        self.skipped_unnamed: Counter[str] = Counter()
         self._capacity = capacity
         self._bytes_left = capacity * FRONTIER_BYTES_PER_DOCUMENT
         self._jobs: dict[str, Job] = {}
@@ -132,18 +136,18 @@ class Frontier:
         self._changed = asyncio.Event()
 
     def __len__(self) -> int:
-        """Return how many jobs wait or are being done; one more while somebody may still add."""
+        """Return how many jobs wait, and how many times the frontier is acquired."""
         return len(self._waiting) + len(self._parked) + self._holders
 
     def find(self, url: str) -> Job | None:
-        """Return the job that is known under a URL, in any of its spellings."""
+        """Return the job that is known under a URL, in any spelling of it."""
         return self._jobs.get(url_key(url))
 
     def add(self, job: Job) -> bool:
-        """Put a new job in the queue; refuse what has no room, it or another that waits."""
+        """Put a new job in the queue; skip the last jobs in the order if there is no room."""
         key = url_key(job.entry.loc)
         if key not in self._skipped and not self.reserve(job.entry):
-            self.skipped_uncounted[IssueCode.BUDGET_MEMORY] += 1
+            self.skipped_unnamed[IssueCode.BUDGET_MEMORY] += 1
             return False
         job.aliases.add(key)
         self._jobs[key] = job
@@ -159,9 +163,9 @@ class Frontier:
         return True
 
     def register_redirect(self, job: Job, url: str) -> Job | None:
-        """Note where a job's redirects led; return the job that reads that already, if one does.
+        """Record where a job's redirects led; return the job that reads that URL, if any.
 
-        One that only waits to read it need not any more.
+        A job that only waits to read the URL becomes a duplicate of this one.
         """
         key = url_key(url)
         known = self._jobs.get(key, job)
@@ -169,29 +173,29 @@ class Frontier:
             return known
         if known is not job:
             known.duplicate_of = job
-            known.resolve(is_sitemap=False)  # `wait_until_known` goes on to ask the other one
+            known.resolve(is_sitemap=False)  # `wait_until_known` asks the other job
         self._jobs[key] = job
         job.aliases.add(key)
         return None
 
     def skip(self, entry: SitemapEntry, reason: str) -> None:
-        """Remember that a sitemap is not fetched, unless it is known, or gets in by another way."""
+        """Remember that a sitemap is not fetched, unless it is known already."""
         key = url_key(entry.loc)
         if key in self._jobs or key in self._skipped:
             return
         if len(self._skipped) < self._capacity and self.reserve(entry):
             self._skipped[key] = entry, reason
         else:
-            self.skipped_uncounted[reason] += 1
+            self.skipped_unnamed[reason] += 1
 
     def drop_job(self, job: Job, reason: str) -> None:
-        """Refuse a job that was taken after all."""
+        """Skip a job that was in the queue or taken."""
         del self._jobs[url_key(job.entry.loc)]
         self.free(job.entry)
         self.skip(job.entry, reason)
 
     def reserve(self, entry: SitemapEntry) -> bool:
-        """Reserve the memory that the URL of a sitemap takes; return whether there is enough."""
+        """Reserve memory for the URL of a sitemap; return whether there is enough."""
         size = _size_of(entry)
         if size > self._bytes_left:
             return False
@@ -199,41 +203,41 @@ class Frontier:
         return True
 
     def free(self, entry: SitemapEntry) -> None:
-        """Give back what was reserved for a sitemap."""
+        """Give back the memory that was reserved for a sitemap."""
         self._bytes_left += _size_of(entry)
 
     def skipped(self) -> Iterator[tuple[SitemapEntry, str]]:
-        """Yield what was refused, and why; what was only counted is in `skipped_uncounted`."""
+        """Yield the skipped sitemaps that were remembered, with their reasons."""
         yield from self._skipped.values()
 
     def listed(self) -> set[str]:
-        """Return the keys of all that was named, but for what turned out to be another's copy."""
+        """Return the keys of all sitemaps that were named, without duplicates."""
         read = {url_key(job.entry.loc) for job in self._jobs.values() if not job.is_duplicate}
         return read | self._skipped.keys()
 
     def skip_waiting(self, reason: str) -> None:
-        """Refuse all that is in the queue."""
+        """Skip all jobs in the queue."""
         waiting = [self._waiting.pop() for _ in range(len(self._waiting))]
         for job in (*self._parked.drain(), *waiting):
             if job.duplicate_of is None:
                 self.drop_job(job, reason)
 
     def postpone(self, job: Job) -> None:
-        """Put back a job that was taken, and whose host is left alone for a while."""
+        """Put back a taken job, because its host must not be asked for a while."""
         job.is_started = False
         self._parked.park_first(job.entry.loc, job)
 
     def acquire(self) -> None:
-        """Keep it open: there may come more."""
+        """Keep the frontier open: the caller may add jobs."""
         self._holders += 1
 
     def release(self) -> None:
-        """Give up one hold; the last one closes it, unless jobs wait."""
+        """Undo one `acquire`; the last one closes the frontier, unless jobs wait."""
         self._holders -= 1
         self._changed.set()
 
-    async def take(self) -> Job | None:
-        """Return the next job, and hold the frontier for it; `None` when there can be no more."""
+    async def take_job(self) -> Job | None:
+        """Return the next job, and acquire the frontier; `None` when no more can come."""
         while True:
             job = self._pick()
             if job is not None:
@@ -243,7 +247,7 @@ class Frontier:
             if not self._holders and not self._parked:
                 return None
             self._changed.clear()
-            if not self._parked:  # a timeout costs more than the wait that it is for
+            if not self._parked:  # making a timeout costs more than this wait
                 await self._changed.wait()
                 continue
             with suppress(TimeoutError):
@@ -263,7 +267,7 @@ class Frontier:
         return None
 
     def _may_begin(self, job: Job) -> bool:
-        """Tell whether the host of a job may be asked; else park the job, or drop it."""
+        """Return whether the host of a job may be asked; else park or skip the job."""
         breaker, url = self._breaker, job.entry.loc
         if breaker.is_quiet:
             return True
@@ -279,7 +283,8 @@ class Frontier:
 
 
 def _size_of(entry: SitemapEntry) -> int:
-    """Return the bytes of a URL as listed and of its key; four a character, if one is an emoji."""
+    """Return the bytes of a URL as listed and of its key."""
+    # Python takes four bytes for each character of a text with an emoji, so `len` is too little.
     key = url_key(entry.loc)
     size = sys.getsizeof(entry.loc)
     return size if key is entry.loc else size + sys.getsizeof(key)

@@ -1,4 +1,4 @@
-"""What becomes of what a document of a walk holds: entries go to the consumer, children further."""
+"""The handling of one document's content: entries to the consumer, children to the frontier."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class WalkDocumentHandler:
-    """The host of one visit; see `visit.Host`."""
+    """The handler of one document of a walk; see `visit.DocumentHandler`."""
 
     def __init__(
         self,
@@ -55,11 +55,11 @@ class WalkDocumentHandler:
             config.order, int(context.limits.documents)
         )
         self._is_held = bool(job.depth) or config.order == "newest"
-        self._left: Counter[IssueCode] = Counter()
-        self._first_left: dict[IssueCode, str] = {}
+        self._skipped: Counter[IssueCode] = Counter()
+        self._first_skipped: dict[IssueCode, str] = {}
 
     async def check_redirect(self, url: str) -> str:
-        """Refuse a document that its redirects have led to and that is read already."""
+        """Return a reason if redirects led to a document that is read already."""
         job = self._job
         key = url_key(url)
         ancestor = key != url_key(job.entry.loc) and job.descends_from(key)
@@ -69,31 +69,31 @@ class WalkDocumentHandler:
             return ""
         job.duplicate_of = known
         if ancestor:
-            await self._note(IssueCode.CYCLE, url)
+            await self._report(IssueCode.CYCLE, url)
         return ALREADY_READ
 
     async def accept_format(self, kind: Format) -> bool:
-        """Tell those who wait for it that this is a sitemap."""
+        """Record that this is a sitemap, for the discovery that waits for it."""
         self._job.resolve(is_sitemap=True)
-        if self._job.entry.via is Via.WELL_KNOWN:  # what was only guessed is found now
+        if self._job.entry.via is Via.WELL_KNOWN:  # a guessed path becomes a find
             await self._context.emit((self._job.entry,))
         if kind is Format.INDEX and self._job.depth:
-            await self._note(IssueCode.NESTED_INDEX)
+            await self._report(IssueCode.NESTED_INDEX)
         return True
 
     async def handle_entries(self, entries: list[UrlEntry]) -> None:
-        """Send the entries that pass the filters, and those only that differ, if that is asked."""
+        """Emit the entries that pass the filters; with `changes`, only those that differ."""
         tracker = self._tracker
         if tracker is None:
             passed = self._select(entries)
-            await self._send(self._filter.deduplicate(passed), len(entries))
+            await self._emit_entries(self._filter.deduplicate(passed), len(entries))
             return
         for chunk in tracker.chunks(entries):
             differing, fingerprints = tracker.compare(chunk)
             self._document.known += len(chunk) - len(differing)
             passed = self._select(differing)
             kept = self._filter.deduplicate(passed)
-            await self._send(kept, len(differing))
+            await self._emit_entries(kept, len(differing))
             tracker.record(chunk, fingerprints, passed, kept, len(differing) - len(kept))
 
     def _select(self, entries: list[UrlEntry]) -> list[UrlEntry]:
@@ -101,63 +101,61 @@ class WalkDocumentHandler:
         self._outside += outside
         return passed
 
-    async def _send(self, entries: list[UrlEntry], offered: int) -> None:
-        """Send the entries that are left of so many."""
+    async def _emit_entries(self, entries: list[UrlEntry], offered: int) -> None:
+        """Emit entries, and count those of the offered ones that the filters left out."""
         self._document.filtered += offered - len(entries)
         if entries:
             self._document.entries += len(entries)
             self._context.report.entries += len(entries)
-            await self._context.emit(entries, self._new_bytes())
+            await self._context.emit(entries, self._count_new_bytes())
 
     async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
-        """Send the children, and have them fetched.
-
-        They wait for the end of the index where the newest is wanted first, for it may stand last.
-        Those of an index inside an index wait until its bytes are known not to be another one's,
-        for an index whose relative children list itself again has no end.
-        """
+        """Emit the children, and put them in the frontier, or hold them until the index ends."""
+        # With order="newest" children are held because the newest may be the last one. Those of an
+        # index in an index are held until its bytes are known to be new: an index with relative
+        # children that lists itself under ever longer URLs has no end.
         fitting = [entry for entry in entries if len(entry.loc) <= MAX_URL_CHARS]
         if len(fitting) < len(entries):
             self._drop_long(entries)
             entries = fitting
         if self._tracker is not None:
-            self._tracker.take_children(entries)
-        await self._context.emit(tuple(entries), self._new_bytes())
+            self._tracker.add_children(entries)
+        await self._context.emit(tuple(entries), self._count_new_bytes())
         for entry in entries:
             await self._context.loop_share.yield_if_due()
             self._children += 1
             if self._children > self._context.limits.children:
-                self._leave(entry, IssueCode.BUDGET_CHILDREN)
+                self._skip_child(entry, IssueCode.BUDGET_CHILDREN)
             elif not self._is_held:
-                await self._offer(entry)
+                await self._add_child(entry)
             else:
-                self._hold(entry)
+                self._hold_child(entry)
 
     def _drop_long(self, entries: list[SitemapEntry]) -> None:
-        """Count the children that no server would answer for; their URLs are not kept."""
+        """Count the children whose URLs are too long for any server, without keeping them."""
         for entry in entries:
             if len(entry.loc) > MAX_URL_CHARS:
-                self._count_left(entry, IssueCode.CHILD_URL_TOO_LONG)
-                self._frontier.skipped_uncounted[IssueCode.CHILD_URL_TOO_LONG] += 1
+                self._count_skipped(entry, IssueCode.CHILD_URL_TOO_LONG)
+                self._frontier.skipped_unnamed[IssueCode.CHILD_URL_TOO_LONG] += 1
 
-    def _hold(self, entry: SitemapEntry) -> None:
+    def _hold_child(self, entry: SitemapEntry) -> None:
         if not self._frontier.reserve(entry):
-            self._leave(entry, IssueCode.BUDGET_MEMORY)
+            self._skip_child(entry, IssueCode.BUDGET_MEMORY)
             return
         for surplus in self._held.push(entry, entry):
             self._frontier.free(surplus)
-            self._leave(surplus, IssueCode.BUDGET_DOCUMENTS)
+            self._skip_child(surplus, IssueCode.BUDGET_DOCUMENTS)
 
     async def skip_entries(self, offset: int) -> None:
-        """Take note of how many entries are not given again."""
+        """Tell the tracker how many entries are not delivered again."""
         if self._tracker is not None:
             self._tracker.skip_entries(offset)
 
     async def reuse_children(self) -> None:
-        """Walk on to the children that an unchanged index has."""
+        """Handle the children that an unchanged index had."""
         if self._tracker is None:
             return
-        self._tracker.recall(self._document)
+        self._tracker.restore(self._document)
         children = self._tracker.children()
         self._document.children = len(children)
         if children:
@@ -166,10 +164,10 @@ class WalkDocumentHandler:
         await self.end_document(self._tracker.known.digest if is_index else None)
 
     async def end_document(self, digest: bytes | None) -> None:
-        """Offer the children that were held back, and say what was left out."""
+        """Add the children that were held to the frontier, and report what was skipped."""
         is_duplicate = bool(self._job.depth) and digest in self._digests
         if self._held and is_duplicate:
-            await self._note(IssueCode.DUPLICATE_DOCUMENT)
+            await self._report(IssueCode.DUPLICATE_DOCUMENT)
         if digest is not None:
             self._digests.add(digest)
         while self._held:
@@ -179,22 +177,22 @@ class WalkDocumentHandler:
             if is_duplicate:
                 self._frontier.skip(entry, IssueCode.DUPLICATE_DOCUMENT)
             else:
-                await self._offer(entry)
+                await self._add_child(entry)
         if self._outside:
-            await self._note(IssueCode.OUT_OF_SCOPE, value=f"{self._outside} entries")
-        for code, number in self._left.items():
-            await self._note(code, self._first_left[code], value=f"{number} children")
+            await self._report(IssueCode.OUT_OF_SCOPE, value=f"{self._outside} entries")
+        for code, number in self._skipped.items():
+            await self._report(code, self._first_skipped[code], value=f"{number} children")
 
-    async def _offer(self, entry: SitemapEntry) -> None:
-        """Put a child in the frontier, or say why not."""
+    async def _add_child(self, entry: SitemapEntry) -> None:
+        """Put a child in the frontier, or skip it with its reason."""
         entry = await self._without_userinfo(entry)
         if self._job.descends_from(url_key(entry.loc)):
-            await self._note(IssueCode.CYCLE, entry.loc)
+            await self._report(IssueCode.CYCLE, entry.loc)
         elif self._frontier.find(entry.loc) is not None:
-            return  # two ways to one document
+            return  # another index lists the same document
         elif self._job.depth >= self._context.limits.depth:
-            self._leave(entry, IssueCode.BUDGET_DEPTH)
-        elif reason := self._unwanted(entry):
+            self._skip_child(entry, IssueCode.BUDGET_DEPTH)
+        elif reason := self._find_skip_reason(entry):
             self._frontier.skip(entry, reason)
         else:
             self._frontier.add(make_child(entry, self._job))
@@ -204,10 +202,10 @@ class WalkDocumentHandler:
         if parsed is None or (parsed.raw_user is None and parsed.raw_password is None):
             return entry
         bare = str(parsed.with_user(None))
-        await self._note(IssueCode.USERINFO_REMOVED, bare)
+        await self._report(IssueCode.USERINFO_REMOVED, bare)
         return attrs.evolve(entry, loc=bare)
 
-    def _unwanted(self, entry: SitemapEntry) -> str:
+    def _find_skip_reason(self, entry: SitemapEntry) -> str:
         config = self._config
         if (
             config.since is not None
@@ -220,20 +218,20 @@ class WalkDocumentHandler:
             return NOT_FOLLOWED
         return ""
 
-    def _leave(self, entry: SitemapEntry, code: IssueCode) -> None:
-        self._count_left(entry, code)
+    def _skip_child(self, entry: SitemapEntry, code: IssueCode) -> None:
+        self._count_skipped(entry, code)
         self._frontier.skip(entry, code)
 
-    def _count_left(self, entry: SitemapEntry, code: IssueCode) -> None:
-        self._left[code] += 1
-        self._first_left.setdefault(code, entry.loc[:MAX_URL_CHARS])
+    def _count_skipped(self, entry: SitemapEntry, code: IssueCode) -> None:
+        self._skipped[code] += 1
+        self._first_skipped.setdefault(code, entry.loc[:MAX_URL_CHARS])
 
-    def _new_bytes(self) -> int:
-        """Return how much of the document was read since this was asked last."""
+    def _count_new_bytes(self) -> int:
+        """Return the bytes of the document that were read since the last call."""
         before, self._sent_bytes = self._sent_bytes, self._document.bytes_inflated
         return max(0, self._sent_bytes - before)
 
-    async def _note(
+    async def _report(
         self, code: IssueCode, url: str | None = None, *, value: str | None = None
     ) -> None:
         issue = make_issue(code, self._document.final_url, url=url, value=value)

@@ -1,8 +1,8 @@
-"""The part of a walk that remembers: asks the state what is known, and writes down what happens.
+"""The connection of a walk with its state: what is known, and what has to be saved.
 
-Entries are written down as handed over when the consumer acknowledges them, and not before: when it
-asks for more, or when its `Delivery` says so. A walk that was killed is resumed with the batch that
-the consumer had in hand; this one batch may come twice, and nothing is lost.
+Entries are saved as delivered when the consumer acknowledges them: when it asks for the next batch,
+or when its `Delivery` says so. A walk that was killed is resumed with the batch that the consumer
+was handling. This one batch may come twice, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -47,31 +47,31 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ACK_ENTRIES = 500
-"""Entries that are handed over at once, and so the most that come twice after a `kill -9`."""
+"""Entries of one acknowledgement: the most that come twice after a `kill -9`."""
 _SYNC_SECONDS = 1.0
-_ASK_AFTER = 64
-"""Chunks that wait to be written down before the delivery is asked what has arrived."""
+_CHUNKS_PER_CHECK = 64
+"""Unsaved chunks after which the delivery is asked what has arrived."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
 
 
 class Delivery(Protocol):
-    """What the consumer passes entries on to, when that may lose them, as a pipe does."""
+    """A destination behind the consumer that may lose entries, as a pipe does."""
 
     def note(self, taken: int) -> None:
-        """Take note that the consumer is through with so many batches."""
+        """Record that the consumer has handled so many batches."""
         ...
 
     def arrived(self) -> int:
-        """Return how many of them have arrived."""
+        """Return how many batches have arrived."""
         ...
 
     async def settle(self) -> None:
-        """Wait until all has arrived; raise OSError if it cannot."""
+        """Wait until all batches have arrived; raise OSError if they cannot."""
         ...
 
 
 def state_key(config: WalkConfig) -> str:
-    """Return the name under which a state has what is walked."""
+    """Return the key of what is walked in a state."""
     if config.search is not None and not config.sitemaps:
         return url_key(config.search.site)
     named = [entry.loc for entry in config.sitemaps]
@@ -79,7 +79,7 @@ def state_key(config: WalkConfig) -> str:
 
 
 def fingerprint_options(config: WalkConfig) -> bytes:
-    """Return a hash of what a walk that resumes another one must have in common with it."""
+    """Return a hash of the options that a walk and the one it resumes must share."""
     search, follow = config.search, config.follow
     parts: list[Any] = [
         config.prune,
@@ -95,13 +95,14 @@ def fingerprint_options(config: WalkConfig) -> bytes:
 
 
 class StateWriter:
-    """What one walk has to do with its state.
+    """The writer of one walk's state.
 
     Attributes:
-        config: what the walk is asked to do.
-        name: under which the state has the site.
-        trust_seconds: how long an index is believed that says a child is as it was.
-        delivery: what says which batches have arrived; `None` if taking the next one says it.
+        config: the arguments of the walk.
+        name: key of the site in the state.
+        trust_seconds: how long the lastmod of an index is trusted to show an unchanged child.
+        delivery: knows which batches have arrived. Without one, asking for the next batch
+            acknowledges the previous one.
     """
 
     def __init__(self, state: State, config: WalkConfig, channel: Channel[Batch]) -> None:
@@ -117,7 +118,7 @@ class StateWriter:
 
     @property
     def is_resumed(self) -> bool:
-        """Whether the walk goes on where another one was stopped."""
+        """Whether the walk resumes an interrupted one."""
         return self._store.run.is_resumed
 
     @property
@@ -126,13 +127,13 @@ class StateWriter:
         return str(self._store.quarantined_as or "")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._store.close()
 
     # -- the walk
 
     async def begin(self) -> None:
-        """Begin a walk, or resume one that was stopped."""
+        """Begin a walk, or resume an interrupted one."""
         present = Coverage.of(self.config)
         request = Request(
             fingerprint_options(self.config),
@@ -144,7 +145,7 @@ class StateWriter:
     async def finish(
         self, *, complete: bool, listed: Iterable[str], knows_all: bool
     ) -> Removals | None:
-        """Wait until the consumer has all; then settle, and return what is known to be gone.
+        """Wait until the consumer has all; then end the run, and return its removals.
 
         For the arguments see `Ending`.
         """
@@ -158,7 +159,7 @@ class StateWriter:
         return removals
 
     async def keep_synced(self) -> None:
-        """Bring onto the disk what was written, once a second, until it is cancelled."""
+        """Sync the file to the disk once a second, until cancelled."""
         while True:
             await asyncio.sleep(_SYNC_SECONDS)
             if not self._is_synced:
@@ -166,7 +167,7 @@ class StateWriter:
                 await self._run_in_thread(self._store.sync)
 
     async def _run_in_thread(self, work: Callable[[], T]) -> T:
-        """Have something done in a thread; when cancelled, interrupt it and wait for its end."""
+        """Run work in a thread; when cancelled, interrupt it and wait for its end."""
         task = asyncio.create_task(asyncio.to_thread(work))
         try:
             return await asyncio.shield(task)
@@ -182,7 +183,7 @@ class StateWriter:
     # -- acknowledgements
 
     def acknowledge(self) -> None:
-        """Take note that the consumer asks for more: it is through with all that it was given."""
+        """Record that the consumer asks for more, and so has handled all it was given."""
         if self.delivery is None:
             self._acknowledge(self._channel.taken)
         else:
@@ -194,14 +195,13 @@ class StateWriter:
         self._write_due()
 
     def commit_on_ack(self, write: Callable[[], None]) -> None:
-        """Have something written down when all is acknowledged that was sent until now.
-
-        That includes what still waits for room in the channel: `unique` drops URLs that are in it.
-        """
+        """Call `write` when all batches that were emitted until now are acknowledged."""
+        # Batches that wait for room in the channel count as well: `unique` may have dropped a URL
+        # from this document because it is in one of them.
         due = self._due
         due.append((self._channel.offered, write))
-        # Where filters pass little, the consumer is rarely there to say what has arrived.
-        if self.delivery is not None and not len(due) % _ASK_AFTER:
+        # Where filters pass little, the consumer rarely asks for a batch, and nothing is checked.
+        if self.delivery is not None and not len(due) % _CHUNKS_PER_CHECK:
             self._acknowledge(self.delivery.arrived())
         elif self._channel.offered <= self._acknowledged:
             self._write_due()
@@ -218,22 +218,22 @@ class StateWriter:
     # -- documents
 
     def track(self, entry: SitemapEntry, scope: tuple[str, ...]) -> DocumentTracker:
-        """Return what is known of a sitemap, and writes down what happens to it.
+        """Return the tracker of a sitemap.
 
-        `scope` are URL prefixes that are proven for its entries, besides those of its own folder.
+        `scope` are URL prefixes that are proven for its entries, besides its own folder.
         """
         return DocumentTracker(self, self._store.open_document(url_key(entry.loc)), entry, scope)
 
     def delivered(self) -> Iterator[list[str]]:
-        """Yield the URLs that were handed over before the walk was stopped."""
+        """Yield the URLs that were delivered before the walk was interrupted."""
         return self._store.delivered()
 
 
 class DocumentTracker:
-    """What the state knows of one document, and learns of it.
+    """What the state knows of one document, and what it learns in this walk.
 
     Attributes:
-        known: what it knows.
+        known: the row of the document.
     """
 
     def __init__(
@@ -266,7 +266,7 @@ class DocumentTracker:
         self._progress = progress
 
     def _covers(self, filters: str | None, final_url: str) -> bool:
-        """Tell whether all that passes now was handed over under filters of an earlier time."""
+        """Return whether earlier filters delivered all entries that pass now."""
         return filters is None or Coverage.from_text(filters).covers(self._coverage(final_url))
 
     def _coverage(self, final_url: str) -> Coverage:
@@ -277,20 +277,18 @@ class DocumentTracker:
 
     @property
     def was_finished(self) -> bool:
-        """Tell whether this walk was through with it before it was stopped."""
+        """Whether this walk finished the document before it was interrupted."""
         return self._was_finished
 
     @property
     def is_current(self) -> bool:
-        """Tell whether its index says that it is as it was, and may be believed."""
+        """Whether the lastmod in its index shows that the document is unchanged."""
         return self._is_usable and not self._progress and self._trusts_lastmod()
 
     def _trusts_lastmod(self) -> bool:
-        """Tell whether an index may say that a child is as it was when it was read.
-
-        Not if it was written within the day, or the second, that its lastmod names: it may have
-        been written once more after it was read. And not for ever.
-        """
+        """Return whether the lastmod in an index shows that a child is unchanged."""
+        # Not if the child was read within the day, or the second, that its lastmod names: it may
+        # have been written again after that. And not for ever.
         entry, known = self._entry, self.known
         if (
             entry.via is not Via.INDEX
@@ -306,13 +304,13 @@ class DocumentTracker:
         )
 
     def outcome(self) -> tuple[Status, str]:
-        """Return the outcome of one that is not fetched."""
+        """Return the outcome of a document that is not fetched."""
         if not self.was_finished:
             return Status.UNCHANGED, SAME_LASTMOD
         return Status(self.known.status), self.known.reason or FINISHED_BEFORE
 
-    def past(self) -> PriorVersion:
-        """Return what the visit has to know."""
+    def make_prior_version(self) -> PriorVersion:
+        """Return what the visit must know of earlier visits."""
         known, progress = self.known, self._progress
         if progress is not None:
             return PriorVersion(
@@ -330,12 +328,12 @@ class DocumentTracker:
         }
         return PriorVersion(headers, known.final_url, known.kind, known.body)
 
-    def follow(self, visit: DocumentVisit) -> None:
-        """Take note of the visit to the document."""
+    def set_visit(self, visit: DocumentVisit) -> None:
+        """Set the visit to the document, before `record`."""
         self._visit = visit
 
-    def recall(self, document: Document) -> None:
-        """Describe a document that is not fetched as it was."""
+    def restore(self, document: Document) -> None:
+        """Describe a document that is not fetched as it was when it was read."""
         known = self.known
         document.final_url = known.final_url
         document.format = known.kind
@@ -343,7 +341,7 @@ class DocumentTracker:
         document.listed = known.entries if self._store.was_read_now else 0
 
     def children(self) -> list[SitemapEntry]:
-        """Return the children that it had."""
+        """Return the children that the document had."""
         sitemap = self.known.final_url
         return [
             SitemapEntry(
@@ -358,19 +356,19 @@ class DocumentTracker:
     # -- during the visit
 
     def skip_entries(self, offset: int) -> None:
-        """Take note of how many entries are not given again, because they were handed over."""
+        """Record how many entries were delivered before and are skipped."""
         self._offset = offset
         if offset and self._progress is not None:
             self._withheld = self._progress.filters is not None
         elif self._is_begun:
             self._writer.commit_on_ack(self._store.restart)
 
-    def take_children(self, entries: list[SitemapEntry]) -> None:
-        """Remember children."""
+    def add_children(self, entries: list[SitemapEntry]) -> None:
+        """Remember children of the document."""
         self._children += [(entry.loc, _lastmod_of(entry)) for entry in entries]
 
     def chunks(self, entries: list[UrlEntry]) -> Iterator[list[UrlEntry]]:
-        """Yield entries in chunks, each of which is acknowledged by itself."""
+        """Yield entries in chunks that are acknowledged one by one."""
         for start in range(0, len(entries), ACK_ENTRIES):
             yield entries[start : start + ACK_ENTRIES]
 
@@ -398,14 +396,14 @@ class DocumentTracker:
         """Have a chunk written down.
 
         Args:
-            entries: what it lists.
+            entries: all entries of the chunk.
             fingerprints: of all entries.
             passed: entries that passed the filters; `unique` may have dropped some of them.
-            sent: those that were handed over.
-            held: how many more should have been, but for the filters.
+            sent: entries that were delivered.
+            held: how many entries the filters left out.
         """
         if self._visit is None:
-            raise RuntimeError("a document is followed before it is recorded")
+            raise RuntimeError("set_visit must be called before record")
         self._offset += len(entries)
         self._withheld |= held > 0
         document = self._visit.document
@@ -436,13 +434,13 @@ class DocumentTracker:
         self._writer.commit_on_ack(write)
 
     def _filters(self, document: Document) -> str | None:
-        """Return the filters that kept something of the document back; `None` if nothing was."""
+        """Return the filters if they left out entries of the document; else `None`."""
         return self._coverage(document.final_url).to_text() if self._withheld else None
 
     # -- after the visit
 
     def finish(self, document: Document) -> None:
-        """Have the outcome written down."""
+        """Save the outcome once it is acknowledged."""
         store, visit = self._store, self._visit
         lastmod, asked_at, children = _lastmod_of(self._entry), self._asked_at, self._children
         filters = self._filters(document)

@@ -1,4 +1,4 @@
-"""Those who do a walk: some workers with one frontier, and a scout who searches the site."""
+"""Run a walk: workers take sitemaps from the frontier while discovery adds to it."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _HIDES_SITEMAPS = (
     IssueCode.NO_SITEMAP,
     IssueCode.ROBOTS_UNREACHABLE,
 )
-"""After one of these a site may have sitemaps that were not found."""
+"""Issues after which a site may have sitemaps that were not found."""
 
 
 class WalkRunner:
-    """Everything that goes on in a walk, up to the channel that leads to the consumer."""
+    """The tasks of one walk, up to the channel that leads to the consumer."""
 
     def __init__(
         self, context: WalkContext, config: WalkConfig, writer: StateWriter | None = None
@@ -55,7 +55,7 @@ class WalkRunner:
         )
         self._permissions = RobotsRules(context, respect=config.respect_robots)
         self._digests: set[bytes] = set()
-        self._outcomes = self._settle()
+        self._outcomes = self._end_skipped()
         self._filter = EntryFilter(
             since=config.since,
             keep_undated=config.undated == "keep",
@@ -67,11 +67,11 @@ class WalkRunner:
 
     @property
     def pending(self) -> int:
-        """How many sitemaps are known and have no outcome yet."""
+        """The number of sitemaps that are known and have no outcome yet."""
         return len(self._frontier)
 
     async def run(self) -> None:
-        """Walk to the end. A bug, in here or in the caller's functions, comes out as it is."""
+        """Walk to the end; let a bug, here or in the caller's functions, out as it is."""
         fault: BaseException | None = None
         if self._writer is not None and self._writer.is_resumed and self._config.unique:
             for locs in self._writer.delivered():
@@ -85,28 +85,28 @@ class WalkRunner:
                     group.create_task(self._search(self._config.search))
                 for _ in range(int(self._context.options.concurrency)):
                     group.create_task(self._work())
-            await self._name_what_is_left()
+            await self._report_unread()
             for _ in self._outcomes:
                 await self._context.loop_share.yield_if_due()
         except BaseExceptionGroup as errors:
             fault = _first_of(errors)
         finally:
-            for _ in self._outcomes:  # those that are missing yet, where the walk was left early
+            for _ in self._outcomes:  # the missing ones, where the walk was left early
                 pass
         if fault is not None:
-            raise fault  # here, where it gets no context that it did not have
+            raise fault  # outside of `except`, so that it gets no other context
 
-    # -- the scout
+    # -- discovery
 
     async def _search(self, search: Search) -> None:
         try:
-            await search_site(search, self._context, self._permissions, self._try)
+            await search_site(search, self._context, self._permissions, self._try_entries)
             self._context.report.announce_outcomes()
         finally:
             self._frontier.release()
 
-    async def _try(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
-        """Have sitemaps walked; tell what came of it, as soon as that is known."""
+    async def _try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
+        """Add sitemaps to the frontier; return the result as soon as it is known."""
         self._context.report.announce_outcomes()  # robots.txt, and what was tried before
         named = tuple(entry for entry in entries if entry.via is not Via.WELL_KNOWN)
         if named:
@@ -129,44 +129,46 @@ class WalkRunner:
     # -- the workers
 
     async def _work(self) -> None:
-        while (job := await self._frontier.take()) is not None:
+        while (job := await self._frontier.take_job()) is not None:
             try:
-                await self._walk(job)
+                await self._visit(job)
                 self._context.report.announce_outcomes()
             finally:
                 self._context.breaker.end_trial(job.entry.loc)
-                if job.is_started:  # else it is to come once more
+                if job.is_started:  # else it was postponed
                     job.resolve(is_sitemap=False)
                 self._frontier.release()
             await self._context.loop_share.yield_if_due()
 
     def listed(self) -> set[str]:
-        """Return the keys of all sitemaps that the site has, read or not."""
+        """Return the keys of all sitemaps of the site, read or not."""
         return self._frontier.listed()
 
     def knows_all(self) -> bool:
-        """Tell whether the site can have no sitemap that no index lists and `listed` lacks."""
+        """Return whether `listed` has all sitemaps of the site that no index lists."""
         report = self._context.report
         return (
-            not self._frontier.skipped_uncounted.total()
+            not self._frontier.skipped_unnamed.total()
             and not any(report.counts[code] for code in _HIDES_SITEMAPS)
             and not any(map(_hides_sitemaps, report.documents))
         )
 
-    async def _walk(self, job: Job) -> None:
+    async def _visit(self, job: Job) -> None:
         tracker = self._writer.track(job.entry, job.scope) if self._writer else None
         if tracker is not None and (tracker.was_finished or tracker.is_current):
-            await self._recall(job, tracker)
+            await self._reuse(job, tracker)
             return
-        refusal = await self._refusal_of(job)
+        refusal = await self._find_refusal(job)
         if refusal is not None:
             self._frontier.drop_job(job, refusal)
             return
         job.document = document = make_document(job.entry)
         handler = self._make_handler(job, document, tracker)
-        visit = DocumentVisit(self._context, document, handler, tracker.past() if tracker else None)
+        visit = DocumentVisit(
+            self._context, document, handler, tracker.make_prior_version() if tracker else None
+        )
         if tracker is not None:
-            tracker.follow(visit)
+            tracker.set_visit(visit)
         token = BREAKER.set(self._context.breaker)
         try:
             await visit.run()
@@ -179,8 +181,8 @@ class WalkRunner:
         elif tracker is not None:
             tracker.finish(document)
 
-    async def _recall(self, job: Job, tracker: DocumentTracker) -> None:
-        """Go on with what is known of a sitemap that need not be fetched."""
+    async def _reuse(self, job: Job, tracker: DocumentTracker) -> None:
+        """End a sitemap that need not be fetched with what the state knows of it."""
         report, known = self._context.report, tracker.known
         job.document = document = make_document(job.entry)
         handler = self._make_handler(job, document, tracker)
@@ -210,14 +212,14 @@ class WalkRunner:
             tracker=tracker,
         )
 
-    async def _refusal_of(self, job: Job) -> IssueCode | None:
+    async def _find_refusal(self, job: Job) -> IssueCode | None:
         entry, budget = job.entry, self._context.budget
         try:
             budget.check(entry.loc)
             code = await self._permissions.check_fetch(entry, job.referrers, self._config.hosts)
             if code is None:
                 budget.take_document(entry.loc)
-        except FetchError as error:  # only the budget's; what is left is named at the end
+        except FetchError as error:  # of the budget, which is reported at the end
             return error.code
         if code is not None:
             parent = job.parent.document if job.parent else None
@@ -226,8 +228,8 @@ class WalkRunner:
 
     # -- the end
 
-    async def _name_what_is_left(self) -> None:
-        """Say what was not read for want of a budget, or because of what its host did."""
+    async def _report_unread(self) -> None:
+        """Report the sitemaps that were not read because of a budget or their host."""
         left: dict[str, list[str]] = {}
         for entry, reason in self._frontier.skipped():
             left.setdefault(reason, []).append(entry.loc)
@@ -240,25 +242,25 @@ class WalkRunner:
             IssueCode.HOST_DOWN,
         ):
             urls = left.get(code, [])
-            if number := len(urls) + self._frontier.skipped_uncounted[code]:
+            if number := len(urls) + self._frontier.skipped_unnamed[code]:
                 said = f"{number} sitemaps not read: {' '.join(urls[:3])}"
                 first = urls[0] if urls else None
                 await self._context.report_issue(make_issue(code, url=first, value=said))
 
-    def _settle(self) -> Iterator[None]:
-        """Give an outcome to all that was known and not fetched, in steps."""
+    def _end_skipped(self) -> Iterator[None]:
+        """Give each sitemap that was not fetched its outcome, one a step."""
         report = self._context.report
         self._frontier.skip_waiting(LEFT_EARLY)
         for entry, reason in self._frontier.skipped():
             report.end_document(make_document(entry), Status.SKIPPED, reason)
             yield
-        for reason, number in self._frontier.skipped_uncounted.items():
+        for reason, number in self._frontier.skipped_unnamed.items():
             report.count_skipped(reason, number)
         report.announce_outcomes()
 
 
 def _hides_sitemaps(document: Document) -> bool:
-    """Tell whether a robots.txt or a start page may name sitemaps, and could not be read."""
+    """Return whether a robots.txt or start page that may name sitemaps was not read."""
     return (
         document.role is not Role.SITEMAP
         and document.via is not None

@@ -1,4 +1,4 @@
-"""Which URLs were seen: a set in 11 to 16 bytes a URL, where Python's own takes 150."""
+"""A set of URLs in 11 to 16 bytes a URL, where a Python set takes 150."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SHARDS = 1_024
-"""Tables; each grows by itself, so that no step takes long: 3 ms at ten million URLs."""
+"""Tables. Each grows by itself, so that no step takes long: 3 ms at ten million URLs."""
 _FIRST_SLOTS = 8
 _WORD = 2**64 - 1
 
 
 class SeenKeys:
-    """A set of texts that can be added to, kept as keyed 64-bit hashes.
+    """A set of texts, kept as keyed 64-bit hashes.
 
-    Two different texts meet with a probability of n²/2⁶⁵: one in 370,000 for ten million. The key
-    is drawn anew in each process, so nobody can write texts that meet.
+    Two different texts collide with a probability of n²/2⁶⁵: 1 in 370,000 for ten million. Each
+    process draws a key of its own, so nobody can write texts that collide.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class SeenKeys:
         return sum(self._sizes)
 
     def add(self, text: str) -> bool:
-        """Add `text`; tell whether it is new."""
+        """Add `text`; return whether it is new."""
         value = self._hash(text) & _WORD or 1  # 0 marks a free slot
         shard = value % _SHARDS
         table = self._tables[shard]
@@ -51,7 +51,7 @@ class SeenKeys:
 
 
 def _enlarged(table: array[int]) -> array[int]:
-    """Return a table of half as many slots again: 50 to 75 of 100 are taken at any time."""
+    """Return a copy with half as many slots again, so that 50 to 75 % are always taken."""
     slots = len(table) * 3 // 2
     larger = array("Q", bytes(8 * slots))
     for value in table:

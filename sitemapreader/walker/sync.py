@@ -1,7 +1,7 @@
-"""The same walk for code without `await`: a thread of its own has the event loop.
+"""The walk for code without `await`, with its event loop in a thread of its own.
 
-So it works inside a running loop as well, as in a notebook. What is there is pulled, and only then
-is there room for more, which leaves the backpressure of the walk as it is.
+So it works inside a running event loop as well, as in a notebook. The thread reads no further than
+the channel of the walk has room, until the consumer pulls the batches.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 class BlockingWalk:
-    """A walk in a thread; made by `walk_sync`, and entered with `with`, once.
+    """The stream of one walk in a thread; made by `walk_sync`, entered with `with`, once.
 
     Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
-    with everything else in between. These can be mixed: each goes on where the other stopped.
+    with everything else in between. These can be mixed: each resumes where the other stopped.
 
-    Leaving the context, early or not, ends all that goes on for it, the thread included.
+    Leaving the context, early or not, ends all tasks of the walk and its thread.
 
     Attributes:
-        report: what became of each document, and all Issues; final when the context is left.
+        report: the outcome of each document, and all Issues; final when the context is left.
     """
 
     def __init__(self, walk: Walk) -> None:
@@ -41,10 +41,10 @@ class BlockingWalk:
         self._thread: threading.Thread | None = None
         self._loop: Future[asyncio.AbstractEventLoop] = Future()
         self._end: Future[None] = Future()
-        self._leave = asyncio.Event()
+        self._leaving = asyncio.Event()
         self._is_left = False
         self._coming: Future[list[Batch]] | None = None
-        self._batches: list[Batch] = []  # those to come, the next one last
+        self._batches: list[Batch] = []  # reversed: the next one is last
         self._cursor = BatchCursor.at_start(None)
 
     def __repr__(self) -> str:
@@ -54,7 +54,9 @@ class BlockingWalk:
         if self._thread is not None:
             raise ValueError("a walk is walked once: call walk_sync(...) again for another one")
         # a daemon: if the interpreter ends inside the context, it does not wait for the network
-        self._thread = threading.Thread(target=self._main, name="sitemapreader.walk", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run_thread, name="sitemapreader.walk", daemon=True
+        )
         self._thread.start()
         self._loop.result()
         return self
@@ -66,7 +68,7 @@ class BlockingWalk:
         traceback: TracebackType | None,
     ) -> None:
         self._is_left = True
-        self._loop.result().call_soon_threadsafe(self._leave.set)
+        self._loop.result().call_soon_threadsafe(self._leaving.set)
         fault = self._end.exception()
         if self._thread is not None:
             self._thread.join()
@@ -80,12 +82,12 @@ class BlockingWalk:
         return self._iterate()
 
     def batches(self) -> Iterator[list[UrlEntry]]:
-        """Yield the entries in lists, as they were read; none is empty."""
+        """Yield the entries in lists, as they are read; no list is empty."""
         self._check()
         return self._iterate_batches()
 
     def events(self) -> Iterator[Event]:
-        """Yield entries, the sitemaps that are found, and Issues, as they are met."""
+        """Yield entries, found sitemaps and Issues, in the order in which they are met."""
         self._check()
         return self._iterate_events()
 
@@ -94,7 +96,7 @@ class BlockingWalk:
         return self._walk.removed()
 
     def removals_unknown(self) -> Iterator[str]:
-        """Yield the sitemaps of which this is not known; see `Walk.removals_unknown`."""
+        """Yield the sitemaps whose removals are unknown; see `Walk.removals_unknown`."""
         return self._walk.removals_unknown()
 
     def _iterate(self) -> Iterator[UrlEntry]:
@@ -123,10 +125,10 @@ class BlockingWalk:
                 more = self._pull()
 
     def _pull(self) -> bool:
-        """Have the next batch at hand; return whether there was one."""
+        """Move the cursor to the next batch; return whether there was one."""
         if not self._batches:
             self._check()
-            if self._coming is None:  # else Ctrl-C came while we waited for it
+            if self._coming is None:  # else Ctrl-C interrupted the wait for it
                 batches = self._walk.next_batches()
                 self._coming = asyncio.run_coroutine_threadsafe(batches, self._loop.result())
             self._batches = self._coming.result()[::-1]
@@ -146,9 +148,9 @@ class BlockingWalk:
 
     # -- the thread's side
 
-    def _main(self) -> None:
+    def _run_thread(self) -> None:
         try:
-            asyncio.run(self._hold())
+            asyncio.run(self._keep_open())
         except BaseException as error:  # it goes to the consumer, whatever it is
             if not self._loop.done():
                 self._loop.set_exception(error)
@@ -156,8 +158,8 @@ class BlockingWalk:
         else:
             self._end.set_result(None)
 
-    async def _hold(self) -> None:
+    async def _keep_open(self) -> None:
         """Keep the walk open until the consumer leaves."""
         async with self._walk:
             self._loop.set_result(asyncio.get_running_loop())
-            await self._leave.wait()
+            await self._leaving.wait()

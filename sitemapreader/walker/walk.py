@@ -1,4 +1,4 @@
-"""A walk as its consumer sees it: entered, iterated, left; and its report."""
+"""The walk as its consumer sees it: a context manager, a stream and a report."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BUFFERED_EVENTS = 8_192
-"""Events that wait for the consumer before the readers have to; about 3 MB."""
+"""Events that wait for the consumer before the readers must wait; about 3 MB."""
 _BYTES_PER_EVENT = 256
-"""Markup of an ordinary event; what takes more of it counts as several, for it takes more room."""
+"""Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
 
 
 class Walk:
-    """A walk that is under way; made by `walk`, and entered with `async with`, once.
+    """The stream of one walk; made by `walk`, and entered with `async with`, once.
 
     Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
-    with everything else in between. These can be mixed: each goes on where the other stopped.
+    with everything else in between. These can be mixed: each resumes where the other stopped.
     Several documents are read at once, so their entries come interleaved; those of one document
     come in its order.
 
-    Leaving the context, early or not, ends all that goes on for it.
+    Leaving the context, early or not, ends all tasks of the walk.
 
     Attributes:
-        report: what became of each document, and all Issues; final when the context is left.
+        report: the outcome of each document, and all Issues; final when the context is left.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Walk:
         return f"<Walk {self.describe('async with')}>"
 
     def describe(self, keyword: str) -> str:
-        """Say in one line what is walked, and how far it is; `keyword` is how to enter it."""
+        """Return in one line what is walked, and how far; `keyword` is how to enter it."""
         search, sitemaps = self._config.search, self._config.sitemaps
         what = show_url(search.site if search else sitemaps[0].loc)
         if self._task is None:
@@ -90,7 +90,7 @@ class Walk:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        task = self._enter_check()
+        task = self._check_entered()
         self._is_left = True
         try:
             await _end(task)
@@ -105,7 +105,7 @@ class Walk:
 
     @property
     def pending(self) -> int:
-        """How many sitemaps are known so far that have no outcome yet; for showing progress."""
+        """The number of sitemaps known so far that have no outcome yet, for progress bars."""
         return 0 if self._runner is None else self._runner.pending
 
     # -- the consumer's side
@@ -114,19 +114,19 @@ class Walk:
         return self._stream("entries", self._iterate)
 
     def batches(self) -> AsyncIterator[list[UrlEntry]]:
-        """Yield the entries in lists, as they were read; none is empty."""
+        """Yield the entries in lists, as they are read; no list is empty."""
         return self._stream("batches", self._iterate_batches)
 
     def events(self) -> AsyncIterator[Event]:
-        """Yield entries, the sitemaps that are found, and Issues, as they are met."""
+        """Yield entries, found sitemaps and Issues, in the order in which they are met."""
         return self._stream("events", self._iterate_events)
 
     async def next_batch(self) -> Batch | None:
-        """Return what comes next, a list of entries or a tuple of other events; `None` at the end.
+        """Return the next batch, of entries or of other events; `None` at the end.
 
         A bug that ended the walk is raised here, after all that was read before it.
         """
-        task = self._enter_check()
+        task = self._check_entered()
         if self._writer is not None and not self._is_left:
             self._writer.acknowledge()
         batch = await self._channel.get()
@@ -138,7 +138,7 @@ class Walk:
         return batch
 
     async def next_batches(self) -> list[Batch]:
-        """Return all that is there, as soon as there is something; nothing at the end."""
+        """Wait for a batch, and return all that are there; none at the end."""
         batch = await self.next_batch()
         if batch is None:
             return []
@@ -146,26 +146,26 @@ class Walk:
         return [batch] if self._writer is not None else [batch, *self._channel.drain()]
 
     def removed(self) -> Iterator[str]:
-        """Yield the URLs that no sitemap of the site lists any more, of those that were read.
+        """Yield the URLs that the sitemaps which were read do not list any more.
 
-        See `removals_unknown` for those that were not.
+        See `removals_unknown` for the sitemaps that were not read.
 
         Raises:
             ValueError: it is not known: it takes `changes=True`, and a walk that is at its end
                 (`report.removed` is not `None`).
         """
-        state, name = self._settled()
+        state, name = self._get_settled_state()
         return state.removed(name)
 
     def removals_unknown(self) -> Iterator[str]:
-        """Yield the sitemaps that were not read to their end: what is gone of these is not known.
+        """Yield the sitemaps that were not read completely: their removals are unknown.
 
         Raises ValueError as `removed` does.
         """
-        state, name = self._settled()
+        state, name = self._get_settled_state()
         return state.removals_unknown(name)
 
-    def _settled(self) -> tuple[State, str]:
+    def _get_settled_state(self) -> tuple[State, str]:
         state, writer = self._config.state, self._writer
         if state is None or writer is None or self.report.removed is None:
             raise ValueError(
@@ -175,17 +175,18 @@ class Walk:
         return state, writer.name
 
     def deliver_through(self, delivery: Delivery) -> None:
-        """Let `delivery` say which batches have arrived, instead of the demand for the next one.
+        """Acknowledge batches when `delivery` says that they have arrived.
 
-        Without a state this does nothing.
+        Without this, asking for the next batch acknowledges the previous one. Without a state, this
+        does nothing.
         """
-        self._enter_check()
+        self._check_entered()
         if self._writer is not None:
             self._writer.delivery = delivery
 
     def _stream(self, name: str, start: Callable[[], AsyncGenerator[T, None]]) -> AsyncIterator[T]:
-        """Return the one generator of its kind, so that a loop that was left can be taken up."""
-        self._enter_check()
+        """Return the one generator of its kind, so that another loop can resume it."""
+        self._check_entered()
         if self._is_left:
             raise ValueError("the walk is over: iterate it inside `async with walk(...)`")
         stream = self._streams.get(name)
@@ -222,12 +223,12 @@ class Walk:
                 more = await self._pull()
 
     async def _pull(self) -> bool:
-        """Have the next batch at hand; return whether there was one."""
+        """Move the cursor to the next batch; return whether there was one."""
         batch = await self.next_batch()
         self._cursor = BatchCursor.at_start(batch)
         return batch is not None
 
-    def _enter_check(self) -> asyncio.Task[None]:
+    def _check_entered(self) -> asyncio.Task[None]:
         if self._task is None:
             raise TypeError(
                 "a walk has tasks and sockets to close, so enter it first: "
@@ -305,12 +306,12 @@ def _is_running(stream: AsyncGenerator[Any, None]) -> bool:
 
 
 def _is_over(stream: AsyncGenerator[Any, None]) -> bool:
-    """Tell whether a generator has come to its end, of whatever kind: its frame goes with it."""
+    """Return whether a generator has ended, in any way: then it has no frame."""
     return isinstance(stream, AsyncGeneratorType) and stream.ag_frame is None
 
 
 async def _end(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait for its end, whatever happens meanwhile."""
+    """Cancel a task and wait for its end, even if this task is cancelled too."""
     task.cancel()
     interruption = None
     while not task.done():
