@@ -310,7 +310,7 @@ def test_the_environment_names_no_proxy() -> None:
     assert done.returncode == 0
     assert proxy.asked == []
     assert "-x" not in done.stderr
-    assert 'HTTPS_PROXY is set and was not used: if the way out is a proxy, -x "$HTTPS_PROXY"' in (
+    assert 'HTTPS_PROXY is set and was not used: to use this proxy, add -x "$HTTPS_PROXY"' in (
         lost.stderr
     )
 

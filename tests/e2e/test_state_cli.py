@@ -141,12 +141,12 @@ def test_removals_of_what_was_read_and_of_what_was_not(site: Path) -> None:
     rows = [json.loads(line) for line in ran.lines]
     assert [(row["loc"], row["change"]) for row in rows] == [("https://example.org/1", "removed")]
     assert ran.code == 3
-    assert "removed URLs are not known of 1 sitemaps" in ran.said
+    assert "removed URLs are unknown for 1 sitemaps" in ran.said
     assert "https://example.org/b.xml" in ran.said
     told = run(site, "state", "site.db", "--removed")
     assert (told.code, told.lines) == (3, ["https://example.org/1"])
     assert "https://example.org/b.xml" in told.said
-    assert "1 URLs removed (not known of 1 documents)" in run(site, "state", "site.db").lines[1]
+    assert "1 URLs removed (unknown for 1 documents)" in run(site, "state", "site.db").lines[1]
     (site / "sitemap.xml").write_bytes(index("https://example.org/a.xml"))
     rows = [json.loads(line) for line in run(site, *words).lines]
     assert [(row["loc"], row["change"]) for row in rows] == [("https://example.org/3", "removed")]
