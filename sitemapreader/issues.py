@@ -129,7 +129,7 @@ class IssueCode(StrEnum):
     SITEMAP_WITH_ERROR_STATUS = ("sitemap-with-error-status", ERROR, "the server answered with an error status, but the body is a sitemap; it was not read", "make the server answer with status 200")
     BLOCKED_BY_SITE = ("blocked-by-site", ERROR, "the site's bot protection refused the request", "ask the owner to allow your User-Agent, or pass a `fetcher` that the site accepts")
     LOGIN_REQUIRED = ("login-required", ERROR, "the server (status 401) or the proxy (407) requires a login; none was given, or it was refused", "give user and password: for a site in its URL or with `headers`; for a proxy in the proxy's URL")
-    RETRY_LATER = ("retry-later", ERROR, "the server asks for a longer wait than is allowed", "try again later, or raise `retry_after_seconds`")
+    RETRY_LATER = ("retry-later", ERROR, "the server asks for a longer wait than is allowed", "try again when that time has passed")
     REDIRECT_LOOP = ("redirect-loop", ERROR, "the redirects form a loop", "check the server")
     TOO_MANY_REDIRECTS = ("too-many-redirects", ERROR, "there are too many redirects", "link to the final address, or raise `max_redirects`")
     DOWNGRADE = ("downgrade", ERROR, "a redirect leads from https to http and was not followed", "serve the target over https")

@@ -73,14 +73,14 @@ def open_output(
     if format == "urls" and fields is not None and list(fields) != ["loc"]:
         raise ValueError("urls has no field but loc: write jsonl, csv or tsv")
     if format == "parquet" and path is None and sys.stdout.isatty():
-        raise ValueError("parquet is nothing for a terminal: give a file, or write to a pipe")
+        raise ValueError("parquet cannot be shown in a terminal: give a file, or write to a pipe")
     if format == "parquet" and _is_gzip(path):
         raise ValueError("parquet is compressed inside: end the name with .parquet")
     return _make_output(path, format, fields, end="\0" if null_terminated else "\n", header=header)
 
 
 def find_format(path: str | None) -> str:
-    """Return the format that the end of a file's name says; raise ValueError if it says none."""
+    """Return the format by a file's suffix; raise ValueError for an unknown suffix."""
     if path is None:
         return FORMATS[0]
     name = os.path.basename(path).lower()  # noqa: PTH119 (a text in, a text out)

@@ -1,4 +1,4 @@
-"""Entries in, a file or a stream out: an encoder makes bytes of them, a sink takes the bytes."""
+"""The Output: an encoder turns entries into bytes, a sink writes the bytes."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _GZIP_WBITS = 31
 
 
 class Encoder(Protocol):
-    """One format: what it writes first, for entries, and last."""
+    """A format: turns entries into bytes."""
 
     def begin(self) -> bytes:
-        """Return what stands before all entries."""
+        """Return the bytes before all entries, such as a header."""
         ...
 
     def encode(self, entries: list[UrlEntry]) -> bytes:
-        """Return what these entries are, or what has become ready."""
+        """Return the bytes of these entries, or those that are complete by now."""
         ...
 
     def end(self) -> bytes:
-        """Return what is left, and what stands behind all entries."""
+        """Return the remaining bytes and those after all entries."""
         ...
 
 
 class GzipEncoder:
-    """Another encoder's bytes, as a gzip stream (RFC 1952)."""
+    """An encoder that compresses the bytes of another one with gzip (RFC 1952)."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
@@ -45,7 +45,7 @@ class GzipEncoder:
         return self._gzip.compress(self._encoder.begin())
 
     def encode(self, entries: list[UrlEntry]) -> bytes:
-        """Return what is compressed by now, which may be nothing."""
+        """Return the bytes that are compressed by now; often none."""
         return self._gzip.compress(self._encoder.encode(entries))
 
     def end(self) -> bytes:
@@ -54,7 +54,7 @@ class GzipEncoder:
 
 
 class Output:
-    """Where entries are written to, in one format; made by `open_output`, entered with `with`.
+    """A file or stream for entries, made by `open_output` and entered with `with`.
 
     A file is whole once it is there: it is written under a temporary name beside its own, renamed
     when the context is left, and removed if it is left with an exception. Pipes and devices are
@@ -71,12 +71,12 @@ class Output:
 
     @property
     def is_writing(self) -> bool:
-        """Whether a write is under way, which may wait for a reader as long as that likes."""
+        """Whether a write is under way; a pipe may keep it waiting for its reader."""
         return self._sink.is_writing
 
     @property
     def descriptor(self) -> int:
-        """The file that is open for it, for who wants to know what it is."""
+        """The descriptor of the open file; below 0 if none is open."""
         return self._sink.descriptor
 
     @property
@@ -107,7 +107,7 @@ class Output:
             self._sink.rollback()
 
     def write(self, entries: UrlEntry | Iterable[UrlEntry]) -> None:
-        """Write one entry or several; those of a text as whole lines, at once.
+        """Write one entry or several; text formats write whole lines.
 
         Raises:
             OSError: they cannot be written.
@@ -118,7 +118,7 @@ class Output:
 
 
 def _list_entries(given: object) -> list[UrlEntry]:
-    """Return what was given as a list, checked."""
+    """Return one entry or several as a list; raise TypeError for other values."""
     from sitemapreader.models import UrlEntry  # noqa: PLC0415 (the package has to import quickly)
 
     if isinstance(given, UrlEntry):

@@ -1,8 +1,7 @@
-"""Text that stays in its line and its cell, and says nothing to a terminal or a spreadsheet.
+"""Escape text so that it stays in its line and cell, and is harmless when shown or opened."""
 
-Whole columns are tested at once: nearly all are plain, and cost a fraction of a substitution a
-value.
-"""
+# Whole columns are tested at once, for nearly all are plain: one test of the joined text costs a
+# fraction of a substitution in each value.
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ _FORMULA = re.compile('\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20"]')
 
 
 def escape_urls(urls: list[str]) -> list[str]:
-    """Percent-encode what may not stand in a URL nor in a line."""
+    """Percent-encode characters that a URL or a line must not contain."""
     text = "".join(urls)
     if text.isprintable() and " " not in text:
         return urls
@@ -27,7 +26,7 @@ def escape_urls(urls: list[str]) -> list[str]:
 
 
 def escape_texts(texts: list[str]) -> list[str]:
-    r"""Write what may not stand in a line as `\x1b` or `\u2028`."""
+    r"""Escape characters that a line must not contain, as `\x1b` or `\u2028`."""
     if "".join(texts).isprintable():
         return texts
     return [_UNSAFE_TEXT.sub(_escape, text) for text in texts]

@@ -1,4 +1,4 @@
-"""Where bytes go: standard output as they come, or a file that is whole once it is there."""
+"""Sinks for bytes: standard output, or a file that appears when it is complete."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _WRITE = os.O_WRONLY | getattr(os, "O_BINARY", 0)
 
 
 class Sink:
-    """Takes whole records.
+    """A destination for whole records.
 
-    A file is written under a temporary name beside its own and renamed when it is kept, so that one
-    that exists is whole. What is no regular file, such as a pipe or a device, is written to
-    directly. Entered with `with`, it is kept unless an exception leaves it. Raises OSError.
+    A file is written under a temporary name beside its own, and renamed by `commit`. Pipes and
+    devices are written to directly. `with` commits, or rolls back after an exception. Methods raise
+    OSError.
 
     Args:
         path: of the file; `None` is standard output.
-        end: what each record ends with; `None` for bytes that are no records.
+        end: the end of each record; `None` for bytes without records.
 
     Attributes:
-        encoding: which text it takes.
-        is_writing: whether a write is under way; it may wait for a reader as long as that likes.
-        name: what to call it in a message.
-        written: how many bytes it took.
+        encoding: the encoding of its text.
+        is_writing: whether a write is under way; a pipe may keep it waiting for its reader.
+        name: its name in messages.
+        written: how many bytes were written.
     """
 
     def __init__(self, path: str | None, end: bytes | None = b"\n") -> None:
@@ -63,7 +63,7 @@ class Sink:
             self.rollback()
 
     def open(self) -> None:
-        """Open what is written to: standard output, the pipe or device, or a temporary file."""
+        """Open standard output, the pipe or device, or a temporary file."""
         if self._path is None:
             sys.stdout.flush()
             self._descriptor = sys.stdout.fileno()
@@ -73,15 +73,15 @@ class Sink:
             self._open_temporary(self._path)
 
     def commit(self) -> None:
-        """Give the file its name; what it held before is gone."""
+        """Rename the temporary file to its name, in place of an older file."""
         if self._temporary and self._path:
-            os.fsync(self._descriptor)  # before its name is there, so is what it names
+            os.fsync(self._descriptor)  # the content must be on the disk before the name
             self._close()
             self._temporary.replace(self._path)
             self._temporary = None
 
     def rollback(self) -> None:
-        """Close, and remove what was not kept."""
+        """Close the file, and remove it unless it was committed."""
         try:
             self._close()
         finally:
@@ -90,7 +90,7 @@ class Sink:
                 self._temporary = None
 
     def write(self, data: bytes) -> None:
-        """Write records; nothing of them stays in a buffer of ours."""
+        """Write records without buffering."""
         self.is_writing = True
         try:
             if self._temporary or self._end is None:
@@ -103,7 +103,7 @@ class Sink:
 
     @property
     def descriptor(self) -> int:
-        """The file that is open; below 0 if none is."""
+        """The descriptor of the open file; below 0 if none is open."""
         return self._descriptor
 
     def _close(self) -> None:
@@ -131,10 +131,8 @@ class Sink:
 
 
 def write_records(descriptor: int, data: bytes, end: bytes) -> None:
-    """Write whole records, as many at once as a pipe takes whole or not at all.
-
-    A signal may end a write that waits for its reader; it must not leave half a record behind.
-    """
+    """Write whole records, in portions that a pipe takes completely or not at all."""
+    # A signal may end a write that waits for its reader; it must not leave half a record behind.
     start = 0
     while start < len(data):
         stop = data.rfind(end, start, start + _ATOMIC_BYTES) + 1
@@ -145,14 +143,14 @@ def write_records(descriptor: int, data: bytes, end: bytes) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write bytes, in as many pieces as the system makes of them."""
+    """Write all bytes, in as many calls as the system needs."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 
 
 def abandon_standard_output() -> None:
-    """Point standard output nowhere, so that nothing is written to it when the program ends."""
+    """Redirect standard output to nowhere, so that exiting writes nothing to it."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

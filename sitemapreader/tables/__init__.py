@@ -1,1 +1,1 @@
-"""A site's URLs as a table: of pandas, of Arrow, and through Arrow of whatever reads that."""
+"""The URLs of a site as a table of pandas or Arrow."""

@@ -17,7 +17,7 @@ from sitemapreader.dates import parse_lastmod
 from sitemapreader.tables.arrow import collect
 from sitemapreader.tables.rows import RowSource
 
-import pyarrow as pa  # isort: skip (frames.tables says how to get it)
+import pyarrow as pa  # isort: skip (output.arrow says how to get it)
 import pyarrow.compute as pc  # isort: skip (the same)
 
 if TYPE_CHECKING:

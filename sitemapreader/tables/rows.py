@@ -1,4 +1,4 @@
-"""Where the rows of a table come from: sites, sitemaps, folders, a walk under way, or events."""
+"""The rows of a table, from sites, sitemaps, folders, a running walk, or events."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _NOTHING = object()
 
 
 class RowSource:
-    """The entries of a source in lists of some thousands, to be iterated once; and closed.
+    """The entries of a source in lists of some thousands; to be iterated once, then closed.
 
-    Each list comes with the site that it is of, as it was given; "" where only one was.
+    Each list comes with its site as it was given, or "" for a single site.
 
     Attributes:
         has_sites: whether several sites were given, or could have been.
@@ -78,7 +78,7 @@ class RowSource:
             yield site, rows
 
     def close(self) -> None:
-        """End a walk that was begun here."""
+        """End the walk, if one is running."""
         self._batches.close()
 
     def _open(self, source: object, arguments: WalkArguments) -> _Batches:
@@ -171,7 +171,7 @@ def _plan_walks(source: Site | None, arguments: WalkArguments) -> list[BlockingW
 
 
 def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None:
-    """Return what reads a folder; `None` for a URL."""
+    """Return the fetcher of a folder; `None` for a URL."""
     if isinstance(source, str) and has_web_scheme(source):
         return None
     path = Path(source)
@@ -186,7 +186,7 @@ def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None
 
 
 def _check_sites(sites: list[object], arguments: WalkArguments) -> list[Site]:
-    """Return several sites, each once; raise before the first is fetched if one is none."""
+    """Return the sites without repeats; raise for an invalid one before any is fetched."""
     if arguments.get("sitemaps"):
         raise TypeError("sitemaps= goes with one site: walk several one by one, or leave it out")
     checked: dict[str, Site] = {}

@@ -1,4 +1,4 @@
-"""What became of a walk, as plain data that travels with a table."""
+"""The summary of a walk, as plain data that travels with a table."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
 
 
 class IncompleteWarning(UserWarning):
-    """Not all was read that is in the sitemaps; the table's `WalkSummary` has the details."""
+    """Something in the sitemaps was not read; the table's `WalkSummary` has the details."""
 
 
 class WalkSummary(dict[str, Any]):
-    """What became of a walk: a dict of JSON's types, which pandas can write into a file.
+    """The summary of a walk: a dict of JSON's types, which pandas can write to a file.
 
     Its keys: "complete", "entries", "children" (listed, but never to be read: see `to_dataframe`),
     "statuses" and "counts" (of documents, of Issues), "documents" (failed or partial) and "issues";
@@ -71,7 +71,7 @@ class WalkSummary(dict[str, Any]):
 
     @classmethod
     def of_sites(cls, reports: Mapping[str, Report]) -> Self:
-        """Return what became of several sites together."""
+        """Return the summary of the walks of several sites."""
         everything = Report(0)
         for report in reports.values():
             everything.merge(report)
@@ -94,7 +94,7 @@ class WalkSummary(dict[str, Any]):
         warnings.warn(f"not all was read ({said}): {hint}", IncompleteWarning, stacklevel=3)
 
     def _describe_losses(self) -> Iterator[list[str]]:
-        """Yield what to name of sites, of documents and of Issues; some lists are empty."""
+        """Yield descriptions of lost sites, documents and Issues; some lists are empty."""
         lost = [site for site, how in self.get("sites", {}).items() if not how["complete"]]
         if lost:
             more = [f"{len(lost) - _NAMED} more"] if len(lost) > _NAMED else []
@@ -115,7 +115,7 @@ class WalkSummary(dict[str, Any]):
         yield [f"{count} {code}" for code, count in codes.items() if code.severity is worst]
 
     def _name_documents(self, status: str) -> str:
-        """Name the first document that ended so, and count the others."""
+        """Name the first document with this status, and count the others."""
         urls = [each["url"] for each in self["documents"] if each["status"] == status]
         more = self["statuses"][status] - 1
         return " ".join(map(show_url, urls[:1])) + (f" and {more} more" if more else "")
