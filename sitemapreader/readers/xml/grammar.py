@@ -16,11 +16,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from sitemapreader.models import Format
 from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.fields import EXTENSIONS, FEED_FIELDS, PROTOCOL_FIELDS
 from sitemapreader.readers.records.namespaces import ATOM, DC, OWN, XHTML
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
@@ -213,8 +217,9 @@ def write_value_pattern(key: str, prefix: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=16)
 def write_many_pattern(prefix: str, tag: str) -> re.Pattern[str]:
-    """Write the pattern of a field that may come again and again; its group is the text."""
-    return re.compile(f">({_TEXT})</{prefix}:{tag}>{_GAP}")
+    """Write the pattern of a field that may come again and again; groups: the text, the rest."""
+    # A run begins behind the `<` and the prefix of its first field
+    return re.compile(f"(?:{BORDER})?(?:<{prefix}:)?{tag}>({_TEXT})</{prefix}:{tag}>{_GAP}|{_REST}")
 
 
 def learn_link_attributes(run: str) -> tuple[str, ...]:
@@ -244,8 +249,10 @@ _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _NUMBER = re.compile(r"&#(?:([0-9]+)|x([0-9A-Fa-f]+));")
 _BAD_REFERENCE = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)")
 _REFERENCE = re.compile(r"&(?:([a-z]+)|#([0-9]+)|#x([0-9A-Fa-f]+));")
-_SECTION_PATTERN = re.compile(_SECTION)
+_SECTION_PATTERN = re.compile(r"<!\[CDATA\[([^\]]*+(?>(?:\](?!\]>)[^\]]*+)*))\]\]>")
 _SECTION_START = "<![CDATA["
+_NO_CHARACTER = "\0"
+"""Stands in no text of XML."""
 
 
 def are_sound(text: str) -> bool:
@@ -259,17 +266,24 @@ def are_sound(text: str) -> bool:
         return False
     if data.translate(None, _LEGAL) or not _are_characters(text):
         return False
-    if "]]>" in text:
+    if "]" in text and "]]>" in text:  # one character is found ten times as fast as three
         if not are_sections_closed(text):
             return False
         text = _SECTION_PATTERN.sub("", text)
-    if "&" not in text:
+    if _has_only_ampersands(text):
         return True
     return not _BAD_REFERENCE.search(text) and ("&#" not in text or _are_numbers(text))
 
 
+def _has_only_ampersands(text: str) -> bool:
+    """Tell whether there is no reference but `&amp;`, as in most texts."""
+    return "&" not in text or text.count("&") == text.count("&amp;")
+
+
 def are_sections_closed(text: str) -> bool:
     """Tell whether no CDATA section holds the beginning of another: it may not have been closed."""
+    if "]" not in text and _SECTION_START not in text:
+        return True
     sections = text.count(_SECTION_START)
     if sections != text.count("]]>"):
         return False
@@ -289,19 +303,26 @@ def _are_numbers(text: str) -> bool:
     )
 
 
+def decode_many(texts: Sequence[str]) -> list[str]:
+    """Decode texts that are sound, all at once."""
+    return decode(_NO_CHARACTER.join(texts)).split(_NO_CHARACTER)
+
+
 def decode(text: str) -> str:
-    """Resolve references, sections and ends of lines in a text that is sound."""
+    """Resolve references, sections and ends of lines in a text that is sound, or in many joined."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if "<" in text:
-        before, _, section = text.partition(_SECTION_START)
-        section, _, behind = section.rpartition("]]>")
-        return decode(before) + section + decode(behind)
-    return resolve_references(text) if "&" in text else text
+    if "<" not in text:
+        return resolve_references(text)
+    pieces = _SECTION_PATTERN.split(text)  # every second one is what a section holds
+    pieces[::2] = map(resolve_references, pieces[::2])
+    return "".join(pieces)
 
 
 def resolve_references(text: str) -> str:
     """Resolve references in a text, or in many that are joined."""
+    if _has_only_ampersands(text):
+        return text.replace("&amp;", "&")
     if "&#" in text:
         return _REFERENCE.sub(_resolve, text)
     for name in ("lt", "gt", "quot", "apos"):

@@ -11,6 +11,8 @@ import re
 from itertools import chain, compress, groupby, islice, repeat
 from typing import TYPE_CHECKING, Any
 
+from attrs import fields
+
 from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.records.context import PLAIN_URL
@@ -31,9 +33,8 @@ from sitemapreader.readers.xml.grammar import (
     RUNS,
     are_sections_closed,
     are_sound,
-    decode,
+    decode_many,
     learn_link_attributes,
-    resolve_references,
     write_atom_link_pattern,
     write_item_pattern,
     write_link_pattern,
@@ -64,8 +65,6 @@ _MOST_ATTRIBUTES = 8
 _DEEPEST = 32
 """Of what the patterns take: attributes of an element, and elements in one another."""
 _WRAPPER = "x"
-_NO_CHARACTER = "\0"
-"""Stands in no text of XML."""
 _PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
 """Attributes, with their quotes, of a link that leads to the page itself."""
 _BLANKS = re.compile("\r\n|[\t\r\n]")
@@ -326,27 +325,28 @@ class PatternReader:
 
 def _make_all(cut: Cut, extension: Extension, prefix: str) -> list[Any]:
     """Make the values of all elements of an extension that were cut."""
-    values: list[Column] = []
-    attributes: list[tuple[str, Column]] = []
+    values: dict[str, Column] = {}
     for field in extension.texts:
         for _, slot, parse in field.attributes:
             if any(quoted := cut.next()):
-                attributes.append((slot, _parse_attributes(cut, quoted, parse)))
-        texts = cut.texts(cut.next())
-        values.append(cut.values(texts, field.parse))
-    if extension.required and None in values[0]:
-        cut.blame(value is None for value in values[0])
-    made = list(map(extension.make, *values))
-    for slot, column in attributes:
-        for one, value in zip(made, column, strict=True):
-            setattr(one, slot, value)
+                values[slot] = _parse_attributes(cut, quoted, parse)
+        if any(column := cut.next()):
+            values[field.name] = cut.values(cut.texts(column), field.parse)
+    if extension.required:
+        required = values.get(extension.required, [None] * cut.size)
+        if None in required:
+            cut.blame(value is None for value in required)
     for field in extension.fields:
         if field.many and not field.build:
-            pattern = write_many_pattern(prefix, field.tag)
-            for one, written in zip(made, cut.next(), strict=True):
-                found = cut.texts(pattern.findall(written))
-                setattr(one, field.name, tuple(filter(None, found)))
-    return made
+            many = cut.cut(write_many_pattern(prefix, field.tag), cut.next(), "</")
+            texts = many.texts(many.next())
+            dealt = many.deal(texts)
+            if not all(texts):
+                dealt = [tuple(filter(None, each)) for each in dealt]
+            values[field.name] = dealt
+    # By position: in half the time that it takes by name
+    columns = (values.get(each.name) or repeat(each.default) for each in fields(extension.make))
+    return list(islice(map(extension.make, *columns), cut.size))
 
 
 def _parse_attributes(
@@ -376,18 +376,15 @@ class Columns:
     def __init__(self, text: str, size: int) -> None:
         self.odd: set[int] = set()
         self.size = size
-        self._marks = [mark for mark in ("&", "<![", "\r") if mark in text]
+        # Whether anything must be decoded; "[" for `<![CDATA[`, as one character is found faster
+        self._is_marked = any(mark in text for mark in "&[\r")
 
     def texts(self, column: Sequence[str]) -> list[str]:
         """Decode texts, and trim them."""
         if not any(column):
             return list(column)
-        if self._marks:
-            joined = _NO_CHARACTER.join(column)
-            if any(mark in joined for mark in ("<", "\r")):
-                column = [decode(text) for text in column]
-            elif "&" in joined:
-                column = resolve_references(joined).split(_NO_CHARACTER)
+        if self._is_marked:
+            column = decode_many(column)
         return list(map(str.strip, column))
 
     def or_none(self, texts: list[str]) -> Column:
@@ -407,8 +404,8 @@ class Columns:
             return self.or_none(texts)
         if parse is parse_lastmod and (moments := _parse_dates(texts)) is not None:
             return moments
-        if parse is parse_reference and are_clean_urls(texts):
-            return texts
+        if parse is parse_reference and are_clean_urls(list(filter(None, texts))):
+            return self.or_none(texts)
         known = {text: parse(text) if text else None for text in set(texts)}
         values = [known[text] for text in texts]
         if list(known.values()).count(None) > ("" in known):
@@ -423,8 +420,11 @@ class Columns:
 
     def cut(self, pattern: re.Pattern[str], runs: Sequence[str], start: str) -> Cut:
         """Cut the runs of records into elements; `start` is what each begins with."""
-        counts = [run.count(start) for run in runs]
+        # Where each element is one tag, counting `<` counts elements, and is fastest
         found = pattern.findall(BORDER.join(filter(None, runs)))
+        counts = [run.count("<") for run in runs]
+        if sum(counts) != len(found):
+            counts = [run.count(start) for run in runs]
         if len(found) != sum(counts) or (found and found[-1][-1]):
             each = [pattern.findall(run) if run else [] for run in runs]
             for place, rows in enumerate(each):
@@ -444,7 +444,7 @@ class Cut(Columns):
         self.odd = records.odd
         self.size = len(found)
         self.counts = counts
-        self._marks = records._marks  # noqa: SLF001 (of its own class)
+        self._is_marked = records._is_marked  # noqa: SLF001 (of its own class)
         columns = zip(*found, strict=True) if found else repeat((), groups)
         self.next: Callable[[], Sequence[str]] = iter(columns).__next__
         """Returns the next column of texts as they are written."""
@@ -455,7 +455,7 @@ class Cut(Columns):
         if any(mark in joined for mark in "\t\n\r"):
             values = [_BLANKS.sub(" ", value) for value in values]
         if "&" in joined:
-            values = resolve_references(_NO_CHARACTER.join(values)).split(_NO_CHARACTER)
+            return list(decode_many(values))
         return list(values)
 
     def blame(self, marks: Iterable[bool]) -> None:
@@ -467,9 +467,9 @@ class Cut(Columns):
 
     def deal(self, values: Iterable[Any]) -> list[tuple[Any, ...]]:
         """Give each record its share of the values."""
-        if self.counts.count(1) == len(self.counts):
-            return list(zip(values, strict=True))
         rest = iter(values)
+        if size := self.counts[0] if len(set(self.counts)) == 1 else 0:
+            return list(zip(*repeat(rest, size), strict=True))
         return [tuple(islice(rest, count)) if count else () for count in self.counts]
 
 
