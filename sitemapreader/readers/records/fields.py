@@ -7,6 +7,7 @@ up in them.
 from __future__ import annotations
 
 import re
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -104,6 +105,7 @@ class Extension:
         containers: elements that only group fields.
         by_tag: the fields, by their tags.
         texts: the fields whose text alone is one value, attributes aside.
+        defaults: what `make` takes, in its order: name, and value where a record has none.
     """
 
     key: str
@@ -115,6 +117,7 @@ class Extension:
     containers: frozenset[str] = frozenset()
     by_tag: dict[str, Field] = attrs.field(init=False)
     texts: tuple[Field, ...] = attrs.field(init=False)
+    defaults: tuple[tuple[str, Any], ...] = attrs.field(init=False)
 
     @by_tag.default
     def _index_fields(self) -> dict[str, Field]:
@@ -123,6 +126,11 @@ class Extension:
     @texts.default
     def _find_texts(self) -> tuple[Field, ...]:
         return tuple(field for field in self.fields if not (field.many or field.build))
+
+    @defaults.default
+    def _find_defaults(self) -> tuple[tuple[str, Any], ...]:
+        attributes = signature(self.make).parameters.values()
+        return tuple((each.name, each.default) for each in attributes)
 
 
 EXTENSIONS: tuple[Extension, ...] = (

@@ -304,12 +304,17 @@ def _are_numbers(text: str) -> bool:
 
 
 def decode_many(texts: Sequence[str]) -> list[str]:
-    """Decode texts that are sound, all at once."""
-    return decode(_NO_CHARACTER.join(texts)).split(_NO_CHARACTER)
+    """Decode texts that are sound."""
+    joined = _NO_CHARACTER.join(texts)
+    if "<" in joined or "\r" in joined:
+        return [
+            decode(text) if "&" in text or "<" in text or "\r" in text else text for text in texts
+        ]
+    return resolve_references(joined).split(_NO_CHARACTER) if "&" in joined else list(texts)
 
 
 def decode(text: str) -> str:
-    """Resolve references, sections and ends of lines in a text that is sound, or in many joined."""
+    """Resolve references, sections and ends of lines in a text that is sound."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "<" not in text:

@@ -11,8 +11,6 @@ import re
 from itertools import chain, compress, groupby, islice, repeat
 from typing import TYPE_CHECKING, Any
 
-from attrs import fields
-
 from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.records.context import PLAIN_URL
@@ -73,6 +71,7 @@ _new = tuple.__new__
 
 
 _MAX_PREFIX_CHARS = 64
+_SHORTEST_ELEMENT = len("<a>")
 
 
 class PatternReader:
@@ -115,7 +114,8 @@ class PatternReader:
             rows.pop()
             end -= len(rest)
         read = text[start:end]
-        if not rows or read.count("<") > self._limits.record_elements:
+        most = self._limits.record_elements
+        if not rows or (len(read) > most * _SHORTEST_ELEMENT and read.count("<") > most):
             return [], start
         is_sound = are_sound
         if self._prolog.format.is_feed:
@@ -345,7 +345,7 @@ def _make_all(cut: Cut, extension: Extension, prefix: str) -> list[Any]:
                 dealt = [tuple(filter(None, each)) for each in dealt]
             values[field.name] = dealt
     # By position: in half the time that it takes by name
-    columns = (values.get(each.name) or repeat(each.default) for each in fields(extension.make))
+    columns = (values.get(name) or repeat(default) for name, default in extension.defaults)
     return list(islice(map(extension.make, *columns), cut.size))
 
 

@@ -100,7 +100,8 @@ class TreeReader:
             parser.Parse(f"{self._start_tag}{text}{_END_TAG}", True)
         except (expat.ExpatError, ValueError):
             return False
-        return not self._many_attributes.search(text)
+        # A long tag is found in a tenth of the time that it takes to look at attributes
+        return not (self._long_tag.search(text) and self._many_attributes.search(text))
 
     def is_well_formed_gap(self, text: str) -> bool:
         """Tell whether what stands between two records is well-formed as far as it goes.
