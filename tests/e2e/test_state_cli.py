@@ -158,7 +158,7 @@ def test_removals_of_a_run_that_did_not_compare(site: Path) -> None:
     run(site, "site", "--state", "site.db")
     ran = run(site, "state", "site.db", "--removed")
     assert (ran.code, ran.lines) == (3, [])
-    assert "its last run did not compare: use --changes" in ran.said
+    assert "the last run did not compare: use --changes" in ran.said
 
 
 @pytest.mark.parametrize("narrow", [["--include", "1$"], ["--exclude", "2$"], ["--limit", "1"]])
