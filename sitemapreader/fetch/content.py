@@ -1,4 +1,4 @@
-"""The body of a response as a whole, decompressed; for documents that are no sitemaps."""
+"""`read_body`: the whole body of a response, decompressed, such as that of a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def read_body(response: Response, max_bytes: int) -> bytes:
     ```
 
     Raises:
-        FetchError: it breaks off, is damaged, or has more than `max_bytes` when decompressed.
+        FetchError: the body breaks off, is damaged, or decompresses to more than `max_bytes`.
     """
     body = bytearray()
     inflation = Decompressor(Limits(), [], codings=read_codings(response.headers))

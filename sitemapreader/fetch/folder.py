@@ -1,4 +1,4 @@
-"""FolderFetcher: a directory on disk as a site, such as one that a generator has just written."""
+"""FolderFetcher: a directory on disk as a site, such as the output of a generator."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ CHUNK_BYTES = 65_536
 FALLBACK_BASE_URL = "http://localhost/"
 
 _MAX_FILES = 1_000
-"""Files that are looked at for a first URL."""
+"""How many files are searched for a first URL."""
 _SITEMAP_SUFFIXES = (".xml", ".xml.gz", ".txt", ".txt.gz", ".rss", ".atom")
 _GZIP_MAGIC = b"\x1f\x8b"
 
 _ROBOTS_SITEMAP = re.compile(
     rb"^[ \t]*site-?map[ \t]*:[ \t]*(https?://\S+)", re.IGNORECASE | re.MULTILINE
 )
-# An entry's URL, a feed's, or the first line of a text; not a namespace, which is http as well
+# The URL of an entry or a feed, or the first line of a text; not a namespace, which also has http
 _FIRST_URL = re.compile(
     rb"<(?:\w{1,40}:)?(?:loc|link)>\s{0,99}(?:<!\[CDATA\[\s{0,99})?(https?://[^\s<\]]+)"
     rb"|<link\s[^>]{0,999}?href=[\"'](https?://[^\s\"']+)"
@@ -46,7 +46,7 @@ _FIRST_URL = re.compile(
 
 @attrs.define
 class FileResponse:
-    """A Response whose body lies in an open file."""
+    """A Response whose body is an open file."""
 
     url: str
     headers: Mapping[str, str]
@@ -54,14 +54,14 @@ class FileResponse:
     status: int = 200
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the file in pieces, with room for others in between; nothing of a 304.
+        """Yield the file in pieces; nothing for a 304.
 
         Raises:
-            FetchError: BODY_CUT where the disk fails.
+            FetchError: BODY_CUT, the file could not be read.
         """
         while self.status == 200 and (piece := self._read()):
             yield piece
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # lets other tasks run between two pieces
 
     def _read(self) -> bytes:
         try:
@@ -71,18 +71,17 @@ class FileResponse:
 
 
 class FolderFetcher:
-    """Serve the files below a folder under the URLs that they would have on their site.
+    """Serve the files below a folder under their URLs on the site.
 
-    `base_url` is the URL of the folder. Where it is not given, it is the origin of the first
-    absolute Sitemap line in `robots.txt`, else of the first URL in a sitemap, else
-    `http://localhost/`. URLs elsewhere, and files that are not below the folder once symbolic
-    links are resolved, are a 404.
+    `base_url` is the URL of the folder. By default it is the origin of the first absolute Sitemap
+    line in `robots.txt`, else of the first URL in a sitemap, else `http://localhost/`. Other URLs,
+    and files that are outside of the folder once symbolic links are resolved, are a 404.
 
-    A query is looked for in the file's name first (`list.xml?page=2`, as wget writes it) and then
-    left out; a folder stands for its `index.html`.
+    A file with the query in its name is preferred (`list.xml?page=2`, as wget writes it), then one
+    without. A folder stands for its `index.html`.
 
     Raises:
-        NotADirectoryError: `folder` is not one.
+        NotADirectoryError: `folder` is not a directory.
         ValueError: `base_url` is not an http or https URL.
     """
 
@@ -96,13 +95,13 @@ class FolderFetcher:
     async def open(
         self, url: str, *, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[FileResponse]:
-        """Open the file that `url` stands for.
+        """Open the file of a URL.
 
-        A validator in `headers` (If-None-Match, If-Modified-Since) that fits the file gives 304 and
-        no body; the others mean nothing here.
+        A validator in `headers` (If-None-Match, If-Modified-Since) that matches the file gives 304
+        without a body; other headers are ignored.
 
         Raises:
-            FetchError: HTTP_STATUS 404 where there is none.
+            FetchError: HTTP_STATUS 404, there is no such file.
         """
         try:
             file = self._find(url).open("rb")
@@ -110,14 +109,14 @@ class FolderFetcher:
             raise _missing(url, error.strerror or str(error)) from error
         with file:
             about = os.fstat(file.fileno())
-            told = {
+            current = {
                 "content-length": str(about.st_size),
                 "last-modified": formatdate(about.st_mtime, usegmt=True),
-                # a second is long for a generator: it may have written the file twice in one
+                # Not in seconds: a generator may write a file twice in one.
                 "etag": f'"{about.st_mtime_ns:x}-{about.st_size:x}"',
             }
-            status = 304 if headers and is_current(headers, told) else 200
-            yield FileResponse(url.partition("#")[0], told, file, status)
+            status = 304 if headers and is_current(headers, current) else 200
+            yield FileResponse(url.partition("#")[0], current, file, status)
 
     def _find(self, url: str) -> Path:
         relative = self._relative(url)
@@ -129,7 +128,7 @@ class FolderFetcher:
         raise _missing(url, "no such file")
 
     def _relative(self, url: str) -> tuple[bytes, ...]:
-        """Return the names that a URL may have below the folder, percent-decoded."""
+        """Return the relative paths that a URL may stand for, percent-decoded."""
         parsed, base = parse_url(url), parse_url(self.base_url)
         if parsed is None or base is None or parsed.origin() != base.origin():
             raise _missing(url, "not part of the folder")
@@ -162,7 +161,7 @@ class FolderFetcher:
         return FALLBACK_BASE_URL
 
     def _sitemap_files(self) -> Iterator[Path]:
-        """Yield the files that may be sitemaps; those called so, and the higher ones, first."""
+        """Yield possible sitemaps: names with "sitemap" first, then fewer folders first."""
         files = islice(self.folder.rglob("*"), _MAX_FILES * 10)
         named = [path for path in files if path.name.lower().endswith(_SITEMAP_SUFFIXES)]
         yield from sorted(
@@ -171,7 +170,7 @@ class FolderFetcher:
         )
 
     def _read_start(self, path: Path, size: int) -> bytes:
-        """Return the first bytes of a file, inflated and as UTF-8; b"" if it cannot be read."""
+        """Return the first bytes of a file, decompressed, as UTF-8; b"" if it cannot be read."""
         try:
             if not path.is_file() or not self._holds(path):
                 return b""
@@ -195,7 +194,7 @@ def _check_base(url: str) -> str:
 
 
 def _origin(url: bytes) -> str:
-    """Return the origin of a URL as it stands in a file, or ""."""
+    """Return the origin of a URL in bytes, or ""."""
     return origin_of(url.decode("utf-8", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""A site that is a dict of bytes. For tests, yours as ours: no ports, no patching."""
+"""MemoryFetcher: a dict of bytes as a site, for tests without ports and patches."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 @attrs.define
 class StoredResponse:
-    """A Response whose body is at hand.
-
-    `url` may differ from what was asked for: that is a redirect.
-    """
+    """A Response whose body is in memory; a `url` other than the requested one is a redirect."""
 
     url: str
     body: bytes = b""
@@ -37,10 +34,12 @@ class StoredResponse:
 class MemoryFetcher:
     """Serve `{url: bytes | StoredResponse | exception}`; every other URL is a 404.
 
-    A stored response with an `etag` or `last-modified` (names of headers are in lower case) is sent
-    as 304, without its body, to who has that version already.
+    A conditional request for a stored response with an `etag` or `last-modified` (in lower case)
+    gets 304 without a body if it names that version.
 
-    `requested` lists the URLs that were asked for, in order.
+    Attributes:
+        pages: the responses by URL.
+        requested: the requested URLs, in order.
     """
 
     def __init__(self, pages: Mapping[str, bytes | StoredResponse | Exception]) -> None:
@@ -51,7 +50,7 @@ class MemoryFetcher:
     async def open(
         self, url: str, *, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[StoredResponse]:
-        """Hand over what is stored under `url`, or raise it."""
+        """Give the response that is stored under `url`, or raise the stored exception."""
         self.requested.append(url)
         page = self.pages.get(url)
         if page is None:
