@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import os
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import package
 from torture_scenarios import OPTIONS, SCENARIOS, Place
 from torture_server import serve
 
@@ -191,6 +193,7 @@ def test_nothing_is_left_wherever_it_is_cancelled() -> None:
     """No task, file, thread or warning outlives any scenario, whichever wait it is cancelled at."""
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error", __file__],
+        env={**os.environ, "PYTHONPATH": str(package.TESTS / "support")},
         capture_output=True,
         text=True,
         check=False,
