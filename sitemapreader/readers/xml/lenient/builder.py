@@ -12,7 +12,7 @@ import attrs
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.formats import RECORD_OF, ROOTS
-from sitemapreader.readers.records.elements import Record, join_texts
+from sitemapreader.readers.records.elements import Record, has_name, join_texts
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits
@@ -121,7 +121,11 @@ class RecordBuilder:
     def add_break(self) -> None:
         """Note that a stray tag stands here: it keeps two texts apart."""
         self.open[-1].end_text()
-        self.open[-1].element.append(Comment())
+        element = self.open[-1].element
+        last = element[-1] if len(element) else None
+        # one mark is enough for a flood of them
+        if last is None or has_name(last) or (last.tail and not last.tail.isspace()):
+            element.append(Comment())
 
     def end(self) -> None:
         """Close the innermost element."""
