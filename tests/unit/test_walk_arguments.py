@@ -48,7 +48,13 @@ def test_help_begins_with_a_readable_signature(thing: Callable[..., Any]) -> Non
     assert "raw_bytes" not in signature
     assert "user_agent" not in signature
     assert len(signature) < 900
-    assert signature in pydoc.plain(pydoc.render_doc(thing)).replace("\n", "")
+    shown = pydoc.plain(pydoc.render_doc(thing))
+    # Python 3.13 writes a long signature over several lines, with a comma behind the last argument.
+    assert _squeeze(signature) in _squeeze(shown)
+
+
+def _squeeze(text: str) -> str:
+    return "".join(text.split()).replace(",)", ")")
 
 
 def test_options_show_what_differs() -> None:
