@@ -112,7 +112,7 @@ class BatchReader:
             self._scanner.reset()
             yield from self._read_common()
         yield from self._read_complete()
-        self._is_long = self._scanner.is_within and not self._position
+        self._is_long = bool(self._pending) and not self._position
         self._drop_read()
         if len(self._pending) > self._limits.record_bytes and not self.finished:
             yield from self._shorten()
@@ -353,8 +353,9 @@ class BatchReader:
     def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
         """Read what stands behind the last complete record; `why` says what may have cut it."""
         text = self._pending[self._position :]
-        if self._scanner.name:
-            text = _PARTIAL_TAG.sub("", text)
+        last = text.rfind("<")
+        if self._scanner.name and last >= 0 and _PARTIAL_TAG.match(text, last):
+            text = text[:last]
         builder = RecordBuilder(self.prolog, self._names, self._limits)
         line = self._count_lines(self._position)
         yield from self._build(builder, text, line, is_tail=True)
