@@ -17,6 +17,8 @@ from xml.etree.ElementTree import (
 )
 from xml.parsers import expat
 
+from defusedxml.ElementTree import DefusedXMLParser
+
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.elements import Record, has_name
 
@@ -110,10 +112,12 @@ class TreeReader:
         """
         self._write_start_tag()
         wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
-        parser = expat.ParserCreate(namespace_separator="}")
+        # A gap is no record that was cut out, but any text: a whole second document with its own
+        # DOCTYPE, say. It is refused behind a start tag; the armed parser refuses it regardless.
+        parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
         try:
-            parser.Parse(self._start_tag + wrappers + text, False)
-        except (expat.ExpatError, ValueError):
+            parser.feed(self._start_tag + wrappers + text)
+        except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too
             return False
         return True
 
@@ -210,6 +214,13 @@ def _is_prefix(prefix: str) -> bool:
     except expat.ExpatError:
         return False
     return True
+
+
+class _Nothing:
+    """What a parser builds that only has to tell whether a text is well-formed."""
+
+    def close(self) -> None:
+        """Build nothing."""
 
 
 class _LineFinder:
