@@ -36,7 +36,7 @@ _PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
 _REST_OF_TAG = """(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*)>"""
 NOTHING = re.compile(f"(?>(?:{_BLANK}++|{_COMMENT})*)")
 """What may stand between two records without a word."""
-_REST = r"([\s\S]++)"
+_REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
 BORDER = "<>"
 """Stands between the runs of two records where they are searched together."""
 NESTED_FIELDS = {"publication": ("name", "language")}
@@ -105,6 +105,18 @@ def write_record_pattern(
     parts.append(grammar.run(f"{_any_of([*others])}:") if others else grammar.once("(?!)", ""))
     common = f"<{record}{_GAP}>{_GAP}{_repeat([*parts, _COMMENT + _GAP])}</{record}{_GAP}>"
     return _or_odd(common, record, "|".join(RECORD_OF.values()))
+
+
+@lru_cache(maxsize=64)
+def write_uniform_pattern(format_: Format, prefix: str, order: tuple[int, ...]) -> re.Pattern[str]:
+    """Write the pattern of records that have these fields of the protocol, in this order, alone.
+
+    It takes half the time of the one that takes any order. Groups: each text, and the rest.
+    """
+    record = prefix + RECORD_OF[format_]
+    tags = [prefix + PROTOCOL_FIELDS[place] for place in order]
+    fields = "".join(f"<{tag}>({_TEXT})</{tag}>{_GAP}" for tag in tags)
+    return re.compile(f"<{record}{_GAP}>{_GAP}{fields}</{record}{_GAP}>{_GAP}|{_REST}")
 
 
 def _or_odd(common: str, record: str, names: str) -> re.Pattern[str]:
@@ -266,10 +278,11 @@ def are_sound(text: str) -> bool:
         return False
     if data.translate(None, _LEGAL) or not _are_characters(text):
         return False
-    if "]" in text and "]]>" in text:  # one character is found ten times as fast as three
-        if not are_sections_closed(text):
+    if "]" in text:  # one character is found ten times as fast as three
+        starts = text.count(_SECTION_START)
+        text, sections = _SECTION_PATTERN.subn("", text)
+        if starts != sections or "]]>" in text:
             return False
-        text = _SECTION_PATTERN.sub("", text)
     if _has_only_ampersands(text):
         return True
     return not _BAD_REFERENCE.search(text) and ("&#" not in text or _are_numbers(text))

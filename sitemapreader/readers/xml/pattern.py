@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
+from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.context import PLAIN_URL
 from sitemapreader.readers.records.extensions import list_extras
 from sitemapreader.readers.records.feeds import choose_link, is_alternate_relation
@@ -38,6 +39,7 @@ from sitemapreader.readers.xml.grammar import (
     write_link_pattern,
     write_many_pattern,
     write_record_pattern,
+    write_uniform_pattern,
     write_value_pattern,
 )
 from sitemapreader.readers.xml.tree import NotWellFormedError
@@ -93,6 +95,8 @@ class PatternReader:
         self._learnt: object = None
         self._start = ""
         """How a link of Atom begins."""
+        self._own = ""
+        """What the names of the document's own vocabulary begin with."""
         self._runs: tuple[tuple[str, str], ...] = ()
         self._pattern: re.Pattern[str] | None = None
 
@@ -108,35 +112,53 @@ class PatternReader:
             return [], start
         if blank := NOTHING.match(text, start):
             start = blank.end()
-        rows = pattern.findall(text, start)
-        end = len(text)
-        if rows and (rest := rows[-1][-1]):
-            rows.pop()
-            end -= len(rest)
+        found, rest = self._find_columns(pattern, text, start)
+        size = len(found[0])
+        end = len(text) - len(rest)
         read = text[start:end]
         most = self._limits.record_elements
-        if not rows or (len(read) > most * _SHORTEST_ELEMENT and read.count("<") > most):
+        if not size or (len(read) > most * _SHORTEST_ELEMENT and read.count("<") > most):
             return [], start
         is_sound = are_sound
         if self._prolog.format.is_feed:
             is_sound = are_sections_closed
             if not self._tree.is_well_formed(read):
                 return [], start
-        odd = {place for place, row in enumerate(rows) if row[-2]}
+        odd = set(compress(range(size), found[-2]))
         spans: list[Span] = []
         if odd or not is_sound(read):
             spans = [match.span() for match in pattern.finditer(text, start, end)]
             odd |= {place for place, span in enumerate(spans) if not is_sound(text[slice(*span)])}
-        common = [row for place, row in enumerate(rows) if place not in odd] if odd else rows
-        columns = Columns(read, len(common))
-        entries = self._make_entries(columns, common, sitemap) if common else []
+        places = [place for place in range(size) if place not in odd]
+        if odd:
+            found = [[column[place] for place in places] for column in found]
+        columns = Columns(read, len(places))
+        entries = self._make_entries(columns, found, sitemap) if places else []
         if not odd and not columns.odd:
             return [entries], end
-        places = [place for place in range(len(rows)) if place not in odd]
         odd.update(places[place] for place in columns.odd)
         entries = [entry for place, entry in enumerate(entries) if place not in columns.odd]
         spans = spans or [match.span() for match in pattern.finditer(text, start, end)]
         return list(_weave(spans, odd, iter(entries))), end
+
+    def _find_columns(
+        self, pattern: re.Pattern[str], text: str, start: int
+    ) -> tuple[list[Sequence[str]], str]:
+        """Find the records from a place on: a column for each group, and what they leave."""
+        first = None if self._prolog.format.is_feed else pattern.match(text, start)
+        starts = [at for at, _ in first.regs[1:]] if first else []
+        if first and max(starts[_FIELDS:]) < 0 <= max(starts):
+            order = sorted((at, place) for place, at in enumerate(starts) if at >= 0)
+            tags = tuple(place for _, place in order)
+            uniform = write_uniform_pattern(self._prolog.format, self._own, tags)
+            rows, rest = _find_rows(uniform, text, start)
+            if rows and f"</{self._own}{RECORD_OF[self._prolog.format]}" not in rest:
+                found: list[Sequence[str]] = [("",) * len(rows)] * pattern.groups
+                for place, column in zip(tags, zip(*rows, strict=True), strict=False):
+                    found[place] = column
+                return found, rest
+        rows, rest = _find_rows(pattern, text, start)
+        return list(zip(*rows, strict=True)) or [()], rest
 
     def _find_pattern(self, text: str, start: int) -> re.Pattern[str] | None:
         """Return the pattern for the names that records have here, if there is one."""
@@ -165,6 +187,7 @@ class PatternReader:
         self._runs = tuple((key, prefixes[key]) for key in RUNS if key in prefixes)
         start = f"{own}:" if own else ""
         self._start = f"<{start}link"
+        self._own = start
         if self._prolog.format.is_feed:
             dated = {key for key, _ in FEED_DATE_NAMES[self._prolog.format]}
             # SECURITY: the key of an unknown namespace is its URI, and the pattern is cached by it
@@ -182,9 +205,8 @@ class PatternReader:
     # -- entries
 
     def _make_entries(
-        self, columns: Columns, rows: list[tuple[str, ...]], sitemap: str
+        self, columns: Columns, found: list[Sequence[str]], sitemap: str
     ) -> list[Event]:
-        found = list(zip(*rows, strict=True))
         if self._prolog.format.is_feed:
             return self._make_posts(columns, found, sitemap)
         locs, lastmods = columns.texts(found[0]), columns.texts(found[1])
@@ -247,7 +269,7 @@ class PatternReader:
         return extras
 
     def _make_posts(
-        self, columns: Columns, found: list[tuple[str, ...]], sitemap: str
+        self, columns: Columns, found: list[Sequence[str]], sitemap: str
     ) -> list[Event]:
         """Make the entries of a feed's records."""
         links, titles, *dates = found[: 2 + len(FEED_DATE_NAMES[self._prolog.format])]
@@ -321,6 +343,14 @@ class PatternReader:
             hrefs, *(values.get(name, absent) for name in ("hreflang", "media")), strict=True
         )
         return cut.deal(map(_new, repeat(Alternate), parts))
+
+
+def _find_rows(
+    pattern: re.Pattern[str], text: str, start: int
+) -> tuple[list[tuple[str, ...]], str]:
+    rows = pattern.findall(text, start)
+    rest: str = rows.pop()[-1] if rows and rows[-1][-1] else ""
+    return rows, rest
 
 
 def _make_all(cut: Cut, extension: Extension, prefix: str) -> list[Any]:
