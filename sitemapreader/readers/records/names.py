@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from sitemapreader.models import Format
 
 
+_LONGEST_KEPT = 2 * MAX_NAMESPACE_CHARS
+"""Longer names are resolved each time: thousands of them would take a lot of memory."""
+
+
 @attrs.frozen
 class Name:
     """The name of an element, resolved.
@@ -76,8 +80,9 @@ class Names(dict[Any, Name]):
 
     def count_extra(self, tag: object) -> Name:
         """Count the name of an element that becomes an extra, and resolve it."""
-        if tag not in self._of_extras and not self.are_too_many:
-            self._of_extras.add(tag)
+        is_long = isinstance(tag, str) and len(tag) > _LONGEST_KEPT
+        if not self.are_too_many:
+            self._of_extras.add(hash(tag) if is_long else tag)
         return self[tag]
 
     def find_key(self, uri: str) -> str:
@@ -94,7 +99,7 @@ class Names(dict[Any, Name]):
         key = self.find_key(uri)
         lower = local.lower()
         name = Name(uri, local, key, lower, lower if key == OWN else "")
-        if len(self) < 2 * self._most:
+        if len(self) < 2 * self._most and len(tag) <= _LONGEST_KEPT:
             self[tag] = name
         return name
 
