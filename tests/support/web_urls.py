@@ -231,7 +231,11 @@ async def cross_host(_: Web) -> str:
     return await walked({TOP: index("https://other.net/a.xml")})
 
 
-@row(151, "1 of 100 children fails", "99, body-cut / 99, stalled / 99, http-status / 99, dns")
+@row(
+    151,
+    "1 of 100 children fails",
+    "99, body-cut / 99, stalled / 99, sitemap-with-error-status / 99, dns",
+)
 async def one_fails(web: Web) -> str:
     said = []
     for name in ("length, closed", "trailer bad, late", "500", "redirect: none"):

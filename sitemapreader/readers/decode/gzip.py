@@ -6,6 +6,7 @@ inflated bytes when a checksum, a length or the bytes behind a member are wrong.
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ _STEP_BYTES = 65_536
 TRAILING_BYTES = 4_096
 """Bytes behind the compressed data that are kept, to judge what they are."""
 _TRAILING_BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"  # blanks, and the bytes of the three BOMs
-_TRAILING_DOCUMENT = (b"<", b"http://", b"https://")
+_TRAILING_DOCUMENT = re.compile(rb"<\0?[?!a-z]|https?://", re.IGNORECASE)  # also in UTF-16
 _FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16
 
 
@@ -194,7 +195,7 @@ def judge_trailing(start: bytes) -> IssueCode:
     # Caches append comments to what they serve.
     while bare.startswith(b"<!--"):
         bare = bare.partition(b"-->")[2].lstrip(_TRAILING_BLANK)
-    if bare[:8].lower().startswith(_TRAILING_DOCUMENT):
+    if _TRAILING_DOCUMENT.match(bare):
         return IssueCode.COMPRESSION_TRAILING_DOCUMENT
     return IssueCode.COMPRESSION_TRAILING_BYTES
 
