@@ -235,7 +235,8 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
     Precisely: let P be what the bytes before the first damaged one inflate to. If P holds the
     root's start tag or, of a text, the first line, if no tag, comment, CDATA section or PI is open
     at its end, and no record stands inside of another, then the entries of P, read as a document
-    that was cut, up to the first whose end tag is missing, are the first entries of the damaged
+    that was cut, up to the first whose end tag is missing, and without the last, which may be cut
+    behind its loc, are the first entries of the damaged
     document, and of the one that is not. And if
     P is ASCII markup without comments and the like, in which nothing had to be mended, they are as
     many as records end in it.
@@ -251,10 +252,12 @@ def keeps_what_came_before(case: Case, reading: Reading) -> Iterator[str]:
     unclosed = {issue.url for issue in issues if issue.code is IssueCode.MISMATCHED_TAG}
     whole = list(takewhile(lambda entry: entry.loc not in unclosed, part.entries))
     count = len(whole)
-    if whole != reading.entries[:count]:
+    if part.format != Format.TEXT and IssueCode.TRUNCATED in part.counts:
+        whole = whole[:-1]  # a record that is cut behind its loc lacks what stands behind it
+    if whole != reading.entries[: len(whole)]:
         yield f"entries before {len(before)} changed: " + first_difference(part, reading)
     undamaged = read_undamaged(case.original, case.block_bytes)
-    if undamaged.format == part.format and whole != undamaged.entries[:count]:
+    if undamaged.format == part.format and whole != undamaged.entries[: len(whole)]:
         yield f"entries before {len(before)} were others: " + first_difference(part, undamaged)
     if part.format != Format.TEXT and not part.counts.keys() - {IssueCode.TRUNCATED}:
         ends = len(RECORD_END.findall(before))
