@@ -2,7 +2,8 @@
 
 A process that forks is started once; each run of the program is a process of its own, with its own
 arguments, folder and standard streams, and ends as any Python ends. Only the imports are shared:
-they take ten times as long as most runs. Tests of the start itself use `commands.COMMAND`.
+they take ten times as long as most runs. Attempts follow each other after 10 ms, not a second.
+Tests of the start itself use `commands.COMMAND`.
 """
 
 from __future__ import annotations
@@ -174,8 +175,15 @@ def _become(
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[2])  # as `python -m` in a clone has it
+    import attrs
+
     import sitemapreader.cli.runner  # noqa: F401 (all that a run imports)
     from sitemapreader.cli import main
+    from sitemapreader.fetch import retries
+
+    # Waits between attempts of our own choice are short; those that a server asks for are not.
+    make_wait = retries._make_wait
+    retries._make_wait = lambda options: make_wait(attrs.evolve(options, retry_wait_seconds=0.01))
 
     _serve(socket.socket(fileno=int(sys.argv.pop())))
     sys.exit(main())
