@@ -146,7 +146,9 @@ class Refusal:
         if self.status in LOGIN_STATUSES:
             code = IssueCode.LOGIN_REQUIRED
         elif holds_sitemap(page):
-            code = IssueCode.SITEMAP_WITH_ERROR_STATUS
+            # A Retry-After says more of the next request than the body does.
+            is_late = wait is not None and wait > max_wait_seconds
+            code = IssueCode.RETRY_LATER if is_late else IssueCode.SITEMAP_WITH_ERROR_STATUS
         elif vendor := find_protection(self.status, self.headers, page):
             code, detail = IssueCode.BLOCKED_BY_SITE, f"{detail}, {vendor}"
         elif wait is not None and wait > max_wait_seconds:
