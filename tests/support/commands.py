@@ -60,12 +60,14 @@ def wait_for_handlers(process: subprocess.Popen[Any], seconds: float = 60) -> No
 
 
 def wait_until_full(pipe: IO[Any], seconds: float = 60) -> None:
-    """Wait until a pipe holds what it can, so that its writer waits."""
+    """Wait until a pipe holds what it can: its writer waits, so that no more is added."""
+    sizes = [0]
 
     def is_full() -> bool:
         size = array("i", [0])
         fcntl.ioctl(pipe.fileno(), termios.FIONREAD, size)
-        return size[0] > fcntl.fcntl(pipe.fileno(), fcntl.F_GETPIPE_SZ) - 8_192
+        sizes.append(size[0])
+        return size[0] > 0 and len(set(sizes[-10:])) == 1
 
     wait_until(is_full, seconds)
 
