@@ -480,7 +480,6 @@ COMPRESSED = (
         "garbage-behind-the-inner",
         packed(lambda: chain([badinputs.PACKED], flood(b"x", 400 * MB))),
         IssueCode.COMPRESSION_NESTED,
-        IssueCode.COMPRESSION_TRAILING_BYTES,
         LARGE,
     ),
     row(

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     Scenario = Callable[["Place"], Coroutine[Any, Any, None]]
 
 OPTIONS = FetchOptions(
-    max_attempts=2, retry_wait_seconds=0.005, idle_seconds=0.05, headers_seconds=1, concurrency=3
+    max_attempts=2,
+    retry_wait_seconds=0.005,
+    host_pause_seconds=0.005,
+    idle_seconds=0.05,
+    headers_seconds=1,
+    concurrency=3,
 )
 FOLDER = package.ROOT / "testdata" / "site"
 
