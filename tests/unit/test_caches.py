@@ -35,6 +35,7 @@ SHORT_KEYS = {
     "readers.xml.small._allow_all": "the caller's limits",
     "readers.xml.small._learn_root": "start tags of up to 1,000 characters",
     "readers.xml.grammar.write_record_pattern": "prefixes of up to 64 characters",
+    "readers.xml.grammar.write_uniform_pattern": "the same",
     "readers.xml.grammar.write_item_pattern": "the same, and keys of our table",
     "readers.xml.grammar.write_atom_link_pattern": "the same",
     "readers.xml.grammar.write_value_pattern": "the same",
