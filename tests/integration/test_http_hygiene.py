@@ -13,6 +13,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import package
 import pytest
 from faults import FaultServer
 
@@ -139,7 +140,9 @@ async def go_all_ways() -> None:
 
 def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-X", "dev", "-W", "error", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, env=package.environment()
+    )
 
 
 @pytest.mark.slow

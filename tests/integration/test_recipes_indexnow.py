@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import package
 import pytest
 from aiohttp import web
 from walking import index, urlset
@@ -379,7 +380,7 @@ async def test_a_kill_in_the_middle(site: Web, db: Path) -> None:
     """Killed while the service thinks, then again: the union is the truth."""
     locs = site.publish(count=25_000)
     site.answers = [200, "hang"]
-    script = Path(__file__).with_name("recipes_indexnow.py")
+    script = package.TESTS / "support" / "recipes_indexnow.py"
     arguments = [str(script), f"{site.base}/", str(db), KEY, f"{site.base}/indexnow"]
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments)
     await asyncio.wait_for(site.hanging.wait(), 30)

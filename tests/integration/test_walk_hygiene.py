@@ -16,6 +16,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import package
 import pytest
 from serving import serve
 from walking import index, urlset
@@ -228,6 +229,7 @@ def test_nothing_is_left_behind() -> None:
     """No task, socket, thread or warning outlives a walk, wherever in its way it was cancelled."""
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error", __file__],
+        env=package.environment(),
         capture_output=True,
         text=True,
         check=False,

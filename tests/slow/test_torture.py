@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import os
 import subprocess
 import sys
 import threading
@@ -193,7 +192,7 @@ def test_nothing_is_left_wherever_it_is_cancelled() -> None:
     """No task, file, thread or warning outlives any scenario, whichever wait it is cancelled at."""
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error", __file__],
-        env={**os.environ, "PYTHONPATH": str(package.TESTS / "support")},
+        env=package.environment(),
         capture_output=True,
         text=True,
         check=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 PACKAGE = ROOT / "sitemapreader"
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a test that runs itself as a script: it finds its helpers."""
+    return {**os.environ, "PYTHONPATH": str(TESTS / "support")}
 
 
 @cache
