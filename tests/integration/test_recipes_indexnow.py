@@ -8,7 +8,6 @@ import signal
 import sys
 from contextlib import asynccontextmanager
 from email.utils import formatdate
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -23,6 +22,7 @@ from sitemapreader.recipes.indexnow import IndexNowError, SubmissionResult, subm
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
 KEY = "0123456789abcdef-KEY"
 OPTIONS = FetchOptions(max_attempts=1)
