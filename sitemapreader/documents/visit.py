@@ -110,6 +110,7 @@ class DocumentVisit:
         self._known_entries = 0
         self._context = context
         self._handler = handler
+        self._is_run_taken = False
         self._guessed = document.via is Via.WELL_KNOWN
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
@@ -325,8 +326,11 @@ class DocumentVisit:
         if not reader.may_block:
             return next(steps, None)
         async with self._context.feedparser_lock:
-            if not self._context.budget.take_feedparser_run():
-                reader.cancel_fallback("feedparser_runs")
+            # The end has several steps, and feedparser runs in one of them.
+            if not self._is_run_taken:
+                self._is_run_taken = True
+                if not self._context.budget.take_feedparser_run():
+                    reader.cancel_fallback("feedparser_runs")
             return await next_step(reader, steps)
 
     def _is_wrong_guess(self, fault: FetchError | None) -> bool:
