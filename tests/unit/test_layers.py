@@ -20,6 +20,7 @@ LAYERS = (
     {"walker", "state"},
     {"output"},
     {"tables"},
+    {"audit"},
     {"cli"},
     {"", "__main__"},
     {"recipes"},
@@ -30,14 +31,16 @@ CONFINED = {
     "aiohttp": {"fetch", "recipes"},
     "asyncio": {"fetch", "documents", "discovery", "walker", "cli", "recipes"},
     "crawlee": {"recipes"},
+    "duckdb": {"audit"},
     "feedparser": {"readers"},
     "httpx": {"fetch"},
+    "jinja2": {"audit"},
     "protego": {"readers"},
     "scrapy": {"recipes"},
     "sqlite3": {"state"},
     "argparse": {"cli"},
-    "pyarrow": {"output", "tables"},
-    "pandas": {"tables", "report", "report_views"},
+    "pyarrow": {"audit", "output", "tables"},
+    "pandas": {"audit", "tables", "report", "report_views"},
 }
 """Foreign modules, and the only rooms that import them."""
 

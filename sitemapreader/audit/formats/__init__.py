@@ -1,0 +1,45 @@
+"""The formats of an audit: one module each, with a function `format_audit`.
+
+```python
+def format_audit(findings: Sequence[Finding], facts: Facts) -> str: ...
+```
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sitemapreader.audit.models import Facts, Finding
+
+FORMATS = ("json",)
+"""Names of the formats, each the module of this package that makes it."""
+SUFFIXES = {f".{name}": name for name in FORMATS}
+"""Suffix of a file -> the format that it names."""
+
+
+def format_audit(name: str, findings: Sequence[Finding], facts: Facts) -> str:
+    """Return the text of an audit in one of `FORMATS`.
+
+    Args:
+        name: the format.
+        findings: the gravest first.
+        facts: what was audited.
+    """
+    text: str = import_module(f"{__name__}.{name}").format_audit(findings, facts)
+    return text
+
+
+def find_audit_format(path: str) -> str:
+    """Return the format by a file's suffix; raise ValueError for an unknown suffix."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(
+            f"the name {path!r} does not say which format is meant: "
+            f"end it with {', '.join(SUFFIXES)}"
+        )
+    return SUFFIXES[suffix]

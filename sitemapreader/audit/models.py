@@ -1,0 +1,333 @@
+"""The values of an audit: rules, findings, and the facts of which a report is made.
+
+All of them are plain and frozen, so that a format needs no database, and a test can make its own.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime  # noqa: TC003 (attrs resolves field types at run time)
+from enum import StrEnum
+
+import attrs
+
+from sitemapreader.issues import Severity  # noqa: TC001 (attrs resolves field types at run time)
+
+
+class Category(StrEnum):
+    """The categories of rules, in the order in which they are shown."""
+
+    READING = "Reading"
+    DISCOVERY = "Discovery"
+    INDEX = "Index"
+    RESPONSE = "Response"
+    FRESHNESS = "Freshness"
+    DUPLICATES = "Duplicates"
+    HOSTS = "Hosts"
+    ROBOTS = "Robots"
+    HREFLANG = "hreflang"
+    MEDIA = "Media"
+    URLS = "URLs"
+    COMPARISON = "Comparison"
+    CUSTOM = "Custom"
+    """Rules of the user's own, of `--rules`."""
+
+
+class Need(StrEnum):
+    """What a rule needs besides the sitemaps."""
+
+    ROBOTS = "robots"
+    """A robots.txt that was read."""
+    FETCH = "fetch"
+    """Answers of an HTTP server; a folder has none."""
+    COMPLETE = "complete"
+    """A walk that read all that is listed."""
+    KNOWN = "urls"
+    """A list of known URLs (`--urls`)."""
+
+
+@attrs.frozen
+class AuditRule:
+    """One rule: what it detects, and what the result means.
+
+    Attributes:
+        code: kebab-case; never renamed, never reused, and no code of another Issue.
+        category: where it is shown.
+        severity: how much a hit matters, unless the settings say otherwise.
+        title: what is wrong, in a few words.
+        unit: what its hits are, in the plural: "URLs", "sitemaps", "images".
+        detects: when exactly it hits.
+        meaning: why it matters.
+        advice: what to do about it.
+        sources: addresses of what it is based on; the first is the main one.
+        needs: what it needs besides the sitemaps.
+        known_as: what Search Console calls it, or "".
+    """
+
+    code: str
+    category: Category
+    severity: Severity
+    title: str
+    unit: str
+    detects: str
+    meaning: str
+    advice: str
+    sources: tuple[str, ...] = ()
+    needs: tuple[Need, ...] = ()
+    known_as: str = ""
+
+
+@attrs.frozen
+class Example:
+    """One hit of a rule. Strangers wrote its texts: they are to be escaped, never linked.
+
+    Attributes:
+        url: URL that the hit is about; "" where it is about a document alone.
+        detail: what was seen there, such as the other spelling or the date; may be "".
+        document: URL of the sitemap; "" where there is none.
+        line: line in the sitemap, from 1, where it is known (of Issues).
+    """
+
+    url: str
+    detail: str = ""
+    document: str = ""
+    line: int | None = None
+
+
+@attrs.frozen
+class Place:
+    """How many hits of a rule are in one sitemap.
+
+    Attributes:
+        document: URL of the sitemap; "" where the hit is in none.
+        count: how many.
+    """
+
+    document: str
+    count: int
+
+
+@attrs.frozen
+class Finding:
+    """What one rule found: the exact number of hits, where, and some examples.
+
+    Attributes:
+        rule: the rule.
+        severity: its severity in this audit, which settings may have changed.
+        count: number of hits; at least 1.
+        of: number of URLs, documents ... that were looked at, 0 where that says nothing.
+        places: sitemaps by number of hits, the most first; at most `MAX_PLACES`.
+        places_total: number of sitemaps with hits.
+        examples: some hits, at most `AuditOptions.examples`.
+        new: number of hits that the baseline does not have; `None` without a baseline.
+    """
+
+    rule: AuditRule
+    severity: Severity
+    count: int
+    of: int = 0
+    places: tuple[Place, ...] = ()
+    places_total: int = 0
+    examples: tuple[Example, ...] = ()
+    new: int | None = None
+
+    @property
+    def code(self) -> str:
+        """The code of its rule."""
+        return self.rule.code
+
+
+MAX_PLACES = 5_000
+"""Sitemaps that a finding names; the rest is in the database."""
+MAX_DOCUMENTS = 10_000
+"""Documents in `Facts`; the rest is in the database."""
+MAX_SECTIONS = 500
+"""Folders in `Facts.sections`; the rest is one number."""
+MAX_HOSTS = 500
+"""Hosts in `Facts.hosts`; the rest is one number."""
+MAX_LANGUAGES = 40
+"""Languages whose pairs are in `Facts.languages`."""
+
+
+@attrs.frozen
+class NotRun:
+    """A rule that was not run.
+
+    Attributes:
+        rule: the rule.
+        reason: why, and what to do so that it runs: "no list of known URLs: give one with --urls".
+        is_error: whether the rule itself is broken, so that its query failed.
+    """
+
+    rule: AuditRule
+    reason: str
+    is_error: bool = False
+
+
+@attrs.frozen
+class MonthCount:
+    """URLs by the month of their lastmod.
+
+    Attributes:
+        month: first day of the month, in UTC.
+        urls: number of URLs.
+        alike: how many of these are in sitemaps where nearly all have one lastmod, or that of
+            their making (rules `lastmod-all-equal`, `lastmod-is-build-time`).
+        future: how many of these lie in the future (rule `lastmod-future`).
+    """
+
+    month: date
+    urls: int
+    alike: int = 0
+    future: int = 0
+
+
+@attrs.frozen
+class SectionCount:
+    """URLs of one folder of at most two levels.
+
+    Attributes:
+        host: host of the URLs; with the port if that is not the usual one.
+        path: "/" for pages at the root, "/products/", or "/products/shoes/".
+        urls: number of URLs in it, those of its listed subfolders not counted.
+    """
+
+    host: str
+    path: str
+    urls: int
+
+
+@attrs.frozen
+class HostCount:
+    """URLs of one origin.
+
+    Attributes:
+        origin: scheme, host and port: "https://example.org".
+        urls: number of URLs.
+    """
+
+    origin: str
+    urls: int
+
+
+@attrs.frozen
+class LanguagePair:
+    """hreflang links from pages of one language to pages of another.
+
+    Attributes:
+        page: language that the page gives itself, in lower case: "en", "pt-br".
+        target: language of the link, in lower case; "x-default" too. The same as `page` for the
+            pages' links to themselves.
+        pages: number of pages of the language `page`.
+        links: how many of these have a link to `target`.
+        returned: how many of these links lead to a listed page that links back; for links to
+            themselves, all.
+    """
+
+    page: str
+    target: str
+    pages: int
+    links: int
+    returned: int
+
+
+@attrs.frozen
+class DocumentFact:
+    """One document of the walk: a sitemap, an index, a robots.txt or a page.
+
+    Attributes:
+        url: the address under which it was listed.
+        parent: URL of the document that lists it, or "".
+        role: "sitemap", "robots" or "page".
+        format: "urlset", "sitemapindex", "rss", "atom", "text", "html", "llms", or "".
+        status: "complete", "partial", "failed", "unchanged" or "skipped".
+        reason: why it is not complete, or "".
+        http_status: status of the answer, where there was one.
+        urls: URLs that it lists.
+        children: sitemaps that it lists.
+        bytes_raw: bytes as they came over the wire.
+        bytes_inflated: bytes after decompression.
+        dated: number of its URLs with a lastmod.
+        newest: newest lastmod of its URLs that is not in the future.
+        lastmod: what the index says of it.
+        findings: number of hits in it, of all rules.
+    """
+
+    url: str
+    parent: str = ""
+    role: str = "sitemap"
+    format: str = ""
+    status: str = "complete"
+    reason: str = ""
+    http_status: int | None = None
+    urls: int = 0
+    children: int = 0
+    bytes_raw: int = 0
+    bytes_inflated: int = 0
+    dated: int = 0
+    newest: datetime | None = None
+    lastmod: datetime | None = None
+    findings: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class Facts:
+    """What was audited, in numbers: the head of a report and its charts; no list of URLs.
+
+    Attributes:
+        source: what was audited, as the caller named it, without a password.
+        begun: when the audit began; "now" for all rules about time.
+        seconds: how long it took, the walk included.
+        version: of sitemapreader.
+        complete: whether every listed sitemap was read, and nothing in it was lost.
+        urls: number of URLs in the sitemaps, each as often as it is listed.
+        distinct: number of different URLs (`url_key`).
+        dated: number of URLs with a lastmod.
+        images: number of images.
+        videos: number of videos.
+        news: number of news articles.
+        alternates: number of hreflang links.
+        statuses: status -> number of documents.
+        sitemaps_not_read: number of listed sitemaps that failed, were read in part, or skipped
+            against the caller's will.
+        months: URLs by month of lastmod, the oldest first.
+        sections: folders by number of URLs, the largest first; at most `MAX_SECTIONS`.
+        sections_others: URLs in other folders.
+        hosts: origins by number of URLs, the largest first; at most `MAX_HOSTS`.
+        hosts_others: URLs of other origins.
+        languages: hreflang links by language; pairs without links are left out.
+        languages_others: number of languages that are left out.
+        documents: the documents, parents before children; at most `MAX_DOCUMENTS`.
+        documents_total: number of documents.
+        passed: rules that ran and did not hit.
+        not_run: rules that were not run, with the reason.
+        known_urls: number of different known URLs (`--urls`); `None` without a list.
+        baseline: number of hits that the baseline has; `None` without a baseline.
+    """
+
+    source: str
+    begun: datetime
+    seconds: float = 0.0
+    version: str = ""
+    complete: bool = True
+    urls: int = 0
+    distinct: int = 0
+    dated: int = 0
+    images: int = 0
+    videos: int = 0
+    news: int = 0
+    alternates: int = 0
+    statuses: dict[str, int] = attrs.field(factory=dict)
+    sitemaps_not_read: int = 0
+    months: tuple[MonthCount, ...] = ()
+    sections: tuple[SectionCount, ...] = ()
+    sections_others: int = 0
+    hosts: tuple[HostCount, ...] = ()
+    hosts_others: int = 0
+    languages: tuple[LanguagePair, ...] = ()
+    languages_others: int = 0
+    documents: tuple[DocumentFact, ...] = ()
+    documents_total: int = 0
+    passed: tuple[AuditRule, ...] = ()
+    not_run: tuple[NotRun, ...] = ()
+    known_urls: int | None = None
+    baseline: int | None = None
