@@ -43,6 +43,10 @@ _TEMPLATE = re.compile(r"\{\{|\{%|\{#|\$\{|<%|<\?")
 _REPLACEMENT_CHARACTER = "\ufffd"
 _MISSING_HOST = re.compile(r"https?://(?:[/?#]|\Z)", re.IGNORECASE)
 _ORIGIN_AT_LINE_START = re.compile(r"\nhttps?://[^\n/?#]+")
+# Quick checks. What passes one of them is judged no further, so that neither may pass a URL of
+# which `find_url_error` or `url_warnings` has something to say.
+PLAIN_URL = re.compile(r"https?://[!\"$-.0-;=>@-z|-~][!-;=-z|-~]{0,2000}+")
+"""An absolute URL without an error or a warning, as nearly all are."""
 # Other control characters cannot occur: no XML holds them, and text sitemaps check separately.
 _SUSPECT_CHARACTERS = (" ", "{", "<", "\t", "\r", "\x7f", _REPLACEMENT_CHARACTER)
 """Characters that may mean an error or a warning."""

@@ -1,4 +1,4 @@
-"""RedirectChain: which redirects are followed, and what they mean for the request."""
+"""RedirectChain: which redirects are followed, which are refused, and what they change."""
 
 from __future__ import annotations
 

@@ -35,15 +35,16 @@ _HEADERS = (
     # Documented: docs.aws.amazon.com/waf/latest/developerguide/
     # waf-captcha-and-challenge-actions.html (challenge with 202, captcha with 405)
     ("x-amzn-waf-action", r"captcha|challenge", "AWS WAF"),
-    # Observed in public code and recorded answers (challenge with 403 and 429, deny with 403); no
-    # documentation of the vendor found
+    # Observed in public code and recorded answers: challenge with 403 and 429, deny with 403
     ("x-vercel-mitigated", r"challenge|deny", "Vercel"),
-    # Observed in public code and a recorded answer ("FBP007", beside Server: Sucuri/Cloudproxy); no
-    # documentation of the vendor found
+    # Observed in public code and a recorded answer ("FBP007", beside Server: Sucuri/Cloudproxy)
     ("x-sucuri-block", r".+", "Sucuri"),
 )
 # Headers sent with every answer of the vendor: a refusal only beside a status that says so. All
-# observed in public code and recorded answers; no documentation of the vendors found.
+# observed in public code and recorded answers. Akamai and DDoS-Guard publish that they refuse
+# requests and why, but no header by which to tell:
+# community.akamai.com/community/cloud-security/blog/2016/04/07/why-is-akamai-blocking-me
+# ddos-guard.net/en/tutorials/website-protection/how-it-works
 _HEADERS_BESIDE_A_STATUS = (
     ("x-datadome", r".+", "DataDome"),
     ("server", r"akamaighost", "Akamai"),

@@ -9,7 +9,14 @@ from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode
 from sitemapreader.readers.formats import RECORDS
 from sitemapreader.readers.records.elements import XML_BASE, Record, join_texts, list_texts
-from sitemapreader.urls import SCHEMES, find_url_error, has_web_scheme, resolve, url_warnings
+from sitemapreader.urls import (
+    PLAIN_URL,
+    SCHEMES,
+    find_url_error,
+    has_web_scheme,
+    resolve,
+    url_warnings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +34,6 @@ _MARKUP = re.compile(r"[<>\"\s]")
 _OF_RECORDS = re.compile(rf"<!\[CDATA\[|</?(?:[^\s<>]*:)?(?ai:{'|'.join(RECORDS)})[\s/>]")
 """What stands in no URL: a section before this one was not closed."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")  # `host:8080` has none
-PLAIN_URL = re.compile(r"https?://[!\"$-.0-;=>@-z|-~][!-;=-z|-~]{0,2000}+")
-"""An absolute URL of which nothing needs to be said, as nearly all are."""
 _MAX_DATES = 1_000
 
 

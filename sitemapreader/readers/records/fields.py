@@ -100,7 +100,7 @@ class Extension:
         tag: local name of its element.
         slot: where the values go in UrlEntry.
         make: the class of the value.
-        fields: one row a field; those that are text alone come first, in the model's order.
+        fields: one row a field; those inside a container come first, the others in any order.
         required: the first of the fields, if there is no value without it.
         containers: elements that only group fields.
         by_tag: the fields, by their tags.

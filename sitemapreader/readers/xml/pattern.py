@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.formats import RECORD_OF
-from sitemapreader.readers.records.context import PLAIN_URL
 from sitemapreader.readers.records.extensions import list_extras
 from sitemapreader.readers.records.feeds import choose_link, is_alternate_relation
 from sitemapreader.readers.records.fields import (
@@ -43,7 +42,7 @@ from sitemapreader.readers.xml.grammar import (
     write_value_pattern,
 )
 from sitemapreader.readers.xml.tree import NotWellFormedError
-from sitemapreader.urls import are_clean_urls, parse_reference
+from sitemapreader.urls import PLAIN_URL, are_clean_urls, parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
