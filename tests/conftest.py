@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parent
 FEW = 5
+
+# Tests answer for names in `socket.getaddrinfo`, which aiodns would not ask.
+sys.modules.setdefault("aiodns", None)  # type: ignore[arg-type]
 
 # What a shell runs in the background ignores Ctrl-C; the programs that are tested would as well.
 signal.signal(signal.SIGINT, signal.default_int_handler)

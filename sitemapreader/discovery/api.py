@@ -12,6 +12,7 @@ from sitemapreader.documents.budget import Budget
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
 from sitemapreader.documents.visit import DocumentVisit
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import Issue, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits
@@ -61,6 +62,7 @@ async def discover(
     feeds: bool = False,
     respect_robots: bool = True,
     extra_formats: ExtraFormats = (),
+    trusted: bool = True,
 ) -> Discovery:
     """Find the sitemaps of a site; read only the beginning of each.
 
@@ -78,6 +80,7 @@ async def discover(
             cannot be fetched (RFC 9309, section 2.3.1.4). What the site names is always tried.
         extra_formats: what else counts as a sitemap: "html", pages that the site names as its
             sitemaps; "llms", an `llms.txt`, which is then tried as well.
+        trusted: whether you know whom you name; as `walk` has it.
 
     Returns:
         The sitemaps, the robots.txt, and a report of what was fetched and what was wrong.
@@ -94,6 +97,21 @@ async def discover(
         respect_robots=respect_robots,
         extra_formats=extra_formats,
     )
+    token = TRUST.set(Trust())
+    try:
+        return await _discover(search, fetcher, options, limits, trusted=trusted)
+    finally:
+        TRUST.reset(token)
+
+
+async def _discover(
+    search: Search,
+    fetcher: Fetcher | None,
+    options: FetchOptions,
+    limits: Limits,
+    *,
+    trusted: bool,
+) -> Discovery:
     async with borrow_fetcher(fetcher, options, limits) as opened:
         report = Report(limits.documents)
         context = WalkContext(
@@ -105,13 +123,13 @@ async def discover(
             _discard_batch,
             extra_formats=search.extra_formats,
         )
-        context.trust([site])
-        rules = RobotsRules(context, respect=respect_robots)
+        context.trust([search.site] if trusted else [])
+        rules = RobotsRules(context, respect=search.respect_robots)
         prober = DiscoveryProber(context, rules)
         await search_site(search, context, rules, prober.try_entries)
         return Discovery(
             tuple(prober.sitemaps.values()),
-            rules.cached(site),
+            rules.cached(search.site),
             tuple(report.issues),
             report.counts,
             tuple(report.documents),

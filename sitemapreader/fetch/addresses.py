@@ -109,15 +109,47 @@ def literal_address(host: str) -> str | None:
     return host if read_address(host) else None
 
 
+class TrustedHosts:
+    """Hosts that a caller named: each may be private if its first address was private.
+
+    Attributes:
+        ports: the ports that were named.
+    """
+
+    # A trusted host whose first address was public stays public: else it could be rebound to a
+    # private address later.
+
+    def __init__(self) -> None:
+        self.ports: set[int] = set()
+        self._is_private: dict[str, bool | None] = {}
+        """Host -> whether it is private; `None` before the first connection."""
+
+    def __contains__(self, host: object) -> bool:
+        return host in self._is_private
+
+    def add(self, host: str, port: int) -> None:
+        """Trust a host, and allow its port."""
+        self._is_private.setdefault(host, None)
+        self.ports.add(port)
+
+    def allows(self, host: str, *, private: bool) -> bool:
+        """Tell whether a host may have such an address; record the kind of the first one."""
+        if host in self._is_private and self._is_private[host] is None:
+            self._is_private[host] = private
+        return not private or bool(self._is_private.get(host))
+
+
 @attrs.define
 class ConnectAttempt:
     """One connection that is being made: its host, and what became of its addresses."""
 
     host: str
+    trusted: tuple[TrustedHosts, ...] = ()
+    """Hosts that may be private."""
     refused: str = ""
     """The first address that was refused."""
-    tried: bool = False
-    """Whether any address was allowed."""
+    tried: str = ""
+    """The last address that was allowed."""
 
 
 # aiohttp gives the socket factory an address without the host that it is for.
@@ -128,37 +160,26 @@ CONNECT_ATTEMPT: ContextVar[ConnectAttempt] = ContextVar("connect_attempt")
 class AddressPolicy:
     """Decide which addresses and ports may be connected to.
 
-    Public addresses are allowed, and addresses in `allow_networks`. A host that the caller named
-    (`trust`) may have a private address if the first address that was seen of it was private.
+    Public addresses are allowed, addresses in `allow_networks`, and hosts that are trusted.
     """
-
-    # A trusted host whose first address was public stays public: else it could be rebound to a
-    # private address later.
 
     def __init__(self, allow_networks: Iterable[str] = (), allow_ports: Iterable[int] = ()) -> None:
         self._networks = tuple(map(_read_network, allow_networks))
         self._ports = WEB_PORTS | set(allow_ports)
-        self._trusted: dict[str, bool | None] = {}
-        """Trusted hosts: whether they are private, or `None` before the first connection."""
 
-    def trust(self, host: str, port: int) -> None:
-        """Trust a host, and allow its port."""
-        self._trusted.setdefault(host, None)
-        self._ports |= {port}
-
-    def allows_port(self, port: int) -> bool:
+    def allows_port(self, port: int, trusted: tuple[TrustedHosts, ...] = ()) -> bool:
         """Tell whether a port may be connected to."""
-        return port in self._ports
+        return port in self._ports or any(port in hosts.ports for hosts in trusted)
 
-    def allows(self, host: str, address: str) -> bool:
+    def allows(self, host: str, address: str, trusted: tuple[TrustedHosts, ...] = ()) -> bool:
         """Tell whether `address` is allowed for `host`; record the kind of a trusted host."""
         found = read_address(address)
         if found is None:
             return False
         private = not is_public(found)
-        if host in self._trusted and self._trusted[host] is None:
-            self._trusted[host] = private
-        return not private or bool(self._trusted.get(host)) or self._is_listed(address, found)
+        # A list: each of them has to see the address.
+        allowed = [hosts.allows(host, private=private) for hosts in trusted]
+        return not private or any(allowed) or self._is_listed(address, found)
 
     def _is_listed(self, address: str, found: IPv4Address | IPv6Address) -> bool:
         written = ip_address(address.partition("%")[0])
@@ -170,10 +191,10 @@ class AddressPolicy:
         # address that it connects to: a name that resolves differently later changes nothing.
         family, kind, protocol, _, address = info
         attempt = CONNECT_ATTEMPT.get()
-        if not self.allows(attempt.host, address[0]):
+        if not self.allows(attempt.host, address[0], attempt.trusted):
             attempt.refused = attempt.refused or address[0]
             raise OSError(errno.EACCES, f"{address[0]} is not a public address")
-        attempt.tried = True
+        attempt.tried = str(address[0])
         made = socket.socket(family, kind, protocol)
         made.setblocking(False)
         return made

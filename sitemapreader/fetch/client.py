@@ -18,13 +18,19 @@ import attrs
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.addresses import CONNECT_ATTEMPT, AddressPolicy, ConnectAttempt
+from sitemapreader.fetch.addresses import (
+    CONNECT_ATTEMPT,
+    AddressPolicy,
+    ConnectAttempt,
+    TrustedHosts,
+)
 from sitemapreader.fetch.headers import SAFE_CROSS_ORIGIN, make_headers, read_headers
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from aiohttp.abc import AbstractResolver
     from multidict import CIMultiDict
 
     from sitemapreader.fetch.body import DeadlineClock
@@ -111,6 +117,8 @@ def _is_handshake(error: Exception, target: RequestUrl) -> bool:
     )
 
 
+DNS_CACHE_SECONDS = 60
+"""How long the addresses of a name are kept; aiohttp keeps those of a thousand names."""
 _MAX_STALE = 8
 """How many connections of the pool may turn out to be closed, one after the other."""
 
@@ -122,9 +130,13 @@ class Answer:
         status: the status code, any number.
         reason: the reason phrase.
         headers: by lower-case name.
+        address: the address that was connected to for it; "" for a connection that was kept.
     """
 
-    def __init__(self, response: aiohttp.ClientResponse, target: RequestUrl) -> None:
+    def __init__(
+        self, response: aiohttp.ClientResponse, target: RequestUrl, address: str = ""
+    ) -> None:
+        self.address = address
         self.status = response.status
         self.reason = response.reason or ""
         self.headers: Mapping[str, str] = read_headers(response.raw_headers)
@@ -194,24 +206,36 @@ def _fault_of(end: asyncio.Future[None] | None) -> BaseException | None:
 
 
 class AiohttpTransport:
-    """One aiohttp session: the caller's, or one that is made for the first request."""
+    """aiohttp sessions: the caller's, or up to two that are made for the first requests.
+
+    Connections to trusted hosts have a session of their own: a walk that does not trust a host must
+    not be given a connection that another walk made to a private address of it.
+    """
 
     def __init__(
-        self, options: FetchOptions, policy: AddressPolicy, given: aiohttp.ClientSession | None
+        self,
+        options: FetchOptions,
+        policy: AddressPolicy,
+        given: aiohttp.ClientSession | None,
+        *,
+        resolver: AbstractResolver | None = None,
+        keepalive_seconds: float = 15.0,
     ) -> None:
         self._options = options
         self._policy = policy
-        self._session = given
-        self._is_given = given is not None
+        self._given = given
+        self._resolver = resolver
+        self._keepalive_seconds = keepalive_seconds
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self._sees_connections = given is None and options.proxy is None
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def aclose(self) -> None:
-        """Close the session unless it is the caller's."""
+        """Close the sessions unless they are the caller's."""
         self._is_closed = True
-        session, self._session = self._session, None
-        if session is not None and not self._is_given:
+        while self._sessions:
+            _, session = self._sessions.popitem()
             await session.close()
 
     async def request(
@@ -221,6 +245,7 @@ class AiohttpTransport:
         *,
         same_origin: bool,
         authorization: str,
+        trusted: tuple[TrustedHosts, ...],
         clock: DeadlineClock,
     ) -> Answer:
         """Send one GET request and wait for the headers of its answer.
@@ -231,12 +256,14 @@ class AiohttpTransport:
             same_origin: whether the headers of the caller and of a given session are meant for the
                 origin of `target`.
             authorization: the Authorization header, or "".
+            trusted: hosts that may be private.
             clock: counts the time until the headers.
 
         Raises:
             FetchError: there is no answer.
         """
-        session, options = self._ready_session(), self._options
+        is_trusted = any(target.host in hosts for hosts in trusted)
+        session, options = self._ready_session(is_trusted=is_trusted), self._options
         headers = make_headers(
             options,
             extra,
@@ -245,7 +272,7 @@ class AiohttpTransport:
             authorization=authorization,
         )
         middlewares = _middlewares(session, same_origin=same_origin)
-        attempt = ConnectAttempt(target.host)
+        attempt = ConnectAttempt(target.host, trusted)
         token = CONNECT_ATTEMPT.set(attempt)
         stale = _MAX_STALE if self._sees_connections else 1
         try:
@@ -254,7 +281,8 @@ class AiohttpTransport:
                     work = self._get(session, target, headers, middlewares)
                     seconds = options.connect_seconds + options.headers_seconds
                     try:
-                        return Answer(await clock.wait(work, seconds), target)
+                        response = await clock.wait(work, seconds)
+                        return Answer(response, target, attempt.tried)
                     except _UnansweredError:
                         # Without a new connection, this was one of the pool that the server has
                         # closed: the request may be repeated at once (RFC 9112, section 9.3.1).
@@ -288,23 +316,28 @@ class AiohttpTransport:
             max_headers=128,
         )
 
-    def _ready_session(self) -> aiohttp.ClientSession:
+    def _ready_session(self, *, is_trusted: bool) -> aiohttp.ClientSession:
         if self._is_closed:
             raise RuntimeError("this HttpFetcher is closed; make a new one")
         loop = asyncio.get_running_loop()
         if self._loop not in (None, loop):
             raise RuntimeError("this HttpFetcher belongs to another event loop; make one for each")
         self._loop = loop
-        if self._session is None:
-            self._session = self._make_session()
-        return self._session
+        if self._given is not None:
+            return self._given
+        session = self._sessions.get(is_trusted)
+        if session is None:
+            session = self._sessions[is_trusted] = self._make_session()
+        return session
 
     def _make_session(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
             # Behind a proxy it would be given the proxy's address.
             socket_factory=self._policy.make_socket if self._sees_connections else None,
             limit=0,  # or waiting for a connection would count as the server's time
-            ttl_dns_cache=60,
+            ttl_dns_cache=DNS_CACHE_SECONDS,
+            resolver=self._resolver,
+            keepalive_timeout=self._keepalive_seconds,
         )
         return aiohttp.ClientSession(
             connector=connector,

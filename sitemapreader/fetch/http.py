@@ -24,6 +24,7 @@ from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Ref
 from sitemapreader.fetch.request_url import RequestUrl, parse_request_url
 from sitemapreader.fetch.retries import fetch_with_retries
 from sitemapreader.fetch.throttle import HostThrottle, LongWaitError, Slot
+from sitemapreader.fetch.trust import FetcherTrust, TrustSet
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.logs import log_request
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     import aiohttp
+    from aiohttp.abc import AbstractResolver
 
 _TOO_MANY_REQUESTS = 429
+KEEPALIVE_SECONDS = 15.0
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -49,6 +52,7 @@ class HttpResponse:
         issues: repairs of URLs on the way here (`userinfo-removed`).
         is_permanent: whether all redirects on the way were permanent (301, 308).
         tries: the number of attempts, redirects not counted.
+        address: the address that was connected to; "" behind a proxy, and where it is not known.
     """
 
     def __init__(self, answer: Answer, slot: Slot, chain: RedirectChain, body: Body) -> None:
@@ -58,6 +62,7 @@ class HttpResponse:
         self.issues = chain.issues
         self.is_permanent = chain.is_permanent
         self.tries = 1
+        self.address = answer.address
         self._answer = answer
         self._slot = slot
         self._body = body
@@ -106,6 +111,10 @@ class HttpFetcher:
             are not decoded, whatever its `auto_decompress` says. Its connector makes the
             connections, so the addresses that names resolve to are *not* checked; literal
             addresses in URLs are. The same holds behind a proxy, which resolves names itself.
+        resolver: resolves names in place of the system's resolver, or of aiodns (in the extra
+            `speedups`) where that is installed. The addresses that it gives are checked like any
+            others. It is not closed here.
+        keepalive_seconds: how long connections stay open for another request.
         limits: how much is read of one document.
 
     Raises:
@@ -117,15 +126,22 @@ class HttpFetcher:
         options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
         *,
         session: aiohttp.ClientSession | None = None,
+        resolver: AbstractResolver | None = None,
+        keepalive_seconds: float = KEEPALIVE_SECONDS,
         limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     ) -> None:
         self.options = options
         self.limits = limits
         self._policy = AddressPolicy(options.allow_networks, options.allow_ports)
         self._throttle = HostThrottle(options.per_host, options.delay_seconds)
-        self._transport = AiohttpTransport(options, self._policy, session)
-        self._named: dict[str, str] = {}
-        """Origins that the caller named, and the userinfo in those URLs."""
+        self._transport = AiohttpTransport(
+            options,
+            self._policy,
+            session,
+            resolver=resolver,
+            keepalive_seconds=keepalive_seconds,
+        )
+        self._trust = FetcherTrust()
 
     async def __aenter__(self) -> Self:
         return self
@@ -150,13 +166,10 @@ class HttpFetcher:
         `options.headers` and the headers of a given session go only to origins of such URLs; before
         it, to the origin of every URL that is opened. They never follow a redirect to another
         origin. A URL that cannot be requested is ignored; `open` reports why.
+
+        What a walk trusts counts for that walk, and for requests outside of walks while it runs.
         """
-        try:
-            target = parse_request_url(url)
-        except FetchError:
-            return
-        self._policy.trust(target.host, target.port)
-        self._named[target.origin] = target.userinfo or self._named.get(target.origin, "")
+        self._trust.add(url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Keep `seconds` between two requests to a host, as its robots.txt asks.
@@ -193,15 +206,15 @@ class HttpFetcher:
         self, start: RequestUrl, extra: Mapping[str, str], clock: DeadlineClock
     ) -> HttpResponse:
         """Make one attempt: follow redirects from `start` to the document."""
-        chain = RedirectChain(start, self.options)
-        if start.userinfo and start.userinfo != self._named.get(start.origin):
+        chain, trust = RedirectChain(start, self.options), self._trust.find()
+        if start.userinfo and start.userinfo != trust.find_login(start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         while True:
-            self._check_reach(chain.target)
+            self._check_reach(chain.target, trust)
             slot = await self._acquire_slot(chain)
             answer = None
             try:
-                answer = await self._request(chain, extra, clock)
+                answer = await self._request(chain, extra, clock, trust)
                 location = await self._find_redirect(answer, chain.target, extra, clock)
             except BaseException:
                 self._discard(answer, slot)
@@ -230,24 +243,29 @@ class HttpFetcher:
             raise
         return slot
 
-    def _check_reach(self, target: RequestUrl) -> None:
-        if not self._policy.allows_port(target.port):
+    def _check_reach(self, target: RequestUrl, trust: TrustSet) -> None:
+        if not self._policy.allows_port(target.port, trust.hosts):
             raise FetchError(IssueCode.BLOCKED_PORT, str(target), f"port {target.port}")
         literal = literal_address(target.host)
-        if literal is not None and not self._policy.allows(target.host, literal):
+        if literal is not None and not self._policy.allows(target.host, literal, trust.hosts):
             raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), literal)
 
     async def _request(
-        self, chain: RedirectChain, extra: Mapping[str, str], clock: DeadlineClock
+        self,
+        chain: RedirectChain,
+        extra: Mapping[str, str],
+        clock: DeadlineClock,
+        trust: TrustSet,
     ) -> Answer:
         origin = chain.start.origin
-        userinfo = self._named.get(origin)
+        userinfo = trust.find_login(origin)
         with log_request(str(chain.target)) as request:
             answer = await self._transport.request(
                 chain.target,
                 extra,
-                same_origin=chain.same_origin and (not self._named or origin in self._named),
+                same_origin=chain.same_origin and trust.may_see_secrets(origin),
                 authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
+                trusted=trust.hosts,
                 clock=clock,
             )
             request.status = answer.status

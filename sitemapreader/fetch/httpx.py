@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from socket import gaierror
 from types import MappingProxyType
@@ -42,6 +42,7 @@ from sitemapreader.fetch.redirects import REDIRECTS, RedirectChain
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
 from sitemapreader.fetch.request_url import parse_request_url
 from sitemapreader.fetch.retries import fetch_with_retries
+from sitemapreader.fetch.trust import FetcherTrust, TrustSet
 from sitemapreader.installation import advise_extra
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
@@ -190,7 +191,7 @@ class HttpxFetcher:
         self.limits = limits
         self._client = client
         self._policy = AddressPolicy(options.allow_networks, options.allow_ports)
-        self._named: set[str] = set()
+        self._trust = FetcherTrust()
 
     def trust(self, url: str) -> None:
         """Take the origin of `url` as one that the user named, and not some document.
@@ -198,10 +199,7 @@ class HttpxFetcher:
         It may be private, and has the client's headers, cookies and auth. What is no URL is passed
         over; `open` says why.
         """
-        with suppress(FetchError):
-            target = parse_request_url(url)
-            self._policy.trust(target.host, target.port)
-            self._named.add(target.origin)
+        self._trust.add(url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Do nothing: the client's limits are all that paces it."""
@@ -249,11 +247,11 @@ class HttpxFetcher:
             trail.follow(answer.headers["location"], status=answer.status_code)
 
     async def _ask(self, trail: RedirectChain, extra: Mapping[str, str]) -> httpx.Response:
-        client, target = self._client, trail.target
-        same_origin = trail.same_origin and target.origin in self._named
+        client, target, trust = self._client, trail.target, self._trust.find()
+        same_origin = trail.same_origin and trust.has_origin(target.origin)
         url, extensions = str(target), {}
         if not same_origin:
-            address = await self._find_address(target)
+            address = await self._find_address(target, trust)
             url = str(target.url.with_host(address))
             extensions = {"sni_hostname": target.host}
         present = {n for n, value in client.headers.items() if value != _DEFAULTS.get(n)}
@@ -273,9 +271,9 @@ class HttpxFetcher:
         await _check_name(answer, target)
         return answer
 
-    async def _find_address(self, target: RequestUrl) -> str:
+    async def _find_address(self, target: RequestUrl, trust: TrustSet) -> str:
         """Return an address of a host that may be connected to; raise FetchError if none may be."""
-        if not self._policy.allows_port(target.port):
+        if not self._policy.allows_port(target.port, trust.hosts):
             raise FetchError(IssueCode.BLOCKED_PORT, str(target), f"port {target.port}")
         addresses = [literal_address(target.host) or ""]
         if not addresses[0]:
@@ -286,7 +284,7 @@ class HttpxFetcher:
                 raise FetchError(IssueCode.DNS, str(target), str(error)) from error
             addresses = [str(info[4][0]) for info in found]
         for address in addresses:
-            if self._policy.allows(target.host, address):
+            if self._policy.allows(target.host, address, trust.hosts):
                 return address
         said = f"{target.host} is {addresses[0]}"
         raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), said)

@@ -27,6 +27,9 @@ LENT_AFTER_SECONDS = 0.2
 """How long a response goes unread before its slot is lent; a reader takes less for one step."""
 MAX_IDLE_HOSTS = 1024
 """How many hosts without requests are kept; a crawl of the whole web meets millions."""
+REMEMBERED_SECONDS = 600
+"""How long a Crawl-delay or a 429 is remembered after the last request to a host: longer than a
+walk is silent between two requests to it."""
 
 _SLOW_DOWN_SECONDS = 1.0
 _LEAST_DELAY, _MOST_DELAY = 0.5, 8.0
@@ -77,6 +80,8 @@ class _HostQueue:
     """Monotonic time before which no request starts."""
     users: int = 0
     """How many requests run or wait."""
+    used_at: float = attrs.field(factory=time.monotonic)
+    """Monotonic time of the last request, or of the last change of the delay."""
     slowed_at: float = 0.0
     """Monotonic time of the last 429; 0 if there was none, or its effect has been taken back."""
     extra_delay: float = 0.0
@@ -86,6 +91,10 @@ class _HostQueue:
     # Not a dict: after many deletions, a dict searches long for its first key.
     _queue: OrderedDict[Slot, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)
     _alarm: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
+
+    def has_memory(self, delay: float) -> bool:
+        """Tell whether the host has asked for fewer requests than others get."""
+        return bool(self.slowed_at) or self.delay > delay
 
     async def admit(self, slot: Slot) -> None:
         """Wait until there is room for a slot; the first in the queue that fits is served first."""
@@ -170,6 +179,7 @@ class HostThrottle:
         self._per_host = per_host
         self._delay = delay_seconds
         self._hosts: dict[str, _HostQueue] = {}
+        self._next_eviction = MAX_IDLE_HOSTS
 
     def set_delay(self, host: str, seconds: float) -> None:
         """Keep `seconds` between two starts at a host, and never less than the general delay."""
@@ -232,10 +242,11 @@ class HostThrottle:
     def _queue_of(self, host: str) -> _HostQueue:
         queue = self._hosts.get(host)
         if queue is None:
-            if len(self._hosts) >= MAX_IDLE_HOSTS:
+            if len(self._hosts) >= self._next_eviction:
                 self._evict_idle()
             queue = _HostQueue(self._per_host, self._delay)
             self._hosts[host] = queue
+        queue.used_at = time.monotonic()
         return queue
 
     def _evict_idle(self) -> None:
@@ -243,5 +254,9 @@ class HostThrottle:
         self._hosts = {
             name: queue
             for name, queue in self._hosts.items()
-            if queue.users or queue.slowed_at or queue.not_before > now or queue.delay > self._delay
+            if queue.users
+            or queue.not_before > now
+            or (queue.has_memory(self._delay) and queue.used_at > now - REMEMBERED_SECONDS)
         }
+        # Twice as many as are left: then an eviction costs each new host the same.
+        self._next_eviction = max(MAX_IDLE_HOSTS, 2 * len(self._hosts))

@@ -55,6 +55,7 @@ def walk(
     state: str | Path | State | None = None,
     changes: bool = False,
     on_document: OnDocument | None = None,
+    trusted: bool = True,
     fetcher: Fetcher | None = None,
     limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
@@ -104,6 +105,10 @@ def walk(
         on_document: called with each document when its outcome is known, robots.txt and skipped
             ones included; for progress and logs. It must not block. An exception that it raises
             ends the walk, which raises it.
+        trusted: whether you know whom you name. The site, and the URLs in `sitemaps`, may then lie
+            on any port and at addresses that are not public, and they are sent `options.headers`.
+            Pass False for names that others wrote: then these are strangers, like all URLs in
+            documents.
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
             may fetch with the same one inside the loop: documents that wait for you lend you their
             turns at a host.
@@ -141,6 +146,7 @@ def walk(
         state=state,
         changes=changes,
         on_document=on_document,
+        trusted=trusted,
     )
     return Walk(config, fetcher=fetcher, limits=limits, options=options)
 

@@ -70,6 +70,7 @@ class WalkArguments(TypedDict, total=False):
     state: str | Path | State | None
     changes: bool
     on_document: OnDocument | None
+    trusted: bool
     fetcher: Fetcher | None
     limits: Limits
     options: FetchOptions
@@ -151,6 +152,7 @@ class WalkConfig:
     state: State | None = attrs.field(default=None, converter=_state)
     changes: bool = False
     on_document: OnDocument | None = None
+    trusted: bool = True
 
     def __attrs_post_init__(self) -> None:
         if self.search is None and not self.sitemaps:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from sitemapreader.documents.budget import Budget
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
 from sitemapreader.fetch.throttle import REQUESTER
+from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Via
 from sitemapreader.report import Report
@@ -239,9 +240,9 @@ class Walk:
     # -- the walk's side
 
     async def _run(self) -> None:
-        search = self._config.search
         # Not the walk itself: connections that stay open keep the context they have.
         REQUESTER.set(object())
+        TRUST.set(Trust())
         try:
             async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
                 context = WalkContext(
@@ -253,10 +254,8 @@ class Walk:
                     emit=self._send,
                     extra_formats=self._config.extra_formats,
                 )
-                context.trust([search.site] if search else [])
-                context.trust(
-                    entry.loc for entry in self._config.sitemaps if entry.via is Via.GIVEN
-                )
+                if self._config.trusted:
+                    context.trust(self._list_named())
                 await self._walk(context)
         finally:
             self._channel.close()
@@ -286,6 +285,14 @@ class Walk:
             await _end(syncing)
             if not syncing.cancelled():
                 syncing.result()  # a disk that failed
+
+    def _list_named(self) -> Iterator[str]:
+        """Yield the URLs that the caller named."""
+        if self._config.search is not None:
+            yield self._config.search.site
+        for entry in self._config.sitemaps:
+            if entry.via is Via.GIVEN:
+                yield entry.loc
 
     def _open_state(self) -> StateWriter | None:
         state = self._config.state

@@ -12,7 +12,7 @@ from hosts import resolve
 from web_table import QUICK, faulty, row
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.addresses import AddressPolicy
+from sitemapreader.fetch.addresses import AddressPolicy, TrustedHosts
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.redirects import RedirectChain
 from sitemapreader.fetch.request_url import parse_request_url
@@ -178,9 +178,10 @@ async def private_names(_: Web) -> str:
                         said.append("opened")
                 except FetchError as error:
                     said.append(str(error.code))
-    policy = AddressPolicy()
-    policy.trust("a.org", 80)
-    rebound = policy.allows("a.org", "8.8.8.8") and policy.allows("a.org", "127.0.0.1")
+    policy, hosts = AddressPolicy(), TrustedHosts()
+    hosts.add("a.org", 80)
+    addresses = ("8.8.8.8", "127.0.0.1")
+    rebound = all(policy.allows("a.org", address, (hosts,)) for address in addresses)
     return ", ".join([*said, "rebound" if rebound else "blocked"])
 
 

@@ -8,6 +8,7 @@ from sitemapreader.fetch.addresses import (
     CONNECT_ATTEMPT,
     AddressPolicy,
     ConnectAttempt,
+    TrustedHosts,
     is_public,
     literal_address,
     read_address,
@@ -76,24 +77,26 @@ def test_hosts_that_need_no_resolver(host: str, literal: str | None) -> None:
 def test_a_public_start_is_public_for_ever() -> None:
     """What a start resolved to first decides what it may resolve to later (DNS rebinding)."""
     policy = AddressPolicy()
-    policy.trust("site.example", 80)
-    assert policy.allows("site.example", "8.8.8.8")
-    assert not policy.allows("site.example", "10.0.0.1")
-    policy.trust("site.example", 80)
-    assert not policy.allows("site.example", "127.0.0.1")
-    assert policy.allows("site.example", "1.1.1.1")
+    hosts = TrustedHosts()
+    hosts.add("site.example", 80)
+    assert policy.allows("site.example", "8.8.8.8", (hosts,))
+    assert not policy.allows("site.example", "10.0.0.1", (hosts,))
+    hosts.add("site.example", 80)
+    assert not policy.allows("site.example", "127.0.0.1", (hosts,))
+    assert policy.allows("site.example", "1.1.1.1", (hosts,))
 
 
 def test_a_private_start_may_stay_private_and_nobody_else() -> None:
     """The caller's own host may be private; a host that it leads to may not."""
     policy = AddressPolicy()
-    policy.trust("intranet", 80)
-    assert policy.allows("intranet", "10.0.0.1")
-    assert policy.allows("intranet", "10.0.0.2")
-    assert policy.allows("intranet", "8.8.8.8")
-    assert policy.allows("intranet", "10.0.0.1")
-    assert not policy.allows("router", "10.0.0.1")
-    assert policy.allows("cdn.example", "8.8.8.8")
+    hosts = TrustedHosts()
+    hosts.add("intranet", 80)
+    assert policy.allows("intranet", "10.0.0.1", (hosts,))
+    assert policy.allows("intranet", "10.0.0.2", (hosts,))
+    assert policy.allows("intranet", "8.8.8.8", (hosts,))
+    assert policy.allows("intranet", "10.0.0.1", (hosts,))
+    assert not policy.allows("router", "10.0.0.1", (hosts,))
+    assert policy.allows("cdn.example", "8.8.8.8", (hosts,))
 
 
 def test_networks_that_are_allowed() -> None:
@@ -117,9 +120,10 @@ def test_a_network_that_is_none_is_misuse(network: str) -> None:
 def test_ports() -> None:
     """80, 443, a start's and those that are allowed."""
     policy = AddressPolicy(allow_ports=[8443])
-    policy.trust("site.example", 8000)
+    hosts = TrustedHosts()
+    hosts.add("site.example", 8000)
     ports = (0, 22, 25, 80, 443, 6379, 8000, 8080, 8443)
-    assert [port for port in ports if policy.allows_port(port)] == [80, 443, 8000, 8443]
+    assert [port for port in ports if policy.allows_port(port, (hosts,))] == [80, 443, 8000, 8443]
 
 
 def test_the_socket_factory_refuses_before_there_is_a_socket() -> None:
@@ -130,10 +134,10 @@ def test_the_socket_factory_refuses_before_there_is_a_socket() -> None:
     try:
         with pytest.raises(OSError, match=r"10\.0\.0\.1 is not a public address"):
             policy.make_socket((2, 1, 6, "", ("10.0.0.1", 80)))
-        assert (attempt.refused, attempt.tried) == ("10.0.0.1", False)
+        assert (attempt.refused, attempt.tried) == ("10.0.0.1", "")
         made = policy.make_socket((2, 1, 6, "", ("127.0.0.1", 80)))
         assert not made.getblocking()
         made.close()
-        assert (attempt.refused, attempt.tried) == ("10.0.0.1", True)
+        assert (attempt.refused, attempt.tried) == ("10.0.0.1", "127.0.0.1")
     finally:
         CONNECT_ATTEMPT.reset(token)
