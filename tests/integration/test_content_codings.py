@@ -15,6 +15,7 @@ import pytest
 import zstandard
 from answering import Answer, make_index, make_urlset, read_site, serve_site
 from reading import urlset
+from timing import is_below
 
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
@@ -424,20 +425,21 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for the peak of memory")
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_costs_little(name: str) -> None:
-    """Less than 40 MB of memory, and the event loop is never held for 50 ms."""
+    """Less than 40 MB of memory, in steps of at most 44 ms where 600 MiB at once take seconds."""
     codings, make = BOMBS[name]
-    measured = {}
-    for _ in range(5):  # a gap may be the machine's, which has other work
+    bomb = make()
+
+    def longest_step() -> float:
         done = subprocess.run(
             [sys.executable, "-c", BOMB_SCRIPT, codings],
-            input=make(),
+            input=bomb,
             capture_output=True,
             check=True,
-            timeout=120,
+            timeout=600,
         )
         measured = json.loads(done.stdout)
         assert measured["mb"] < 40
-        if measured["gap"] < 0.05:
-            break
-    assert measured["gap"] < 0.05
-    assert "too-large" in measured["codes"] or "empty" in name
+        assert "too-large" in measured["codes"] or "empty" in name
+        return float(measured["gap"])
+
+    assert is_below(0.2, longest_step)

@@ -33,6 +33,8 @@ BROKEN = HEAD + ITEM + b"</channel>"
 """No root: only feedparser reads it."""
 ENDLESS = b"<rss>" + HEAD + b"<div>" * 200_000
 """Half a minute in feedparser, as long as nobody ends it."""
+STUCK_SECONDS = 60.0
+"""At least so long a worker that is stuck would be waited for."""
 WORD = b"a" * 60_000
 ARMED = {
     "unclosed instruction": b"<?xml " + b"encoding='' " * 20_000 + BROKEN,
@@ -98,6 +100,7 @@ def stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: Processes)
     worker = tmp_path / "worker.py"
     worker.write_text("import time; time.sleep(600)")
     monkeypatch.setattr(fallback, "_WORKER", worker)
+    monkeypatch.setattr(fallback, "_WALL_SECONDS_PER_CPU_SECOND", STUCK_SECONDS)
     return processes
 
 
@@ -149,7 +152,7 @@ def test_a_feed_that_takes_too_long_is_an_issue(processes: Processes) -> None:
     assert unread([e for e in events if isinstance(e, Issue)]) == ["feedparser_seconds"]
     assert not any(isinstance(e, UrlEntry) for e in events)
     assert len(processes.started) == 1
-    assert children_seconds() - before < 2
+    assert children_seconds() - before < 20  # 1.1; unbounded, it is half a minute
 
 
 def test_a_process_that_only_waits_is_ended_too(
@@ -241,7 +244,7 @@ async def test_a_walk_runs_feedparser_one_at_a_time(processes: Processes) -> Non
 
 
 async def test_a_walk_that_is_left_takes_its_process_along(stuck: Processes) -> None:
-    """Leaving is immediate while feedparser works on one feed and others wait for their turn."""
+    """Leaving waits neither for feedparser, which is at one feed, nor for feeds in the queue."""
     fetcher = site_of([BROKEN] * 4)
     async with walk(sitemaps=[f"{SITE}index.xml"], fetcher=fetcher) as entries:
         first = asyncio.ensure_future(anext(aiter(entries.events())))
@@ -249,7 +252,7 @@ async def test_a_walk_that_is_left_takes_its_process_along(stuck: Processes) -> 
         assert stuck.running()
         left = time.monotonic()
         first.cancel()
-    assert time.monotonic() - left < 0.5
+    assert time.monotonic() - left < STUCK_SECONDS / 2
     assert stuck.running() == []
     assert len(stuck.started) == 1
 
@@ -268,7 +271,7 @@ async def test_a_walk_whose_task_is_cancelled_takes_its_process_along(
     left = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - left < 0.5
+    assert time.monotonic() - left < STUCK_SECONDS / 2
     assert stuck.running() == []
 
 
@@ -286,7 +289,7 @@ def test_a_blocking_walk_that_is_left_takes_its_process_along(stuck: Processes) 
         while not stuck.started:
             time.sleep(0.01)
         left = time.monotonic()
-    assert time.monotonic() - left < 0.5
+    assert time.monotonic() - left < STUCK_SECONDS / 2
 
 
 def test_an_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
@@ -305,16 +308,15 @@ def test_an_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
         "        return super().communicate(*a, **k)\n"
         "fallback.subprocess.Popen = Noted\n"
         f"fallback._WORKER = pathlib.Path({str(worker)!r})\n"
+        "fallback._WALL_SECONDS_PER_CPU_SECOND = 600\n"
         "sys.exit(main(['read', sys.argv[1], '--quiet']))\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "feed.rss")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as program:
         assert program.stderr is not None
         assert program.stderr.readline() == "child\n"
-        start = time.monotonic()
         program.send_signal(signal.SIGINT)
-        program.wait(timeout=5)
-        assert time.monotonic() - start < 2
+        program.wait(timeout=60)
     with pytest.raises(ProcessLookupError):
         os.kill(int(pids.read_text()), 0)
 
@@ -328,7 +330,7 @@ async def test_thirty_hostile_feeds_in_one_walk(processes: Processes) -> None:
     assert len(processes.started) == 20
     assert processes.beside == [0] * 20
     assert report.counts[IssueCode.FEED_UNREADABLE] == 30
-    assert children_seconds() - before < 20 * 2.5
+    assert children_seconds() - before < 20 * 10  # 2 each; unbounded, half a minute each
 
 
 def test_a_salvaged_feed_is_not_called_unknown_as_well() -> None:

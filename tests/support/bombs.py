@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import attrs
 import badinputs
 from badinputs import AFTER, ALL, BEFORE, DECLARATION, END, FIRST, NONE, ODD, ROOT, BadInput, row
+from timing import slowness
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
@@ -601,7 +602,7 @@ class Reading:
                 faults.append(f"{self.count} records, {len(self.good)} of them good")
         elif sorted(self.good + self.others) != sorted(bad.good + bad.others):
             faults.append(f"{len(self.good)} good records, and {self.others}")
-        if self.seconds > bad.seconds:
+        if self.seconds > bad.seconds * slowness():
             faults.append(f"{self.seconds:.1f} seconds")
         return faults
 

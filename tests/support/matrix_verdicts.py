@@ -21,10 +21,10 @@ from sitemapreader.walker import walk
 if TYPE_CHECKING:
     from matrix_faults import Fault
 
-OVERRUN = 1.0
-"""Seconds over its patience that a walk may take."""
-_AT_ONCE = (48, 12, 3)
-_TRIES = 3
+OVERRUN = 20.0
+"""Seconds over its patience that a walk may take on a busy machine; one that hangs takes 60."""
+_AT_ONCE = (48, 12, 3, 1)
+_TRIES = 5
 
 
 @attrs.frozen

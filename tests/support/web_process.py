@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commands import wait_until_full
 from faults import FaultServer
 from walking import urlset
 from web_table import row
@@ -84,7 +85,7 @@ def _send_signals() -> str:
             ) as process:
                 assert process.stdout is not None
                 process.stdout.readline()
-                time.sleep(0.2)  # until the pipe is full
+                wait_until_full(process.stdout)
                 process.send_signal(number)
                 rest, errors = process.communicate(timeout=30)
             whole = rest.endswith(b"\n") and b"Traceback" not in errors

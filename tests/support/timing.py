@@ -1,0 +1,80 @@
+"""Measures of time that a slow or a busy machine cannot make fail."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+ROUNDS = 10
+MAX_GROWTH = 9.0
+"""Four times the input takes 4 times as long if time is linear, 16 times if it is square."""
+LEAST_SECONDS = 0.0005
+"""What takes less is cheap at any size: a clock cannot tell how it grows."""
+_REFERENCE_SECONDS = 0.0025
+"""What the reference takes on the machine for which limits are written (AMD EPYC, CPython 3.11)."""
+
+
+class Clock:
+    """A clock that a test sets, in place of the module `time`."""
+
+    now = 1_000.0
+
+    def monotonic(self) -> float:
+        """Return the time that was set."""
+        return self.now
+
+
+def least_seconds(work: Callable[[], object], rounds: int = 3) -> float:
+    """Return the CPU seconds of the fastest of some rounds: other work only makes it slower."""
+    least = float("inf")
+    for _ in range(rounds):
+        start = time.thread_time()
+        work()
+        least = min(least, time.thread_time() - start)
+    return least
+
+
+def is_linear(work: Callable[[T], object], small: T, large: T) -> bool:
+    """Tell whether time grows with the input, not with its square.
+
+    Rounds go on as long as the answer is no: more rounds only take away what other work adds.
+
+    Args:
+        work: what is measured.
+        small: its input.
+        large: four times as much input.
+    """
+    least = {False: float("inf"), True: float("inf")}
+    for _ in range(ROUNDS):
+        for is_large, data in ((False, small), (True, large)):
+            start = time.thread_time()
+            work(data)
+            least[is_large] = min(least[is_large], time.thread_time() - start)
+        if least[True] < MAX_GROWTH * max(least[False], LEAST_SECONDS):
+            return True
+    return False
+
+
+def is_below(limit: float, measure: Callable[[], float]) -> bool:
+    """Tell whether a measured time stays below a limit, on a machine as slow as this one is now.
+
+    Rounds go on as long as the answer is no.
+    """
+    return any(measure() < limit * slowness() for _ in range(ROUNDS))
+
+
+def slowness() -> float:
+    """Return how many times slower this machine is, now, than the one limits are written for."""
+    return max(1.0, least_seconds(_reference) / _REFERENCE_SECONDS)
+
+
+def _reference() -> int:
+    """Do some work of the kind that reading is."""
+    words = re.findall(r"<(\w+)>([^<]*)</\1>", "<loc>https://example.org/1</loc>" * 10_000)
+    return len({f"{name}{number}": text for number, (name, text) in enumerate(words)})
