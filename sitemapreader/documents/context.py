@@ -61,10 +61,15 @@ class LoopShare:
             return
         # Tasks that are ready now run before this callback, find the time over as well, and yield
         # at once: all of them together take one interval in a round of the event loop.
-        self._loop.call_soon(self._begin_interval)
+        if not self._is_over:
+            self._is_over = True
+            self._loop.call_soon(self._begin_interval)
+            await asyncio.sleep(0)
+            # Whoever used the interval would now be the first again: the others come before.
         await asyncio.sleep(0)
 
     def _begin_interval(self) -> None:
+        self._is_over = False
         self._due_at = self._loop.time() + _INTERVAL_SECONDS
 
 

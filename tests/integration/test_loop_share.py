@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from contextlib import aclosing
+from itertools import count
 from typing import TYPE_CHECKING
 
 from sitemapreader import MemoryFetcher, SitemapReader, walk
@@ -93,6 +94,28 @@ async def test_a_loop_yields_only_when_its_time_is_over(monkeypatch: pytest.Monk
     asyncio.get_running_loop().call_soon(ran.append, "other")
     await share.yield_if_due()
     assert (states, ran) == ([False, True], ["other"])
+
+
+async def test_all_loops_together_take_one_interval_in_a_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight loops that wait for nothing run for 5 ms between two turns of others, each as much."""
+    clock = count()
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: next(clock) / 5_000)
+    share, steps = LoopShare(), [0] * 8
+
+    async def work(number: int) -> None:
+        while sum(steps) < 8_000:
+            await share.yield_if_due()
+            steps[number] += 1
+
+    workers = [asyncio.create_task(work(number)) for number in range(8)]
+    longest, before = 0, 0
+    while not all(worker.done() for worker in workers):
+        await asyncio.sleep(0)
+        longest, before = max(longest, sum(steps) - before), sum(steps)
+    assert longest < 2 * 25  # of those that a clock of 0.2 ms a step lets happen in 5 ms
+    assert max(steps) < 1.2 * min(steps)
 
 
 async def test_the_first_urls_do_not_wait_for_a_thousand() -> None:

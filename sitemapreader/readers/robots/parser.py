@@ -20,7 +20,6 @@ from sitemapreader.options import (
     ROBOTS_MAX_OTHER_LINES,
     ROBOTS_MAX_SITEMAPS,
 )
-from sitemapreader.readers.robots.rule_index import Rule
 from sitemapreader.readers.robots.rules import Group, OtherLine, Robots
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import find_url_error, has_web_scheme, resolve, url_key
@@ -193,7 +192,7 @@ class _RobotsParser:
         elif field is _Field.DELAY:
             group.delay = _parse_delay(value, group.delay)
         else:
-            group.rules.append(Rule(field is _Field.ALLOW, value))
+            group.rules.append((field is _Field.ALLOW, value))
 
     def _add_other(self, group: Group | None, name: str, value: str, number: int) -> None:
         if not _OTHER_NAME.fullmatch(name) or has_web_scheme(f"{name}:{value}"):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 if TYPE_CHECKING:
@@ -43,18 +43,10 @@ _KEPT_IN_PATHS = re.compile(r"%(2f|25)", re.IGNORECASE)
 _KEPT_IN_PATTERNS = re.compile(r"%(2f|25|2a)", re.IGNORECASE)
 
 
-class Rule(NamedTuple):
-    """One Allow or Disallow line, as written."""
-
-    allow: bool
-    path: str
-
-
-class _Wildcard(NamedTuple):
-    """A pattern with `*`: its literal parts, and whether the last part ends the URL."""
-
-    parts: tuple[str, ...]
-    is_anchored: bool
+# A robots.txt may have 30,000 rules. Python's garbage collector passes over plain tuples, and would
+# go through objects of classes, holding the event loop for 20 ms.
+Rule: TypeAlias = tuple[bool, str]
+"""One line as written: whether it is Allow and not Disallow, and its path."""
 
 
 class RuleIndex:
@@ -68,18 +60,20 @@ class RuleIndex:
         # A rule's number is its precedence: the lowest number that matches decides.
         self._verdicts = [verdicts[pattern] for pattern in ordered]
         self._exact: dict[str, int] = {}
-        self._wildcards: dict[int, _Wildcard] = {}
-        self._grams: dict[int, dict[int, list[int]]] = {width: {} for width in _GRAM_FORMATS}
+        self._wildcards: dict[int, tuple[str, ...]] = {}
+        self._anchored: set[int] = set()
         prefixes: dict[str, int] = {}
         for number, pattern in enumerate(ordered):
             parts, is_anchored = _split(pattern)
             if len(parts) > 1:
-                self._wildcards[number] = _Wildcard(parts, is_anchored)
-                self._index_wildcard(number, parts)
+                self._wildcards[number] = parts
+                if is_anchored:
+                    self._anchored.add(number)
             else:
                 place = self._exact if is_anchored else prefixes
                 place.setdefault(parts[0], number)
         self._set_prefixes(prefixes)
+        self._set_grams()
 
     def allows(self, path: str) -> bool | None:
         """Return whether the rules allow a path; `None` if deciding takes too much work."""
@@ -90,7 +84,8 @@ class RuleIndex:
                 return None
             work = MAX_WORK
             for candidate in candidates:
-                matches, cost = _match(self._wildcards[candidate], path)
+                parts, is_anchored = self._wildcards[candidate], candidate in self._anchored
+                matches, cost = _match(path, parts, is_anchored=is_anchored)
                 if matches:
                     number = candidate
                     break
@@ -123,18 +118,24 @@ class RuleIndex:
             position = self._parents[position]
         return self._best[position] if position >= 0 else _NO_RULE
 
-    def _index_wildcard(self, number: int, parts: tuple[str, ...]) -> None:
-        """Index a rule by that one of its pieces which the fewest other rules have."""
-        longest = max(map(len, parts))
-        width = next(width for width in _GRAM_FORMATS if width <= longest)
-        index = self._grams[width]
-        choices = set()
-        for part in parts:
-            choices |= _list_grams(part[: _MAX_GRAM_CHOICES + width], width)
-            if len(choices) >= _MAX_GRAM_CHOICES:
-                break
-        rarest = min(choices, key=lambda gram: len(index.get(gram, ())))
-        index.setdefault(rarest, []).append(number)
+    def _set_grams(self) -> None:
+        """Index each wildcard by that one of its pieces which the fewest before it have."""
+        found: dict[int, dict[int, list[int]]] = {width: {} for width in _GRAM_FORMATS}
+        for number, parts in self._wildcards.items():
+            longest = max(map(len, parts))
+            width = next(width for width in _GRAM_FORMATS if width <= longest)
+            index = found[width]
+            choices = set()
+            for part in parts:
+                choices |= _list_grams(part[: _MAX_GRAM_CHOICES + width], width)
+                if len(choices) >= _MAX_GRAM_CHOICES:
+                    break
+            rarest = min(choices, key=lambda gram: len(index.get(gram, ())))
+            index.setdefault(rarest, []).append(number)
+        self._grams = {
+            width: {gram: tuple(numbers) for gram, numbers in index.items()}
+            for width, index in found.items()
+        }
 
     def _list_candidates(self, path: str, below: int) -> list[int] | None:
         """Return the wildcards that may match and precede `below`; `None` if too many."""
@@ -216,13 +217,13 @@ def _list_grams(text: str, width: int) -> set[int]:
     return grams
 
 
-def _match(wildcard: _Wildcard, path: str) -> tuple[bool, int]:
-    """Return whether a pattern matches a path, and the cost of the search."""
-    first, *others = wildcard.parts
+def _match(path: str, parts: tuple[str, ...], *, is_anchored: bool) -> tuple[bool, int]:
+    """Return whether a path has the parts of a pattern, and the cost of the search."""
+    first, *others = parts
     if not path.startswith(first):
         return False, _SEARCH_COST
     position, cost = len(first), _SEARCH_COST
-    last = others.pop() if wildcard.is_anchored else ""
+    last = others.pop() if is_anchored else ""
     for part in others:
         found = path.find(part, position)
         end = len(path) if found < 0 else found + len(part)

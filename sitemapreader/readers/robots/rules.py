@@ -68,7 +68,7 @@ class GroupRules:
     def __init__(self, rules: Sequence[Rule], delay: float | None) -> None:
         self.delay = delay
         self._rules = rules
-        self._is_small = sum(len(rule.path) for rule in rules) <= MAX_PROTEGO_RULES_CHARS
+        self._is_small = sum(len(path) for _, path in rules) <= MAX_PROTEGO_RULES_CHARS
 
     def prepare(self) -> None:
         """Build the index now, so that the first call of `allows` is fast."""
@@ -102,7 +102,7 @@ class GroupRules:
     def _protego(self) -> Protego:
         from protego import Protego  # noqa: PLC0415 (many runs read no robots.txt)
 
-        lines = [f"{'Allow' if rule.allow else 'Disallow'}: {rule.path}" for rule in self._rules]
+        lines = [f"{'Allow' if allow else 'Disallow'}: {path}" for allow, path in self._rules]
         return Protego.parse("\n".join([f"User-agent: {_AGENT}", *lines]))
 
 
