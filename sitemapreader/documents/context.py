@@ -50,7 +50,8 @@ class LoopShare:
         # It also brings the first URL after 1.7 ms instead of 2.9 ms, in the same CPU time.
         self.reader_lock = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
-        self._begin_interval()
+        self._due_at = self._loop.time() + _INTERVAL_SECONDS
+        self._is_over = False
 
     async def yield_if_due(self) -> None:
         """Let other tasks run, if the loops of this walk have run for 5 ms.
