@@ -6,6 +6,7 @@ curl where curl has the same option.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import sitemapreader
@@ -38,7 +39,6 @@ STANDARD_INPUT = "-"
 LIST_FORMATS = ("urls", "jsonl")
 TREE_FORMATS = ("tree", "json")
 SHELLS = ("bash", "zsh", "fish", "tcsh")
-TOPICS = ("urls", "discover", "tree", "read", "state", "completion")
 
 
 # -- options that more than one group has
@@ -78,9 +78,6 @@ def _add_since(add: Add) -> None:
 
 def _add_format(add: Add, names: Sequence[str]) -> None:
     add("--format", choices=names, help=f"format (default: by the suffix of -o, else {names[0]})")
-
-
-def _add_file(add: Add) -> None:
     add("-o", "--output", metavar="FILE", help="file to write (default, or -: standard output)")
 
 
@@ -169,7 +166,6 @@ def add_output(parser: Parser) -> None:
         action="store_false",
         help="omit the first line of csv and tsv, to append with >> FILE",
     )
-    _add_file(add)
 
 
 def add_state(parser: Parser) -> None:
@@ -205,18 +201,14 @@ def add_state_file(parser: Parser) -> None:
     )
 
 
-def add_list_output(parser: Parser) -> None:
-    """Add the output of sitemaps."""
-    add = parser.add_argument_group("output").add_argument
-    _add_format(add, LIST_FORMATS)
-    _add_file(add)
+def _add_lines(formats: Sequence[str], parser: Parser) -> None:
+    _add_format(parser.add_argument_group("output").add_argument, formats)
 
 
-def add_tree_output(parser: Parser) -> None:
-    """Add the output of a tree."""
-    add = parser.add_argument_group("output").add_argument
-    _add_format(add, TREE_FORMATS)
-    _add_file(add)
+add_list_output = partial(_add_lines, LIST_FORMATS)
+"""Add the output of sitemaps."""
+add_tree_output = partial(_add_lines, TREE_FORMATS)
+"""Add the output of a tree."""
 
 
 def add_search(parser: Parser) -> None:
@@ -402,9 +394,3 @@ def add_shell(parser: Parser) -> None:
     """Add the shell to complete for."""
     add = parser.add_argument_group("what to write").add_argument
     add("shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
-
-
-def add_topic(parser: Parser) -> None:
-    """Add the command to describe."""
-    add = parser.add_argument_group("what to show").add_argument
-    add("topic", nargs="?", choices=TOPICS, metavar="COMMAND", help=f"one of {', '.join(TOPICS)}")

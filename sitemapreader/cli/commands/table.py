@@ -76,6 +76,13 @@ class Command:
         return work
 
 
+def _add_topic(parser: Parser) -> None:
+    """Add the command to describe."""
+    topics = [name for name in COMMANDS if name != "help"]
+    add = parser.add_argument_group("what to show").add_argument
+    add("topic", nargs="?", choices=topics, metavar="COMMAND", help=f"one of {', '.join(topics)}")
+
+
 COMMANDS = {
     command.name: command
     for command in (
@@ -185,7 +192,7 @@ COMMANDS = {
             "help",
             "[COMMAND]",
             "show the help of the program, or of a command",
-            (options.add_topic,),
+            (_add_topic,),
             {"the options of discover": "sitemapreader help discover"},
         ),
     )
