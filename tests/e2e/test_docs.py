@@ -78,16 +78,19 @@ def test_python(page: Path, number: int, server: str, tmp_path: Path, *, regener
 @each_page
 def test_commands(page: Path, server: str, tmp_path: Path, *, regenerate: bool) -> None:
     """The commands of a page, one after the other, print what it says."""
-    folder = pages.make_folder(tmp_path)
-    for command, said in pages.commands(page):
-        for _ in range(pages.RUNS):
-            printed = pages.run_command(command, folder, server)
-            if printed == said:
-                break
-        if regenerate and printed != said:
-            pages.replace(page, f"$ {command}\n{said}", f"$ {command}\n{printed}")
+    commands = pages.commands(page)
+    for run in range(pages.RUNS):
+        parent = tmp_path / str(run)  # a new one: a state file changes what the next run prints
+        parent.mkdir()
+        folder = pages.make_folder(parent)
+        printed = [pages.run_command(command, folder, server) for command, _ in commands]
+        if printed == [said for _, said in commands]:
+            return
+    for (command, said), now in zip(commands, printed, strict=True):
+        if regenerate and now != said:
+            pages.replace(page, f"$ {command}\n{said}", f"$ {command}\n{now}")
         else:
-            assert printed == said, command
+            assert now == said, command
 
 
 @each_page
