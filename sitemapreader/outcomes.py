@@ -100,6 +100,11 @@ class Document:
         lastmod: what the index says of it.
         etag: validator of the answer, as sent.
         last_modified: the other validator, as sent.
+        content_type: header of the answer, as sent.
+        content_encoding: header of the answer, as sent.
+        first_byte_seconds: time that the server took to begin its answer, in the last try;
+            redirects included, waits for a turn not. `None` where no server was asked.
+        wait_seconds: time that was spent waiting for the server, for the whole answer.
         issues: its Issues; the first 10 of a code.
         counts: how many Issues of each code there were.
     """
@@ -125,6 +130,10 @@ class Document:
     lastmod: datetime | None = None
     etag: str | None = None
     last_modified: str | None = None
+    content_type: str | None = None
+    content_encoding: str | None = None
+    first_byte_seconds: float | None = None
+    wait_seconds: float | None = None
     issues: list[Issue] = attrs.field(factory=list)
     counts: Counter[IssueCode] = attrs.field(factory=Counter)
     _begin: float = attrs.field(factory=time.monotonic, init=False, repr=False)

@@ -32,7 +32,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 # What a normaliser would leave as it is, but for dot segments: lower-case host with no port and no
 # user, a path, no percent-encoding, no fragment. Nine URLs of ten are of this form.
-_NORMAL = re.compile(
+NORMAL_URL = re.compile(
     r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+"
     r"/[A-Za-z0-9_~!$&'()*+,;=:@/.-]*"
     r"(?:\?[A-Za-z0-9_~!$&'()*+,;=:@/?.-]+)?",
@@ -174,7 +174,7 @@ def _normalise(url: str) -> str:
 
 
 def _is_normal(url: str) -> bool:
-    return "/." not in url and _NORMAL.fullmatch(url) is not None
+    return "/." not in url and NORMAL_URL.fullmatch(url) is not None
 
 
 @cached_by_url

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sitemapreader.installation import advise_extra
 
@@ -12,33 +14,59 @@ try:
     import duckdb
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"an audit needs duckdb; {advise_extra('audit')}", name=error.name
+        f"an audit needs duckdb and pyarrow; {advise_extra('audit')}", name=error.name
     ) from error
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Mapping
+
+    import pyarrow as pa
 
 MEMORY_LIMIT = "256MB"
-"""What DuckDB may use; it spills to disk beyond that."""
+"""What DuckDB may use; beyond that it writes into a folder beside the file."""
+_IS_OURS = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'url_row'"
+_THREADS = 4
+"""Each takes some memory of its own, and most machines of CI have no more cores."""
 
 
 class AuditDatabase:
     """A DuckDB file, which a walk fills and rules ask.
 
     Attributes:
-        connection: the one connection.
+        connection: the one connection; it may be used in one thread at a time.
         hit_queries: code of a rule that was run -> the query of all its hits, and its parameters.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self._folder = TemporaryDirectory(prefix="sitemapreader-audit-") if path is None else None
-        file = Path(self._folder.name) / "audit.duckdb" if self._folder else Path(path or "")
-        self.connection = duckdb.connect(str(file), config={"memory_limit": MEMORY_LIMIT})
+        self.path = Path(self._folder.name) / "audit.duckdb" if self._folder else Path(path or "")
+        if path is not None:
+            _remove_old(self.path)
+        config: dict[str, Any] = {
+            "memory_limit": MEMORY_LIMIT,
+            "threads": min(_THREADS, os.cpu_count() or 1),
+            # SECURITY: nothing is fetched behind the user's back, and no extension is loaded.
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "preserve_insertion_order": False,
+        }
+        self.connection = duckdb.connect(str(self.path), config=config)
+        self.connection.execute(files(__package__).joinpath("schema.sql").read_text("utf-8"))
         self.hit_queries: dict[str, tuple[str, dict[str, object]]] = {}
 
-    def query(self, query: str, parameters: dict[str, object]) -> duckdb.DuckDBPyRelation:
-        """Run a query and return its rows."""
-        return self.connection.sql(query, params=parameters)
+    def insert(self, table: str, rows: pa.Table) -> None:
+        """Append rows; their columns go by name, and missing ones are NULL."""
+        self.connection.register("arriving", rows)
+        self.connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM arriving")
+        self.connection.unregister("arriving")
+
+    def ask(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
+        """Run a query and return all its rows."""
+        return self.connection.execute(query, parameters or None).fetchall()
+
+    def query(self, query: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
+        """Return a query as a relation, whose rows are read when they are asked for."""
+        return self.connection.sql(query, params=parameters or None)
 
     def hits(self, code: str) -> duckdb.DuckDBPyRelation:
         """Return all hits of a rule that was run; raise ValueError for another one."""
@@ -53,3 +81,17 @@ class AuditDatabase:
         self.connection.close()
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def _remove_old(path: Path) -> None:
+    """Remove the database of an earlier audit; raise ValueError for any other file."""
+    if not path.exists():
+        return
+    try:
+        with duckdb.connect(str(path), read_only=True) as old:
+            is_ours = bool(old.execute(_IS_OURS).fetchall())
+    except duckdb.Error:
+        is_ours = False
+    if not is_ours:
+        raise ValueError(f"{path} exists and is no database of an audit: choose another name")
+    path.unlink()

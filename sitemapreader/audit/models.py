@@ -37,12 +37,16 @@ class Need(StrEnum):
 
     ROBOTS = "robots"
     """A robots.txt that was read."""
+    SITE = "site"
+    """A robots.txt whose Sitemap lines were followed: the source is a site."""
     FETCH = "fetch"
     """Answers of an HTTP server; a folder has none."""
     COMPLETE = "complete"
     """A walk that read all that is listed."""
     KNOWN = "urls"
     """A list of known URLs (`--urls`)."""
+    OVERLAP = "overlap"
+    """A list of known URLs that is large enough."""
 
 
 @attrs.frozen

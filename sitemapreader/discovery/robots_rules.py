@@ -108,7 +108,12 @@ class RobotsRules:
 
     def cached(self, url: str) -> Robots:
         """Return the robots.txt of a URL if it was fetched, else one without rules."""
-        return self._cache.get(origin_of(url), (Robots(), 0))[0]
+        return self.find_cached(url) or Robots()
+
+    def find_cached(self, url: str) -> Robots | None:
+        """Return the robots.txt of a URL if it was fetched, else `None`."""
+        known = self._cache.get(origin_of(url))
+        return None if known is None else known[0]
 
     def is_unreachable(self, url: str) -> bool:
         """Tell whether the host of a URL gave no answer to the request for robots.txt."""

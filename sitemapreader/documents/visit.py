@@ -214,6 +214,9 @@ class DocumentVisit:
         document.tries = count_tries(response)
         document.etag = headers.get("etag")
         document.last_modified = headers.get("last-modified")
+        document.content_type = headers.get("content-type")
+        document.content_encoding = headers.get("content-encoding")
+        document.first_byte_seconds = getattr(response, "wait_seconds", None)
         for issue in getattr(response, "issues", ()):
             issue.sitemap = document.url
             await self._context.report_issue(issue, document)
@@ -278,6 +281,7 @@ class DocumentVisit:
                 fault = await self._finish_reading(reader, fault)
             document.bytes_raw = reader.stats.raw_bytes
             document.bytes_inflated = reader.stats.inflated_bytes
+        document.wait_seconds = getattr(self._response, "wait_seconds", None)
         if fault is not None:
             document.http_status = document.http_status or fault.http_status
             document.tries = document.tries or fault.tries

@@ -52,6 +52,19 @@ class DeadlineClock:
             self.waited += time.monotonic() - begin
 
 
+class WaitTimer:
+    """The part of a clock's time that has passed since this was made: that of one try."""
+
+    def __init__(self, clock: DeadlineClock) -> None:
+        self._clock = clock
+        self._begin = clock.waited
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of waiting since the beginning."""
+        return self._clock.waited - self._begin
+
+
 class ByteSource(Protocol):
     """The bytes of a body, as the client gives them."""
 

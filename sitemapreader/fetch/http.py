@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import AddressPolicy, literal_address
-from sitemapreader.fetch.body import Body, DeadlineClock, read_start
+from sitemapreader.fetch.body import Body, DeadlineClock, WaitTimer, read_start
 from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.fetch.client import AiohttpTransport, Answer
 from sitemapreader.fetch.headers import is_conditional
@@ -55,7 +55,9 @@ class HttpResponse:
         address: the address that was connected to; "" behind a proxy, and where it is not known.
     """
 
-    def __init__(self, answer: Answer, slot: Slot, chain: RedirectChain, body: Body) -> None:
+    def __init__(
+        self, answer: Answer, slot: Slot, chain: RedirectChain, body: Body, timer: WaitTimer
+    ) -> None:
         self.url = str(chain.target)
         self.status = answer.status
         self.headers = answer.headers
@@ -66,6 +68,12 @@ class HttpResponse:
         self._answer = answer
         self._slot = slot
         self._body = body
+        self._timer = timer
+
+    @property
+    def wait_seconds(self) -> float:
+        """The seconds spent waiting for the server so far, in the last try, redirects included."""
+        return self._timer.seconds
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives, never decompressed; iterate once only.
@@ -207,6 +215,7 @@ class HttpFetcher:
     ) -> HttpResponse:
         """Make one attempt: follow redirects from `start` to the document."""
         chain, trust = RedirectChain(start, self.options), self._trust.find()
+        timer = WaitTimer(clock)
         if start.userinfo and start.userinfo != trust.find_login(start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         while True:
@@ -221,7 +230,8 @@ class HttpFetcher:
                 raise
             if location is None:
                 slot.pause()
-                return HttpResponse(answer, slot, chain, self._make_body(answer, chain, clock))
+                body = self._make_body(answer, chain, clock)
+                return HttpResponse(answer, slot, chain, body, timer)
             self._discard(answer, slot)
             chain.follow(location, status=answer.status)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.models import SitemapEntry
     from sitemapreader.outcomes import Document
+    from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.persistence import DocumentTracker, StateWriter
 
@@ -69,6 +70,10 @@ class WalkRunner:
     def pending(self) -> int:
         """The number of sitemaps that are known and have no outcome yet."""
         return len(self._frontier)
+
+    def robots_of(self, url: str) -> Robots | None:
+        """Return the robots.txt of a URL's origin if it was fetched, else `None`."""
+        return self._permissions.find_cached(url)
 
     async def run(self) -> None:
         """Walk to the end; let a bug, here or in the caller's functions, out as it is."""

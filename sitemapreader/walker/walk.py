@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.models import Event, UrlEntry
     from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.state import State
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.persistence import Delivery, StateWriter
@@ -145,6 +146,13 @@ class Walk:
             return []
         # With a state one at a time: asking for more acknowledges the previous batch.
         return [batch] if self._writer is not None else [batch, *self._channel.drain()]
+
+    def robots_of(self, url: str) -> Robots | None:
+        """Return the robots.txt of a URL's origin if the walk has fetched it, else `None`.
+
+        Of many or large ones, only those that were used last are kept.
+        """
+        return None if self._runner is None else self._runner.robots_of(url)
 
     def removed(self) -> Iterator[str]:
         """Yield the URLs that the sitemaps which were read do not list any more.

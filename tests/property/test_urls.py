@@ -268,7 +268,7 @@ def test_a_key_is_its_own_key(url: str) -> None:
 @given(
     st.one_of(
         any_url,
-        st.from_regex(urls._NORMAL, fullmatch=True),
+        st.from_regex(urls.NORMAL_URL, fullmatch=True),
         st.text(max_size=40).map("https://example.org/".__add__),
     )
 )

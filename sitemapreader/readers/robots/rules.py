@@ -32,6 +32,8 @@ Nine of ten files, and nearly all URLs, are smaller."""
 
 _PRODUCT_TOKEN = re.compile(r"[\w-]+", re.ASCII)
 _ADDRESS = re.compile(r"\+?https?://[^\s;)]*", re.ASCII | re.IGNORECASE)
+_NOT_LITERAL = re.compile(r"\*|%[0-9A-Fa-f]{2}|%|[^\x21-\x7e]+")
+"""What a path may write in another way than the URLs that it matches."""
 _AGENT = "us"
 """The name that protego knows our robot by: it gets the rules of one group only."""
 _MAX_COMPILED_GROUPS = 4
@@ -74,6 +76,12 @@ class GroupRules:
         """Build the index now, so that the first call of `allows` is fast."""
         if not self._is_small:
             self._index  # noqa: B018 (a cached property)
+
+    def list_disallowed_pieces(self) -> list[str]:
+        """Return texts, one of which is in each URL that is disallowed and has no `%`."""
+        paths = {rule.path for rule in self._rules if not rule.allow and rule.path}
+        pieces = (_NOT_LITERAL.split(path.removesuffix("$")) for path in paths)
+        return sorted({max(parts, key=len) for parts in pieces})
 
     def allows(self, url: str) -> bool | None:
         """Return whether the rules allow a URL; `None` if deciding takes too much work.
@@ -147,6 +155,14 @@ class Robots:
         if allowed is None:
             return IssueCode.ROBOTS_TOO_COMPLEX
         return None if allowed else IssueCode.ROBOTS_DISALLOWED
+
+    def list_disallowed_pieces(self, agent: str) -> list[str]:
+        """Return texts, one of which is in each URL that `agent` may not fetch.
+
+        That holds for URLs without a `%` and control characters. Where many URLs are to be judged,
+        a search for these texts leaves few.
+        """
+        return self._rules_for(agent).list_disallowed_pieces()
 
     def crawl_delay(self, agent: str) -> float | None:
         """Return the seconds that `agent` should wait between requests, at most 60."""

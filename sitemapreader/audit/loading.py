@@ -1,0 +1,199 @@
+"""A walk into the database: entries while it goes on, documents and Issues at its end."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sitemapreader.audit.columns import FIELDS, RowNumbering, make_rows
+from sitemapreader.audit.reasons import ABOUT_US, REFUSING_STATUSES
+from sitemapreader.dates import parse_lastmod
+from sitemapreader.outcomes import Role, Status
+from sitemapreader.output.arrow import make_batch, make_schema
+from sitemapreader.output.schema import choose_columns
+from sitemapreader.urls import url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.issues import IssueCode
+    from sitemapreader.models import UrlEntry
+    from sitemapreader.outcomes import Document
+    from sitemapreader.report import Report
+    from sitemapreader.walker import Walk
+
+_ROWS_AT_ONCE = 16_384
+"""Entries that are inserted at once; they take 10 MB, twice while the next ones are read."""
+_READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
+
+
+class WalkLoader:
+    """Fills the database from a walk.
+
+    Attributes:
+        numbering: numbers of documents and rows.
+    """
+
+    def __init__(self, database: AuditDatabase) -> None:
+        self.numbering = RowNumbering()
+        self._database = database
+        self._schema = make_schema(choose_columns(FIELDS))
+        self._entries: list[UrlEntry] = []
+        self._inserting: asyncio.Future[None] | None = None
+        self._ended_at: dict[str, datetime] = {}
+
+    def note_end(self, document: Document) -> None:
+        """Remember when the outcome of a document became known."""
+        self._ended_at[document.url] = datetime.now(UTC)
+
+    async def load(self, walk: Walk) -> None:
+        """Read an entered walk to its end; insert its entries in a thread meanwhile."""
+        try:
+            async for batch in walk.batches():
+                self._entries += batch
+                if len(self._entries) >= _ROWS_AT_ONCE:
+                    await self._flush()
+            await self._flush()
+        finally:
+            await self._wait()
+
+    async def _flush(self) -> None:
+        await self._wait()
+        entries, self._entries = self._entries, []
+        if entries:
+            self._inserting = asyncio.ensure_future(asyncio.to_thread(self._insert, entries))
+
+    async def _wait(self) -> None:
+        inserting, self._inserting = self._inserting, None
+        if inserting is not None:
+            await inserting
+
+    def _insert(self, entries: list[UrlEntry]) -> None:
+        for table, rows in make_rows(make_batch(entries, self._schema), self.numbering):
+            self._database.insert(table, rows)
+
+    # -- the end of the walk
+
+    def load_report(self, report: Report, *, is_http: bool, now: datetime | None) -> None:
+        """Insert documents and Issues.
+
+        Args:
+            report: of the walk, which has ended.
+            is_http: whether documents came from servers.
+            now: when they were fetched, instead of the time on the clock.
+        """
+        documents = sorted(report.documents, key=lambda each: each.status not in _READ)
+        numbers = self._number_documents(documents)
+        by_url = {each.url: number for each, number in zip(documents, numbers, strict=True)}
+        by_url |= {
+            each.final_url: number
+            for each, number in reversed(list(zip(documents, numbers, strict=True)))
+            if each.final_url and each.role is Role.SITEMAP
+        }
+        rows = []
+        for document, number in zip(documents, numbers, strict=True):
+            row = _describe(document, is_http=is_http)
+            row |= {"id": number, "parent_id": by_url.get(document.parent)}
+            row["fetched_at"] = _utc(now or self._ended_at.get(document.url))
+            rows.append(row)
+        self._insert_rows("document", rows)
+        self._load_issues(report, by_url)
+
+    def _number_documents(self, documents: Iterable[Document]) -> list[int]:
+        """Return their numbers: one that has entries keeps the number of these."""
+        numbers: list[int] = []
+        taken: set[str] = set()
+        for document in documents:
+            url = document.final_url or document.url
+            if document.role is not Role.SITEMAP or url in taken:
+                url = f"\0{len(numbers)}"  # no URL: a number of its own
+            taken.add(url)
+            numbers.append(self.numbering.number_document(url))
+        return numbers
+
+    def _load_issues(self, report: Report, by_url: dict[str, int]) -> None:
+        self._insert_rows(
+            "issue",
+            [
+                {
+                    "code": str(issue.code),
+                    "severity": issue.severity.name.lower(),
+                    "message": issue.message,
+                    "document": by_url.get(issue.sitemap),
+                    "line": issue.line,
+                    "url": issue.url,
+                    "value": issue.value,
+                }
+                for issue in report.issues
+            ],
+        )
+        others = report.counts.copy()
+        rows: list[tuple[IssueCode, int | None, int]] = []
+        for document in report.documents:
+            others -= document.counts
+            rows += [(code, by_url[document.url], n) for code, n in document.counts.items()]
+        rows += [(code, None, n) for code, n in others.items()]
+        self._insert_rows(
+            "issue_count",
+            [
+                {
+                    "code": str(code),
+                    "severity": code.severity.name.lower(),
+                    "document": document,
+                    "count": count,
+                }
+                for code, document, count in rows
+            ],
+        )
+
+    def _insert_rows(self, table: str, rows: list[dict[str, Any]]) -> None:
+        if rows:
+            self._database.insert(table, pa.Table.from_pylist(rows))
+
+
+def _describe(document: Document, *, is_http: bool) -> dict[str, Any]:
+    """Return the row of a document, as far as it knows it."""
+    modified = parse_lastmod(document.last_modified or "")
+    return {
+        "url": document.url,
+        "key": url_key(document.url),
+        "final_url": document.final_url,
+        "final_key": url_key(document.final_url or document.url),
+        "parent": document.parent,
+        "role": str(document.role),
+        "via": None if document.via is None else str(document.via),
+        "format": None if document.format is None else str(document.format),
+        "status": str(document.status),
+        "reason": document.reason,
+        "http_status": document.http_status,
+        "listed": document.listed,
+        "children": document.children,
+        "bytes_raw": document.bytes_raw,
+        "bytes_inflated": document.bytes_inflated,
+        "lastmod": _utc(document.lastmod),
+        "last_modified": _utc(modified),
+        "etag": document.etag,
+        "content_type": document.content_type,
+        "content_encoding": document.content_encoding,
+        "first_byte_seconds": document.first_byte_seconds,
+        "wait_seconds": document.wait_seconds,
+        "is_http": is_http and bool(document.final_url),
+        "is_excused": is_excused(document),
+        "is_feed": document.format is not None and document.format.is_feed,
+    }
+
+
+def is_excused(document: Document) -> bool:
+    """Tell whether a document was not read by no fault of the site that could be known."""
+    if document.status in (Status.COMPLETE, Status.UNCHANGED):
+        return False
+    return document.reason in ABOUT_US or document.http_status in REFUSING_STATUSES
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.astimezone(UTC).replace(tzinfo=None)

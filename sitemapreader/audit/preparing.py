@@ -1,0 +1,249 @@
+"""What the rules need besides the rows that a walk gives, computed before they run.
+
+What SQL can say is SQL here; the rest - robots.txt, language codes, hosts - is Python, for the
+values that occur, each once.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sitemapreader.audit.languages import is_news_language, judge_hreflang
+from sitemapreader.issues import IssueCode
+from sitemapreader.urls import url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.readers.robots.rules import Robots
+
+_ROWS_AT_ONCE = 20_000
+_MAX_PIECES = 500
+"""A robots.txt with more of them is asked for every URL."""
+
+_COUNT_URLS = """
+UPDATE document SET urls = s.urls, dated = s.dated, newest = s.newest
+FROM (
+    SELECT document, count(*) AS urls, count(lastmod) AS dated,
+           max(lastmod) FILTER (lastmod <= $now) AS newest
+    FROM url_row GROUP BY document
+) s WHERE s.document = document.id
+"""
+_FIND_COMMON = """
+UPDATE document SET common_lastmod = c.most.lastmod, common_count = c.most.n
+FROM (
+    SELECT document, max({'n': n, 'lastmod': lastmod}) AS most
+    FROM (
+        SELECT document, lastmod, count(*) AS n FROM url_row
+        WHERE lastmod IS NOT NULL GROUP BY document, lastmod
+    ) GROUP BY document
+) c WHERE c.document = document.id
+"""
+_COUNT_NEWS = """
+UPDATE document SET news = n.news
+FROM (SELECT document, count(*) AS news FROM news GROUP BY document) n
+WHERE n.document = document.id
+"""
+_FILL_ZEROS = """
+UPDATE document SET urls = coalesce(urls, 0), dated = coalesce(dated, 0),
+                    common_count = coalesce(common_count, 0), news = coalesce(news, 0)
+"""
+_FIND_REPEATED = """
+CREATE TABLE repeated AS
+WITH parts AS (
+    SELECT id, loc, key, document, scheme, host, lastmod, lastmod_text,
+           path_of(key) AS path, query_of(key) AS query
+    FROM url
+), folded AS (
+    SELECT *, starts_with(host, 'www.') AS has_www,
+           path <> '/' AND ends_with(path, '/') AS has_slash,
+           lower(rtrim(path, '/')) AS low_path,
+           CASE WHEN query = '' THEN '' ELSE ltrim(regexp_replace(
+               regexp_replace(query, $tracking, '', 'g'), $session, '', 'g'), '&') END AS plain
+    FROM parts
+), hashed AS (
+    SELECT *, hash(bare_host(host), low_path, plain) AS folded FROM folded
+)
+SELECT id, loc, key, document, scheme, has_www, has_slash, rtrim(path, '/') AS bare_path,
+       CASE WHEN plain = query THEN '' ELSE query END AS extra,
+       lastmod, lastmod_text, folded
+FROM hashed
+WHERE folded IN (SELECT folded FROM hashed GROUP BY folded HAVING count(*) > 1)
+"""
+_LINK_LANGUAGES = """
+CREATE TABLE hreflang_link AS
+SELECT a.url, a.document, a.hreflang, hash(u.key) AS page, hash(a.key) AS target
+FROM alternate a JOIN url u ON u.id = a.url
+WHERE a.hreflang IS NOT NULL
+"""
+
+_STAGING = frozenset({"staging", "stage", "dev", "test", "uat", "preprod"})
+_HIDDEN_SUFFIXES = frozenset(
+    {"local", "test", "internal", "localhost", "localdomain", "lan", "home", "corp", "invalid"}
+)
+
+
+def prepare(
+    database: AuditDatabase,
+    parameters: Mapping[str, object],
+    robots: Mapping[str, Robots],
+    agents: Iterable[str],
+) -> None:
+    """Fill the columns and tables that follow from others.
+
+    Args:
+        database: with the walk in it.
+        parameters: those of the rules.
+        robots: origin -> its robots.txt, if it was read to its end.
+        agents: robots whose rules are judged.
+    """
+    database.ask(_COUNT_URLS, now=parameters["now"])
+    for statement in (_FIND_COMMON, _COUNT_NEWS, _FILL_ZEROS):
+        database.ask(statement)
+    tracking = {name: parameters[name] for name in ("tracking", "session")}
+    database.ask(_FIND_REPEATED, **tracking)
+    database.ask(_LINK_LANGUAGES)
+    _prepare_hosts(database)
+    _prepare_languages(database)
+    _prepare_robots(database, robots, tuple(agents))
+
+
+def _prepare_hosts(database: AuditDatabase) -> None:
+    counted = database.connection.execute(
+        "SELECT scheme, host, count(*) FROM url GROUP BY scheme, host"
+    )
+    rows = []
+    for scheme, host, urls in counted.fetchall():
+        hidden, is_staging = judge_host(host)
+        rows.append(
+            {
+                "scheme": scheme,
+                "host": host,
+                "urls": urls,
+                "hidden": hidden,
+                "is_staging": is_staging,
+            }
+        )
+    _insert(database, "host", rows)
+
+
+def judge_host(host: str) -> tuple[str, bool]:
+    """Return why nobody can reach a host, or "", and whether that is a guess by its name."""
+    name = re.sub(r":\d+$", "", host)
+    try:
+        ip_address(name.strip("[]"))
+    except ValueError:
+        labels = name.rstrip(".").split(".")
+        if labels[-1] in _HIDDEN_SUFFIXES or len(labels) == 1:
+            return f"{name} is no public name", False
+        if labels[0] in _STAGING and len(labels) > 2:
+            return f"{name} is no production host", True
+        return "", False
+    return f"{name} is a literal address", False
+
+
+def _prepare_languages(database: AuditDatabase) -> None:
+    codes = database.ask(
+        "SELECT hreflang FROM alternate WHERE hreflang IS NOT NULL"
+        " UNION SELECT lower(language) FROM news WHERE language IS NOT NULL"
+    )
+    rows = []
+    for (code,) in codes:
+        is_valid, hint = judge_hreflang(code)
+        rows.append(
+            {
+                "code": code,
+                "is_valid": is_valid,
+                "hint": hint,
+                "is_language": is_news_language(code),
+            }
+        )
+    _insert(database, "language", rows)
+
+
+def _prepare_robots(
+    database: AuditDatabase, robots: Mapping[str, Robots], agents: tuple[str, ...]
+) -> None:
+    documents = database.ask(
+        "SELECT scheme_of(key) || '://' || host_of(key), id, children, via IS NOT NULL"
+        " FROM document WHERE role = 'robots' AND status IN ('complete', 'partial')"
+    )
+    rows = [
+        {"origin": origin, "document": number, "sitemaps": sitemaps, "is_searched": is_searched}
+        for origin, number, sitemaps, is_searched in documents
+    ]
+    known = {row["origin"] for row in rows}
+    rows += [
+        {"origin": origin, "sitemaps": len(each.sitemaps), "is_searched": False}
+        for origin, each in robots.items()
+        if origin not in known
+    ]
+    _insert(database, "robots", rows)
+    for origin, each in robots.items():
+        _find_cross_submits(database, origin, each)
+        for agent in agents:
+            _find_disallowed(database, origin, each, agent)
+
+
+def _find_cross_submits(database: AuditDatabase, origin: str, robots: Robots) -> None:
+    """Find the sitemaps on other hosts that a host names: their URLs may be of that host."""
+    host = origin.partition("://")[2]
+    keys = [url_key(entry.loc) for entry in robots.sitemaps]
+    database.ask(
+        "INSERT INTO cross_submit SELECT $host, id FROM document"
+        " WHERE key IN (SELECT unnest($keys)) OR final_key IN (SELECT unnest($keys))"
+        " OR parent_id IN (SELECT id FROM document WHERE key IN (SELECT unnest($keys)))",
+        host=host,
+        keys=keys,
+    )
+
+
+_CANDIDATES = {
+    "url": (
+        "SELECT loc, document FROM url WHERE scheme = $scheme AND host = $host"
+        " AND regexp_matches(loc, $pieces)"
+    ),
+    "image": (
+        "SELECT loc, document FROM image WHERE starts_with(lower(loc), $scheme || '://' || $host)"
+        " AND regexp_matches(loc, $pieces)"
+    ),
+    "sitemap": (
+        "SELECT url, id FROM document WHERE role = 'sitemap' AND via IN ('robots', 'index')"
+        " AND scheme_of(key) = $scheme AND host_of(key) = $host AND regexp_matches(url, $pieces)"
+    ),
+}
+
+
+def _find_disallowed(database: AuditDatabase, origin: str, robots: Robots, agent: str) -> None:
+    """Find what an origin's robots.txt disallows: first by pieces of its rules, then by these."""
+    pieces = robots.list_disallowed_pieces(agent)
+    if not pieces:
+        return
+    # RE2 takes the pieces at once; URLs with escapes may spell a piece in another way
+    words = [""] if len(pieces) > _MAX_PIECES else [re.escape(piece) for piece in pieces]
+    scheme, _, host = origin.partition("://")
+    passed = {"scheme": scheme, "host": host, "pieces": "|".join(chain([r"[%\t\r\n]"], words))}
+    for kind, query in _CANDIDATES.items():
+        agent_of_kind = f"{agent}-Image {agent}" if kind == "image" else agent
+        candidates = database.connection.cursor().execute(query, passed)
+        while batch := candidates.fetchmany(_ROWS_AT_ONCE):
+            _insert(
+                database,
+                "robots_hit",
+                [
+                    {"robot": agent, "kind": kind, "url": loc, "document": document}
+                    for loc, document in batch
+                    if robots.find_refusal(loc, agent_of_kind) is IssueCode.ROBOTS_DISALLOWED
+                ],
+            )
+
+
+def _insert(database: AuditDatabase, table: str, rows: list[dict[str, object]]) -> None:
+    if rows:
+        database.insert(table, pa.Table.from_pylist(rows))

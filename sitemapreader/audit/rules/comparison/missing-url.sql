@@ -1,0 +1,11 @@
+-- title: Known URLs that are in no sitemap
+-- severity: warning
+-- unit: known URLs
+-- needs: urls, complete
+-- detects: The `url_key` of a known URL is not in the sitemaps; for complete walks only.
+-- meaning: Pages that visitors and crawlers know are found more slowly without a sitemap.
+-- advice: List them, if they are to be indexed.
+-- source: https://www.screamingfrog.co.uk/guides/sitemaps/
+SELECT loc AS url, '' AS detail, NULL AS document
+FROM known
+WHERE key NOT IN (SELECT key FROM url)

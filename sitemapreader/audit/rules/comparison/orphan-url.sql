@@ -1,0 +1,13 @@
+-- title: URLs in sitemaps that nothing else knows
+-- severity: warning
+-- unit: URLs
+-- needs: urls, overlap
+-- detects: The `url_key` of a URL in the sitemaps is not among the known URLs; not run where less
+--   than `least_overlap` of the URLs are known.
+-- meaning: Pages to which nothing leads are hardly ever worth a visit.
+-- advice: Link to them, or take them out.
+-- source: https://www.screamingfrog.co.uk/guides/sitemaps/
+SELECT min(loc) AS url, '' AS detail, arg_min(document, id) AS document
+FROM url
+WHERE key NOT IN (SELECT key FROM known)
+GROUP BY key

@@ -1,0 +1,14 @@
+-- title: One URL, several dates
+-- severity: warning
+-- unit: URLs
+-- detects: A URL that is listed more than once, feeds and news sitemaps aside, with lastmods that
+--   differ.
+-- meaning: Search engines believe neither.
+-- advice: Give a URL one date.
+-- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+SELECT min(r.loc) AS url, min(r.lastmod_text) || ' and ' || max(r.lastmod_text) AS detail,
+       arg_min(r.document, r.lastmod) AS document
+FROM repeated r JOIN document d ON d.id = r.document
+WHERE NOT d.is_feed AND d.news = 0
+GROUP BY r.key
+HAVING count(DISTINCT r.lastmod) > 1

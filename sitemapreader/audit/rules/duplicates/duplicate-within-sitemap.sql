@@ -1,0 +1,11 @@
+-- title: URL listed twice in a sitemap
+-- severity: warning
+-- unit: URLs
+-- detects: The same `url_key` more than once in a document.
+-- meaning: It wastes room, and the copies may contradict each other.
+-- advice: Write each URL once.
+-- source: https://www.screamingfrog.co.uk/guides/sitemaps/
+SELECT min(loc) AS url, count(*) || ' times' AS detail, document
+FROM repeated
+GROUP BY key, document
+HAVING count(*) > 1

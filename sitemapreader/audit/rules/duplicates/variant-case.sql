@@ -1,0 +1,13 @@
+-- title: URLs that differ in case alone
+-- severity: warning
+-- unit: URLs
+-- detects: Keys that are one when scheme, www., final slash, case and tracking parameters are
+--   taken away differ in the case of the path.
+-- meaning: Paths are case-sensitive, so these are two URLs for what is most likely one page.
+-- advice: List one spelling.
+-- source: https://www.rfc-editor.org/rfc/rfc3986
+SELECT arg_min(loc, bare_path) AS url, arg_max(loc, bare_path) AS detail,
+       arg_min(document, bare_path) AS document
+FROM repeated
+GROUP BY folded
+HAVING count(DISTINCT bare_path) > 1

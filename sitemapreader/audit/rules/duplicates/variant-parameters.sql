@@ -1,0 +1,13 @@
+-- title: URLs that differ in tracking alone
+-- severity: warning
+-- unit: URLs
+-- detects: Keys that are one when scheme, www., final slash, case and tracking parameters are
+--   taken away differ in tracking or session parameters.
+-- meaning: These are copies of one page.
+-- advice: List it without the parameters.
+-- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+SELECT arg_min(loc, extra) AS url, arg_max(loc, extra) AS detail,
+       arg_min(document, extra) AS document
+FROM repeated
+GROUP BY folded
+HAVING count(DISTINCT extra) > 1

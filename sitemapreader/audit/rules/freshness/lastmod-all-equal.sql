@@ -1,0 +1,14 @@
+-- title: lastmod is the same for all URLs
+-- severity: warning
+-- unit: sitemaps
+-- detects: Of at least `least_dated` dated URLs of a sitemap, no news, over `equal_share` have one
+--   lastmod.
+-- meaning: It is the time of a build and not of a change; search engines stop believing such
+--   dates.
+-- advice: Write the date of the page's last change, or leave lastmod out.
+-- source: https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
+SELECT url,
+       common_count || ' of ' || dated || ' are ' || strftime(common_lastmod, '%Y-%m-%dT%H:%M:%SZ')
+       AS detail, id AS document
+FROM document
+WHERE news = 0 AND dated >= $least_dated AND common_count > $equal_share * dated

@@ -1,0 +1,11 @@
+-- title: No URL has a lastmod
+-- severity: warning
+-- unit: sitemaps
+-- detects: A sitemap or feed of at least `least_dated` URLs, no news and no text file, has no
+--   lastmod.
+-- meaning: It is the one hint on when to come back that search engines use.
+-- advice: Write lastmod where the last significant change is known.
+-- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+SELECT url, urls || ' URLs, none is dated' AS detail, id AS document
+FROM document
+WHERE format IN ('urlset', 'rss', 'atom') AND news = 0 AND urls >= $least_dated AND dated = 0

@@ -1,0 +1,11 @@
+-- title: Time without a zone
+-- severity: info
+-- unit: URLs
+-- detects: A W3C datetime with a time and without a time zone.
+-- meaning: It may be read as UTC or as local time: hours too early or too late.
+-- advice: Add Z or an offset.
+-- source: https://www.sitemaps.org/protocol.html
+-- search-console: Invalid date
+SELECT loc AS url, lastmod_text AS detail, document
+FROM url
+WHERE regexp_full_match(lastmod_text, '\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?')

@@ -1,0 +1,11 @@
+-- title: Both www and the bare host
+-- severity: error
+-- unit: hosts
+-- detects: Two hosts that differ in `www.` alone have URLs.
+-- meaning: One of them redirects; search engines have to guess which is meant.
+-- advice: List the canonical host alone.
+-- source: https://support.google.com/webmasters/answer/7451001
+SELECT w.scheme || '://' || w.host || '/' AS url,
+       'www: ' || w.urls || ' URLs; bare: ' || b.urls AS detail, NULL AS document
+FROM (SELECT any_value(scheme) AS scheme, host, sum(urls) AS urls FROM host GROUP BY host) w
+JOIN (SELECT host, sum(urls) AS urls FROM host GROUP BY host) b ON w.host = 'www.' || b.host

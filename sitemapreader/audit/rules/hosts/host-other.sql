@@ -1,0 +1,16 @@
+-- title: URLs of another host
+-- severity: warning
+-- unit: URLs
+-- detects: The host is not that of the sitemap (with or without www.), and its own robots.txt does
+--   not name the sitemap.
+-- meaning: Without proof of ownership search engines ignore them.
+-- advice: List them in that host's sitemap, or name this one in its robots.txt.
+-- source: https://www.sitemaps.org/protocol.html
+-- search-console: URL not allowed
+SELECT u.loc AS url, u.host AS detail, u.document
+FROM url u JOIN document d ON d.id = u.document
+WHERE u.host <> host_of(d.key) AND u.host <> host_of(d.final_key)
+  AND bare_host(u.host) <> bare_host(host_of(d.final_key))
+  AND NOT EXISTS (
+      SELECT 1 FROM cross_submit c WHERE c.host = u.host AND c.document = u.document
+  )

@@ -1,0 +1,11 @@
+-- title: http URLs on an https site
+-- severity: error
+-- unit: URLs
+-- detects: http URLs, where more URLs are https.
+-- meaning: Each of them costs a redirect, and names a URL that is not canonical.
+-- advice: List https URLs.
+-- source: https://www.semrush.com/kb/542-site-audit-issues-list
+SELECT loc AS url, '' AS detail, document
+FROM url
+WHERE scheme = 'http'
+  AND (SELECT sum(urls) FILTER (scheme = 'https') > sum(urls) FILTER (scheme = 'http') FROM host)

@@ -1,0 +1,11 @@
+-- title: Language codes that are not valid
+-- severity: error
+-- unit: links
+-- detects: Neither x-default, nor ISO 639-1 with an ISO 15924 script and an ISO 3166-1 alpha-2
+--   region behind it as needed.
+-- meaning: A code that is not known is ignored: en-UK is no English of anywhere.
+-- advice: Use the ISO codes: en-GB, es-MX.
+-- source: https://developers.google.com/search/docs/specialty/international/localized-versions
+SELECT u.loc AS url, concat_ws(': ', l.code, nullif(l.hint, '')) AS detail, a.document
+FROM alternate a JOIN language l ON l.code = a.hreflang AND NOT l.is_valid
+JOIN url_row u ON u.id = a.url

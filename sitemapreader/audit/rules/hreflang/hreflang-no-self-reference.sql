@@ -1,0 +1,12 @@
+-- title: Pages that do not list themselves
+-- severity: warning
+-- unit: URLs
+-- detects: hreflang links are present, and the page's own loc is not among them.
+-- meaning: Each version has to list itself and all others.
+-- advice: Add the page's own language.
+-- source: https://developers.google.com/search/docs/specialty/international/localized-versions
+SELECT u.loc AS url, 'links to ' || l.links || ' others' AS detail, u.document
+FROM (
+    SELECT url, count(*) AS links FROM hreflang_link
+    GROUP BY url HAVING count(*) FILTER (page = target) = 0
+) l JOIN url_row u ON u.id = l.url

@@ -1,0 +1,15 @@
+-- title: No page for all other languages
+-- severity: info
+-- unit: sets of languages
+-- detects: hreflang links are present, and none is x-default; counted once for each set of codes.
+-- meaning: Visitors whose language is not among the versions get one by chance.
+-- advice: Name the page for all others as x-default.
+-- source: https://developers.google.com/search/docs/specialty/international/localized-versions
+SELECT arg_min(u.loc, u.id) AS url, codes || ' (' || count(*) || ' URLs)' AS detail,
+       arg_min(u.document, u.id) AS document
+FROM (
+    SELECT url, string_agg(DISTINCT hreflang, ', ' ORDER BY hreflang) AS codes
+    FROM alternate WHERE hreflang IS NOT NULL
+    GROUP BY url HAVING count(*) FILTER (hreflang = 'x-default') = 0
+) s JOIN url_row u ON u.id = s.url
+GROUP BY codes

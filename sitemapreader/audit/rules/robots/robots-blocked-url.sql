@@ -1,0 +1,12 @@
+-- title: URLs that robots.txt disallows
+-- severity: error
+-- unit: URLs
+-- needs: robots
+-- detects: The rules for an audited robot, in the robots.txt of the URL's own origin, disallow the
+--   URL.
+-- meaning: A sitemap asks for a visit that robots.txt forbids; such URLs are indexed without
+--   content, or not at all.
+-- advice: Take them out of the sitemap, or allow them.
+-- source: https://sitebulb.com/hints/xml-sitemaps/
+-- search-console: URL restricted by robots.txt
+SELECT url, robot AS detail, document FROM robots_hit WHERE kind = 'url'

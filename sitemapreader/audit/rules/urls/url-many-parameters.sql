@@ -1,0 +1,12 @@
+-- title: Filters and searches
+-- severity: info
+-- unit: URLs
+-- detects: At least `many_parameters` parameters, or one of `search_parameters`: q, s, search,
+--   sort, order, filter, page.
+-- meaning: Such pages are views of others; there is no end of them.
+-- advice: List the canonical category.
+-- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+SELECT loc AS url, '' AS detail, document
+FROM url
+WHERE query <> '' AND (regexp_matches(query, $searching)
+      OR length(query) - length(replace(query, '&', '')) + 1 >= $many_parameters)

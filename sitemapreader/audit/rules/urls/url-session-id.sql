@@ -1,0 +1,12 @@
+-- title: URLs with session identifiers
+-- severity: error
+-- unit: URLs
+-- detects: A parameter of `session_parameters` in query or path: sid, PHPSESSID, jsessionid and
+--   others.
+-- meaning: Each visit makes new URLs; crawlers drown in copies.
+-- advice: List it without them.
+-- source: https://www.sitemaps.org/protocol.html
+SELECT loc AS url, regexp_extract(path || '?' || query, $session, 2) AS detail, document
+FROM url
+WHERE (query <> '' AND regexp_matches(query, $session))
+  OR (contains(path, ';') AND regexp_matches(path, $session))

@@ -1,0 +1,10 @@
+-- title: URLs with tracking parameters
+-- severity: warning
+-- unit: URLs
+-- detects: A parameter of `tracking_parameters`: utm_*, gclid, fbclid, msclkid and others.
+-- meaning: They make copies of pages, and spoil the statistics.
+-- advice: List it without them.
+-- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+SELECT loc AS url, regexp_extract(query, $tracking, 2) AS detail, document
+FROM url
+WHERE query <> '' AND regexp_matches(query, $tracking)

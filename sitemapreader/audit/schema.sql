@@ -1,0 +1,131 @@
+-- The tables of an audit's database. docs/audit.md describes them: change both.
+-- Times are in UTC, without a zone. Keys are those of `sitemapreader.urls.url_key`.
+
+CREATE TABLE document (
+    id UINTEGER,               -- the number by which other tables name it
+    url VARCHAR,               -- the address under which it was listed
+    key VARCHAR,               -- key of that address
+    final_url VARCHAR,         -- the address after redirects; '' without an answer
+    final_key VARCHAR,         -- its key; that of url without an answer
+    parent VARCHAR,            -- URL of the document that lists it, or ''
+    parent_id UINTEGER,        -- its number
+    role VARCHAR,              -- sitemap, robots, page
+    via VARCHAR,               -- robots, well-known, html, header, index, given
+    format VARCHAR,            -- urlset, sitemapindex, rss, atom, text, html, llms
+    status VARCHAR,            -- complete, partial, failed, unchanged, skipped
+    reason VARCHAR,            -- why it is not complete, or ''
+    http_status USMALLINT,
+    listed UBIGINT,            -- URLs that it lists
+    children UBIGINT,          -- sitemaps that it lists
+    bytes_raw UBIGINT,         -- as they came over the wire
+    bytes_inflated UBIGINT,    -- after decompression
+    lastmod TIMESTAMP,         -- what its index says of it
+    last_modified TIMESTAMP,   -- header of the answer
+    etag VARCHAR,              -- header of the answer
+    content_type VARCHAR,      -- header of the answer
+    content_encoding VARCHAR,  -- header of the answer
+    first_byte_seconds DOUBLE, -- from the request to the answer's headers, of the last try
+    wait_seconds DOUBLE,       -- for the whole answer, of the last try
+    fetched_at TIMESTAMP,      -- when its outcome was known
+    is_http BOOLEAN,           -- came from a server, not from a folder or a file
+    is_excused BOOLEAN,        -- not read, but not by a fault of the site: it refused us ...
+    urls UBIGINT,              -- rows in `url`
+    dated UBIGINT,             -- of these with a lastmod
+    newest TIMESTAMP,          -- newest lastmod that is not in the future
+    common_lastmod TIMESTAMP,  -- the lastmod that most of its URLs have
+    common_count UBIGINT,      -- how many have it
+    news UBIGINT,              -- of its URLs are news articles
+    is_feed BOOLEAN            -- RSS or Atom
+);
+
+CREATE TABLE url_row (
+    id UBIGINT,                -- the number by which image, video, news and alternate name it
+    document UINTEGER,
+    position UINTEGER,         -- from 1, within the document
+    loc VARCHAR,               -- as written
+    other_key VARCHAR,         -- the key, where it differs from loc
+    lastmod TIMESTAMP,
+    lastmod_text VARCHAR,      -- as written
+    changefreq VARCHAR,
+    priority DOUBLE
+);
+
+CREATE MACRO path_of(loc) AS regexp_extract(loc, '^[^:]*://[^/?#]*([^?#]*)', 1);
+CREATE MACRO query_of(loc) AS
+    CASE WHEN contains(loc, '?') THEN split_part(substr(loc, instr(loc, '?') + 1), '#', 1)
+         ELSE '' END;
+CREATE MACRO host_of(key) AS split_part(key, '/', 3);
+CREATE MACRO scheme_of(key) AS split_part(key, ':', 1);
+CREATE MACRO bare_host(host) AS regexp_replace(host, '^www\.', '');
+
+CREATE VIEW url AS
+SELECT id, document, position, loc,
+       coalesce(other_key, loc) AS key,
+       scheme_of(coalesce(other_key, loc)) AS scheme,
+       host_of(coalesce(other_key, loc)) AS host, -- in lower case, with an unusual port
+       path_of(loc) AS path,                      -- as written
+       query_of(loc) AS query,                    -- as written, without its mark
+       lastmod, lastmod_text, changefreq, priority
+FROM url_row;
+
+CREATE TABLE image (
+    url UBIGINT, document UINTEGER,
+    loc VARCHAR, title VARCHAR, caption VARCHAR, geo_location VARCHAR, license VARCHAR
+);
+CREATE TABLE video (
+    url UBIGINT, document UINTEGER,
+    thumbnail_loc VARCHAR, title VARCHAR, description VARCHAR, content_loc VARCHAR,
+    player_loc VARCHAR, expiration_date TIMESTAMP, publication_date TIMESTAMP, duration BIGINT
+);
+CREATE TABLE news (
+    url UBIGINT, document UINTEGER,
+    name VARCHAR, language VARCHAR, publication_date TIMESTAMP, title VARCHAR
+);
+CREATE TABLE alternate (
+    url UBIGINT, document UINTEGER,
+    href VARCHAR,
+    key VARCHAR,               -- key of href
+    hreflang VARCHAR,          -- as written, in lower case
+    media VARCHAR
+);
+
+CREATE TABLE issue (
+    code VARCHAR, severity VARCHAR, message VARCHAR,
+    document UINTEGER, line UBIGINT, url VARCHAR, value VARCHAR
+);                             -- the first ten of a code for each document
+CREATE TABLE issue_count (
+    code VARCHAR, severity VARCHAR, document UINTEGER, count UBIGINT
+);                             -- all of them; without a document where it is not known
+
+CREATE TABLE host (
+    scheme VARCHAR, host VARCHAR, urls UBIGINT,
+    hidden VARCHAR,            -- why nobody can reach it, or ''
+    is_staging BOOLEAN         -- it may be reached, and is not meant to be
+);
+CREATE TABLE language (
+    code VARCHAR,              -- of an hreflang or of news, in lower case
+    is_valid BOOLEAN,          -- as an hreflang
+    hint VARCHAR,              -- what was meant, or ''
+    is_language BOOLEAN        -- as the language of news
+);
+CREATE TABLE robots (
+    origin VARCHAR,            -- whose robots.txt was read
+    document UINTEGER,
+    sitemaps UBIGINT,          -- Sitemap lines
+    is_searched BOOLEAN        -- these were followed: it is that of the site
+);
+CREATE TABLE robots_hit (
+    robot VARCHAR,
+    kind VARCHAR,              -- url, image, sitemap
+    url VARCHAR,
+    document UINTEGER
+);
+CREATE TABLE cross_submit (
+    host VARCHAR, document UINTEGER -- the host's own robots.txt lists the sitemap
+);
+CREATE TABLE known (
+    loc VARCHAR, key VARCHAR   -- of --urls
+);
+CREATE TABLE baseline (
+    code VARCHAR, document VARCHAR, fingerprint VARCHAR
+);
