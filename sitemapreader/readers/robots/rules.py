@@ -79,7 +79,7 @@ class GroupRules:
 
     def list_disallowed_pieces(self) -> list[str]:
         """Return texts, one of which is in each URL that is disallowed and has no `%`."""
-        paths = {rule.path for rule in self._rules if not rule.allow and rule.path}
+        paths = {path for allow, path in self._rules if not allow and path}
         pieces = (_NOT_LITERAL.split(path.removesuffix("$")) for path in paths)
         return sorted({max(parts, key=len) for parts in pieces})
 
