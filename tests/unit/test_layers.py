@@ -29,7 +29,7 @@ LAYERS = (
 
 CONFINED = {
     "aiohttp": {"fetch", "recipes"},
-    "asyncio": {"fetch", "documents", "discovery", "walker", "cli", "recipes"},
+    "asyncio": {"audit", "fetch", "documents", "discovery", "walker", "cli", "recipes"},
     "crawlee": {"recipes"},
     "duckdb": {"audit"},
     "feedparser": {"readers"},
