@@ -163,17 +163,30 @@ _MONTH_DIGITS = {name.title(): f"{number:02}" for name, number in _MONTHS.items(
 _from_iso = datetime.fromisoformat
 
 
-def parse_column(texts: list[str]) -> list[datetime] | None:
-    """Read a column of trimmed dates at once, or return `None` if one needs a closer look."""
+def parse_column(texts: list[str]) -> list[datetime | None]:
+    """Read a column of trimmed dates; `None` for what is blank, or no date."""
+    written = list(filter(None, texts))
+    moments = _parse_many(written)
+    if len(written) == len(texts):
+        return moments
+    rest = iter(moments)
+    return [next(rest) if text else None for text in texts]
+
+
+def _parse_many(texts: list[str]) -> list[datetime | None]:
+    """Read dates at once; where some need a closer look, by halves, so that these find it alone."""
     column = "\n".join(texts) + "\n"
     try:
         if _PLAIN_COLUMN.fullmatch(column):
             return [_from_iso(text if len(text) > 10 else text + "T00Z") for text in texts]
         if _PLAIN_RFC822_COLUMN.fullmatch(column):
             return [_from_iso(_iso_of_rfc822(text)) for text in texts]
-    except ValueError:
-        return None
-    return None
+    except ValueError:  # 30 February
+        pass
+    if len(texts) <= 1:
+        return list(map(parse_lastmod, texts))
+    middle = len(texts) // 2
+    return _parse_many(texts[:middle]) + _parse_many(texts[middle:])
 
 
 def _iso_of_rfc822(text: str) -> str:

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FEEDPARSER_MAX_BYTES
-from sitemapreader.readers.xml.lenient.entities import unescape
+from sitemapreader.readers.xml.characters import unescape
 from sitemapreader.readers.xml.reader import XmlReader
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.dates import parse_column, parse_lastmod
+from sitemapreader.dates import parse_column
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode
 from sitemapreader.readers.formats import RECORDS
 from sitemapreader.readers.records.elements import XML_BASE, Record, join_texts, list_texts
@@ -34,7 +34,6 @@ _MARKUP = re.compile(r"[<>\"\s]")
 _OF_RECORDS = re.compile(rf"<!\[CDATA\[|</?(?:[^\s<>]*:)?(?ai:{'|'.join(RECORDS)})[\s/>]")
 """What stands in no URL: a section before this one was not closed."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")  # `host:8080` has none
-_MAX_DATES = 1_000
 
 
 class RecordContext:
@@ -52,7 +51,6 @@ class RecordContext:
         self.names = names
         self._base = base
         self._record: Record | None = None
-        self._dates: dict[str, datetime | None] = {}
 
     def take_events(self) -> list[Event]:
         """Take the events that are there."""
@@ -154,21 +152,10 @@ class RecordContext:
         """Return a date and its text as written."""
         if element is None or not (text := self.read_field(element, url, IssueCode.LASTMOD)):
             return None, None
-        moment = self._parse_date(text)
+        (moment,) = parse_column([text])
         if moment is None:
             self.note(IssueCode.LASTMOD, element, url=url, value=text)
         return moment, text
-
-    def _parse_date(self, text: str) -> datetime | None:
-        if text in self._dates:
-            return self._dates[text]
-        moments = parse_column([text])
-        moment = moments[0] if moments else parse_lastmod(text)
-        if moment:
-            if len(self._dates) >= _MAX_DATES:
-                self._dates.clear()
-            self._dates[text] = moment
-        return moment
 
     def read_value(
         self, element: Element | None, url: str, parse: Callable[[str], Any], code: IssueCode

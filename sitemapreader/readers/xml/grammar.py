@@ -16,20 +16,16 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from sitemapreader.models import Format
 from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.fields import EXTENSIONS, FEED_FIELDS, PROTOCOL_FIELDS
 from sitemapreader.readers.records.namespaces import ATOM, DC, OWN, XHTML
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from sitemapreader.readers.xml.characters import SECTION
 
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
-_SECTION = r"<!\[CDATA\[[^\]]*+(?>(?:\](?!\]>)[^\]]*+)*)\]\]>"
-_TEXT = f"[^<]*+(?>(?:{_SECTION}[^<]*+)?)"
+_TEXT = f"[^<]*+(?>(?:{SECTION}[^<]*+)?)"
 _COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
 _INSTRUCTION = r"<\?[^?]*+(?>(?:\?(?!>)[^?]*+)*)\?>"
 _PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
@@ -72,7 +68,7 @@ class Grammar:
 
     def run(self, start: str) -> str:
         """Write a run of tags whose names begin alike, with what stands between them."""
-        return self.once(f"(?=<{start})", f"(?>(?:</?+{start}[^<]*+|{_SECTION}[^<]*+)+)")
+        return self.once(f"(?=<{start})", f"(?>(?:</?+{start}[^<]*+|{SECTION}[^<]*+)+)")
 
 
 def _any_of(alternatives: list[str]) -> str:
@@ -124,7 +120,7 @@ def _or_odd(common: str, record: str, names: str) -> re.Pattern[str]:
     inside = [
         "[^<]++",
         _COMMENT,
-        _SECTION,
+        SECTION,
         _INSTRUCTION,
         f"<(?![!?]|/?+{_PREFIX}(?ai:{names})[ \t\r\n/>])",
     ]
@@ -175,7 +171,7 @@ def write_item_pattern(
     names += [f"{each}:(?!(?ai:{_FEED_TAGS})[ \t\r\n/>])[\\w.-]++" for each, _ in bound]
     name, same = grammar.name(_any_of(names))
     other = f"<(?!/{same}[ \t\r\n>]|[!?])"
-    inside = f"[^<]*+(?>(?:(?:{_SECTION}|{_COMMENT}|{other})[^<]*+){{0,{_MOST_INSIDE}}})"
+    inside = f"[^<]*+(?>(?:(?:{SECTION}|{_COMMENT}|{other})[^<]*+){{0,{_MOST_INSIDE}}})"
     end = f"(?:(?<=/>)|{inside}</{same}{_GAP}>)"
     parts.append(f"<{name}(?=[ \t\r\n/>]){_REST_OF_TAG}{end}{_GAP}")
     start = f"<{record}(?=[ \t\r\n>])(?![^<]*xmlns){_REST_OF_TAG}(?<!/>){_GAP}"
@@ -251,103 +247,3 @@ def write_link_pattern(prefix: str, names: tuple[str, ...]) -> re.Pattern[str]:
     values = "".join(f'{_BLANK}++{name}="([^"<]*+)"' for name in names)
     element = f"<{prefix}:link{values}{_GAP}(?:/>|></{prefix}:link>){_GAP}"
     return re.compile(f"(?:{BORDER})?{element}|{_REST}")
-
-
-# -- characters and references
-
-_LEGAL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r")
-_CHARACTERS = ((0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF))
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-_NUMBER = re.compile(r"&#(?:([0-9]+)|x([0-9A-Fa-f]+));")
-_BAD_REFERENCE = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)")
-_REFERENCE = re.compile(r"&(?:([a-z]+)|#([0-9]+)|#x([0-9A-Fa-f]+));")
-_SECTION_PATTERN = re.compile(r"<!\[CDATA\[([^\]]*+(?>(?:\](?!\]>)[^\]]*+)*))\]\]>")
-_SECTION_START = "<![CDATA["
-_NO_CHARACTER = "\0"
-"""Stands in no text of XML."""
-
-
-def are_sound(text: str) -> bool:
-    """Tell whether all characters and references are XML's, and every section is closed.
-
-    XML 1.0, sections 2.2, 2.4 and 4.1.
-    """
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:  # a byte that was no UTF-8
-        return False
-    if data.translate(None, _LEGAL) or not _are_characters(text):
-        return False
-    if "]" in text:  # one character is found ten times as fast as three
-        starts = text.count(_SECTION_START)
-        text, sections = _SECTION_PATTERN.subn("", text)
-        if starts != sections or "]]>" in text:
-            return False
-    if _has_only_ampersands(text):
-        return True
-    return not _BAD_REFERENCE.search(text) and ("&#" not in text or _are_numbers(text))
-
-
-def _has_only_ampersands(text: str) -> bool:
-    """Tell whether there is no reference but `&amp;`, as in most texts."""
-    return "&" not in text or text.count("&") == text.count("&amp;")
-
-
-def are_sections_closed(text: str) -> bool:
-    """Tell whether no CDATA section holds the beginning of another: it may not have been closed."""
-    if "]" not in text and _SECTION_START not in text:
-        return True
-    sections = text.count(_SECTION_START)
-    if sections != text.count("]]>"):
-        return False
-    return not sections or len(_SECTION_PATTERN.findall(text)) == sections
-
-
-def _are_characters(text: str) -> bool:
-    return text.isascii() or not ("\ufffe" in text or "\uffff" in text)
-
-
-def _are_numbers(text: str) -> bool:
-    """Tell whether all references by number are to characters that XML allows."""
-    codes = (int(found[1]) if found[1] else int(found[2], 16) for found in _NUMBER.finditer(text))
-    return all(
-        code in (9, 10, 13) or any(first <= code <= last for first, last in _CHARACTERS)
-        for code in codes
-    )
-
-
-def decode_many(texts: Sequence[str]) -> list[str]:
-    """Decode texts that are sound."""
-    joined = _NO_CHARACTER.join(texts)
-    if "<" in joined or "\r" in joined:
-        return [
-            decode(text) if "&" in text or "<" in text or "\r" in text else text for text in texts
-        ]
-    return resolve_references(joined).split(_NO_CHARACTER) if "&" in joined else list(texts)
-
-
-def decode(text: str) -> str:
-    """Resolve references, sections and ends of lines in a text that is sound."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if "<" not in text:
-        return resolve_references(text)
-    pieces = _SECTION_PATTERN.split(text)  # every second one is what a section holds
-    pieces[::2] = map(resolve_references, pieces[::2])
-    return "".join(pieces)
-
-
-def resolve_references(text: str) -> str:
-    """Resolve references in a text, or in many that are joined."""
-    if _has_only_ampersands(text):
-        return text.replace("&amp;", "&")
-    if "&#" in text:
-        return _REFERENCE.sub(_resolve, text)
-    for name in ("lt", "gt", "quot", "apos"):
-        text = text.replace(f"&{name};", _NAMED[name])
-    return text.replace("&amp;", "&")  # the last: what it gives begins no other
-
-
-def _resolve(found: re.Match[str]) -> str:
-    name, decimal, number = found.groups()
-    return _NAMED[name] if name else chr(int(decimal) if decimal else int(number, 16))

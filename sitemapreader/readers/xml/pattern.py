@@ -22,6 +22,7 @@ from sitemapreader.readers.records.fields import (
     take_text,
 )
 from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
+from sitemapreader.readers.xml.characters import are_sound, decode_many
 from sitemapreader.readers.xml.grammar import (
     BORDER,
     BY_KEY,
@@ -29,9 +30,6 @@ from sitemapreader.readers.xml.grammar import (
     LINK_ATTRIBUTES,
     NOTHING,
     RUNS,
-    are_sections_closed,
-    are_sound,
-    decode_many,
     learn_link_attributes,
     write_atom_link_pattern,
     write_item_pattern,
@@ -118,16 +116,13 @@ class PatternReader:
         most = self._limits.record_elements
         if not size or (len(read) > most * _SHORTEST_ELEMENT and read.count("<") > most):
             return [], start
-        is_sound = are_sound
-        if self._prolog.format.is_feed:
-            is_sound = are_sections_closed
-            if not self._tree.is_well_formed(read):
-                return [], start
-        odd = set(compress(range(size), found[-2]))
+        if self._prolog.format.is_feed and not self._tree.is_well_formed(read):
+            return [], start
+        odd = set(compress(range(size), found[-1]))
         spans: list[Span] = []
-        if odd or not is_sound(read):
+        if odd or not are_sound(read):
             spans = [match.span() for match in pattern.finditer(text, start, end)]
-            odd |= {place for place, span in enumerate(spans) if not is_sound(text[slice(*span)])}
+            odd |= {place for place, span in enumerate(spans) if not are_sound(text[slice(*span)])}
         places = [place for place in range(size) if place not in odd]
         if odd:
             found = [[column[place] for place in places] for column in found]
@@ -142,7 +137,7 @@ class PatternReader:
 
     def _find_columns(
         self, pattern: re.Pattern[str], text: str, start: int
-    ) -> tuple[list[Sequence[str]], str]:
+    ) -> tuple[list[list[str]], str]:
         """Find the records from a place on: a column for each group, and what they leave."""
         first = None if self._prolog.format.is_feed else pattern.match(text, start)
         starts = [at for at, _ in first.regs[1:]] if first else []
@@ -150,14 +145,13 @@ class PatternReader:
             order = sorted((at, place) for place, at in enumerate(starts) if at >= 0)
             tags = tuple(place for _, place in order)
             uniform = write_uniform_pattern(self._prolog.format, self._own, tags)
-            rows, rest = _find_rows(uniform, text, start)
-            if rows and f"</{self._own}{RECORD_OF[self._prolog.format]}" not in rest:
-                found: list[Sequence[str]] = [("",) * len(rows)] * pattern.groups
-                for place, column in zip(tags, zip(*rows, strict=True), strict=False):
+            columns, rest = _split_records(uniform, text, start)
+            if columns[0] and f"</{self._own}{RECORD_OF[self._prolog.format]}" not in rest:
+                found = [[""] * len(columns[0])] * pattern.groups
+                for place, column in zip(tags, columns, strict=True):
                     found[place] = column
                 return found, rest
-        rows, rest = _find_rows(pattern, text, start)
-        return list(zip(*rows, strict=True)) or [()], rest
+        return _split_records(pattern, text, start)
 
     def _find_pattern(self, text: str, start: int) -> re.Pattern[str] | None:
         """Return the pattern for the names that records have here, if there is one."""
@@ -203,9 +197,7 @@ class PatternReader:
 
     # -- entries
 
-    def _make_entries(
-        self, columns: Columns, found: list[Sequence[str]], sitemap: str
-    ) -> list[Event]:
+    def _make_entries(self, columns: Columns, found: list[list[str]], sitemap: str) -> list[Event]:
         if self._prolog.format.is_feed:
             return self._make_posts(columns, found, sitemap)
         locs, lastmods = columns.texts(found[0]), columns.texts(found[1])
@@ -220,7 +212,7 @@ class PatternReader:
         }
         extras = found[_FIELDS + len(self._runs)]
         if self._prolog.format is Format.INDEX:
-            columns.blame(map(any, zip(*found[_FIELDS:-2], strict=True)))
+            columns.blame(map(any, zip(*found[_FIELDS:-1], strict=True)))
             vias = repeat(Via.INDEX)
             return list(map(SitemapEntry, locs, moments, vias, sitemaps, written))
         slots: dict[str, Iterable[Any]] = {
@@ -267,9 +259,7 @@ class PatternReader:
                 extras[place] = tuple(list_extras(self._names, record.element))
         return extras
 
-    def _make_posts(
-        self, columns: Columns, found: list[Sequence[str]], sitemap: str
-    ) -> list[Event]:
+    def _make_posts(self, columns: Columns, found: list[list[str]], sitemap: str) -> list[Event]:
         """Make the entries of a feed's records."""
         links, titles, *dates = found[: 2 + len(FEED_DATE_NAMES[self._prolog.format])]
         is_atom = self._prolog.format is Format.ATOM
@@ -344,12 +334,16 @@ class PatternReader:
         return cut.deal(map(_new, repeat(Alternate), parts))
 
 
-def _find_rows(
-    pattern: re.Pattern[str], text: str, start: int
-) -> tuple[list[tuple[str, ...]], str]:
-    rows = pattern.findall(text, start)
-    rest: str = rows.pop()[-1] if rows and rows[-1][-1] else ""
-    return rows, rest
+def _split_records(pattern: re.Pattern[str], text: str, start: int) -> tuple[list[list[str]], str]:
+    """Split a text into columns, one for each group but the last, which is what they leave."""
+    # One flat list makes no work for the garbage collector; a tuple for each record does
+    flat = pattern.split(text[start:])
+    *columns, rests = (flat[group :: pattern.groups + 1] for group in range(1, pattern.groups + 1))
+    rest = (rests and rests[-1]) or ""
+    if rest:
+        for column in columns:
+            del column[-1]
+    return [[one or "" for one in each] if None in each else each for each in columns], rest
 
 
 def _make_all(cut: Cut, extension: Extension, prefix: str) -> list[Any]:
@@ -431,13 +425,14 @@ class Columns:
         """Parse texts, each different one once; those that cannot be read are to blame."""
         if parse is take_text or not any(texts):
             return self.or_none(texts)
-        if parse is parse_lastmod and (moments := _parse_dates(texts)) is not None:
-            return moments
         if parse is parse_reference and are_clean_urls(list(filter(None, texts))):
             return self.or_none(texts)
-        known = {text: parse(text) if text else None for text in set(texts)}
-        values = [known[text] for text in texts]
-        if list(known.values()).count(None) > ("" in known):
+        if parse is parse_lastmod:
+            values: Column = parse_column(texts)
+        else:
+            known = {text: parse(text) if text else None for text in set(texts)}
+            values = [known[text] for text in texts]
+        if None in values:
             self.blame(
                 value is None and bool(text) for value, text in zip(values, texts, strict=True)
             )
@@ -500,14 +495,3 @@ class Cut(Columns):
         if size := self.counts[0] if len(set(self.counts)) == 1 else 0:
             return list(zip(*repeat(rest, size), strict=True))
         return [tuple(islice(rest, count)) if count else () for count in self.counts]
-
-
-def _parse_dates(texts: list[str]) -> Column | None:
-    """Parse a column of dates at once, some of them blank; `None` if one needs a closer look."""
-    if all(texts):
-        return parse_column(texts)
-    moments = parse_column(list(filter(None, texts)))
-    if moments is None:
-        return None
-    rest = iter(moments)
-    return [next(rest) if text else None for text in texts]

@@ -21,12 +21,12 @@ from sitemapreader.readers.records.namespaces import (
     PROTOCOL_URI,
 )
 from sitemapreader.readers.xml.boundaries import CLOSINGS
+from sitemapreader.readers.xml.characters import replace_bad_bytes
 from sitemapreader.readers.xml.lenient.attributes import (
     bind,
     find_unbound,
     read_attributes,
 )
-from sitemapreader.readers.xml.lenient.entities import replace_bad_bytes
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.xml.lenient.entities import unescape
+from sitemapreader.readers.xml.characters import unescape
 
 if TYPE_CHECKING:
     from collections.abc import Container

@@ -15,16 +15,16 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.readers.formats import ROOTS
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACES, USUAL_PREFIXES
-from sitemapreader.readers.xml.lenient.attributes import (
-    bind,
-    find_unbound,
-    read_attributes,
-)
-from sitemapreader.readers.xml.lenient.entities import (
+from sitemapreader.readers.xml.characters import (
     remove_controls,
     replace_bad_bytes,
     slices,
     unescape,
+)
+from sitemapreader.readers.xml.lenient.attributes import (
+    bind,
+    find_unbound,
+    read_attributes,
 )
 from sitemapreader.readers.xml.lenient.markup import (
     CLOSINGS,
