@@ -200,8 +200,10 @@ class RobotsRules:
         document.http_status, document.tries = error.http_status, error.tries
         absent = error.code in _LEADS_NOWHERE or is_absent(error)
         origin = origin_of(document.url)
-        # A loop of redirects has no status of its own, but is an answer of the host.
-        if error.http_status in _NOT_OF_THE_HOST and not absent:
+        # A redirect has no status of its own here, but is an answer of the host: whether it leads
+        # in a circle, or to another host that is down or must not be asked.
+        is_redirected = origin_of(error.url) != origin
+        if error.http_status in _NOT_OF_THE_HOST and not absent and not is_redirected:
             self._unreachable[origin] = issue_from_error(error, document), document
         if error.code is IssueCode.BLOCKED_BY_SITE:
             self._blocked.add(origin)

@@ -307,6 +307,34 @@ async def test_a_robots_txt_that_redirects_nowhere_is_no_silence(code: IssueCode
     assert found.codes == [str(code)]
 
 
+@pytest.mark.parametrize("code", [IssueCode.DNS, IssueCode.CONNECT, IssueCode.BLOCKED_ADDRESS])
+async def test_a_robots_txt_that_redirects_to_a_host_out_of_reach_is_no_silence(
+    code: IssueCode,
+) -> None:
+    """The host has answered: nothing is guessed, for its rules are unknown; its page is read."""
+    error = FetchError(code, "https://elsewhere.example/robots.txt")
+    found = await search({ROBOTS: error, SITE: PAGE, f"{SITE}hinted.xml": LIST})
+    assert found.requested == [ROBOTS, SITE, f"{SITE}hinted.xml"]
+    assert found.urls == [f"{SITE}hinted.xml"]
+    assert found.codes == ["robots-unreachable"]
+
+
+@pytest.mark.parametrize("target", ["http://10.0.0.1/robots.txt", "http://127.0.0.1:9/robots.txt"])
+async def test_a_start_page_beside_a_robots_txt_that_redirects_to_a_blocked_address(
+    target: str,
+) -> None:
+    """The same with a server on loopback, whose redirect to a refused address is not followed."""
+
+    def pages(base: str) -> dict[str, Page]:
+        return {"/robots.txt": target, "/": PAGE, "/hinted.xml": urlset(f"{base}/page")}
+
+    async with serve(pages) as served:
+        found = await discover(served.base)
+    assert served.requested == ["/robots.txt", "/", "/hinted.xml"]
+    assert [entry.loc for entry in found.sitemaps] == [f"{served.base}/hinted.xml"]
+    assert found.counts == {IssueCode.ROBOTS_UNREACHABLE: 1}
+
+
 @pytest.mark.parametrize("probe", ["auto", "never"])
 async def test_no_sitemap_is_said_after_a_loop(probe: Probe) -> None:
     """Where there is none, the end says so, and not that the host gave no answer."""
