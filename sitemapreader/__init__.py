@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from sitemapreader.discovery import Discovery, discover
+    from sitemapreader.discovery import Discovery, discover, discover_sync
     from sitemapreader.documents.download import charset_of, is_absent
     from sitemapreader.errors import (
         FetchError,
@@ -125,6 +125,7 @@ __all__ = [
     "WalkArguments",
     "charset_of",
     "discover",
+    "discover_sync",
     "is_absent",
     "make_issue",
     "open_output",
@@ -142,7 +143,7 @@ __all__ = [
 # Loaded on first use: `--help` imports nothing, reading a file no asyncio, walking a folder no
 # aiohttp.
 _EXPORTS_BY_MODULE = {
-    "discovery": ("Discovery", "discover"),
+    "discovery": ("Discovery", "discover", "discover_sync"),
     "documents.download": ("charset_of", "is_absent"),
     "errors": ("FetchError", "IssueError", "IssueGroup", "SitemapReaderError", "StateError"),
     "fetch": ("Fetcher", "Response"),

@@ -1,6 +1,6 @@
 """Discovery of the sitemaps of a site: `discover`, and the search that a walk shares."""
 
-from sitemapreader.discovery.api import Discovery, discover
+from sitemapreader.discovery.api import Discovery, discover, discover_sync
 from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.discovery.search import (
     WELL_KNOWN_PATHS,
@@ -19,6 +19,7 @@ __all__ = [
     "RobotsRules",
     "Search",
     "discover",
+    "discover_sync",
     "judge_failures",
     "search_site",
 ]

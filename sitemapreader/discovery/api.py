@@ -1,7 +1,9 @@
-"""`discover`: find the sitemaps of a site without reading them."""
+"""`discover` and `discover_sync`: find the sitemaps of a site without reading them."""
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import attrs
@@ -23,7 +25,9 @@ from sitemapreader.urls import url_key
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Sequence
+    from typing import Unpack
 
+    from sitemapreader.discovery.arguments import DiscoverArguments
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import IssueCode
     from sitemapreader.models import Format, UrlEntry
@@ -102,6 +106,24 @@ async def discover(
         return await _discover(search, fetcher, options, limits, trusted=trusted)
     finally:
         TRUST.reset(token)
+
+
+def discover_sync(site: str, **arguments: Unpack[DiscoverArguments]) -> Discovery:
+    """Find the sitemaps of a site as `discover` does, but without `await`.
+
+    Args:
+        site: its URL, as `discover` takes it.
+        arguments: the keyword arguments of `discover`.
+
+    Inside a running event loop, as in a notebook, it runs in a thread of its own. Raises what
+    `discover` raises.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(discover(site, **arguments))
+    with ThreadPoolExecutor(1, "sitemapreader.discover") as pool:
+        return pool.submit(asyncio.run, discover(site, **arguments)).result()
 
 
 async def _discover(

@@ -1,8 +1,8 @@
-"""Checks of arguments, with messages that say what to write instead."""
+"""The arguments of `discover`, and checks of them that say what to write instead."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from sitemapreader.urls import has_web_scheme, parse_url
 
@@ -10,6 +10,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import attrs
+
+    from sitemapreader.discovery.search import Probe
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.readers.formats import ExtraFormats
+
+
+class DiscoverArguments(TypedDict, total=False):
+    """The keyword arguments of `discover`, for `discover_sync`.
+
+    A test compares names and types with the signature of `discover`, which explains them.
+    """
+
+    fetcher: Fetcher | None
+    options: FetchOptions
+    limits: Limits
+    probe: Probe
+    extra_paths: Iterable[str]
+    feeds: bool
+    respect_robots: bool
+    extra_formats: ExtraFormats
+    trusted: bool
 
 
 def check_url(name: str, value: str) -> str:

@@ -33,6 +33,7 @@ API = (
     "SitemapReader",
     # a site
     "discover",
+    "discover_sync",
     "Discovery",
     "walk",
     "walk_sync",

@@ -10,6 +10,7 @@ import pytest
 
 import sitemapreader
 from sitemapreader import FetchOptions, HttpFetcher, Limits, discover, walk, walk_sync
+from sitemapreader.discovery.arguments import DiscoverArguments
 from sitemapreader.walker.config import WalkArguments
 
 if TYPE_CHECKING:
@@ -20,12 +21,17 @@ def written(annotation: Any) -> str:
     return annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else str(annotation)
 
 
-def test_the_list_is_that_of_walk() -> None:
-    """`WalkArguments` has the names and types that the signature of `walk` has."""
-    parameters = [*inspect.signature(walk).parameters.values()][1:]
+@pytest.mark.parametrize(
+    ("function", "arguments"), [(walk, WalkArguments), (discover, DiscoverArguments)]
+)
+def test_the_list_is_that_of_the_signature(
+    function: Callable[..., Any], arguments: type[WalkArguments | DiscoverArguments]
+) -> None:
+    """`WalkArguments` has the names and types that the signature of `walk` has; so for discover."""
+    parameters = [*inspect.signature(function).parameters.values()][1:]
     assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
     expected = [(parameter.name, parameter.annotation) for parameter in parameters]
-    listed = [(name, written(kind)) for name, kind in WalkArguments.__annotations__.items()]
+    listed = [(name, written(kind)) for name, kind in arguments.__annotations__.items()]
     assert listed == expected
 
 
