@@ -198,10 +198,11 @@ class Document:
 def _show_sizes(raw: int, inflated: int) -> str:
     if not raw:
         return ""
-    return _show_bytes(raw) if raw == inflated else f"{_show_bytes(raw)} -> {_show_bytes(inflated)}"
+    return show_bytes(raw) if raw == inflated else f"{show_bytes(raw)} -> {show_bytes(inflated)}"
 
 
-def _show_bytes(count: float) -> str:
+def show_bytes(count: float) -> str:
+    """Write a number of bytes in the unit that fits: 465.2 KiB."""
     for unit in _UNITS[:-1]:
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

@@ -1,0 +1,158 @@
+"""An audit as one HTML file, to be looked at: it needs no network, and no JavaScript to be read."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import Counter
+from datetime import UTC
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from sitemapreader.audit.models import Category
+from sitemapreader.audit.report import figures
+from sitemapreader.audit.report.charts import Part, chart_months, stack_parts, sum_years
+from sitemapreader.audit.report.languages import build_matrix
+from sitemapreader.audit.report.sitemaps import build_sitemap_tree, find_main_origin, shorten_url
+from sitemapreader.audit.report.treemap import chart_sections, name_section
+from sitemapreader.installation import advise_extra
+from sitemapreader.issues import Severity, excerpt
+from sitemapreader.outcomes import show_bytes
+
+try:
+    from jinja2 import Environment, StrictUndefined, Template
+    from markupsafe import Markup
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"an HTML report needs jinja2; {advise_extra('audit')}", name=error.name
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sitemapreader.audit.models import Facts, Finding
+
+_PARTS = files("sitemapreader.audit.report")
+_MAX_TEXT = 500
+"""Characters of a stranger's text that are shown: one URL cannot fill the report."""
+_WIDE, _NARROW = (1090, 400), (330, 460)
+"""Sizes of the treemap in pixels: for a screen, and for a phone."""
+_KINDS = {
+    Severity.ERROR: ("error", "Error", "errors"),
+    Severity.WARNING: ("warning", "Warning", "warnings"),
+    Severity.INFO: ("info", "Note", "notes"),
+}
+"""Severity, the gravest first -> class in the style, word for a badge, and noun in the plural."""
+
+
+def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
+    """Return the report: one HTML file with its style, its script and its charts.
+
+    Args:
+        findings: the gravest first.
+        facts: what was audited.
+    """
+    template = _load_template()
+    style, script = _read_part("style.css"), _read_part("script.js")
+    return template.render(
+        findings=findings,
+        facts=facts,
+        kinds=_KINDS,
+        # they are ours, and hashed as they stand, so neither is escaped
+        style=Markup(style),  # noqa: S704 (a file of this package)
+        style_hash=_hash_asset(style),
+        script=Markup(script),  # noqa: S704 (a file of this package)
+        script_hash=_hash_asset(script),
+        counts=_count_severities(findings),
+        categories=_chart_categories(findings),
+        months=chart_months(facts.months, facts.begun) if facts.months else None,
+        years=sum_years(facts.months),
+        treemaps={
+            "wide": chart_sections(facts, *_WIDE) if facts.sections else [],
+            "narrow": chart_sections(facts, *_NARROW) if facts.sections else [],
+        },
+        matrix=build_matrix(facts.languages) if facts.languages else None,
+        tree=build_sitemap_tree(facts.documents),
+        origin=find_main_origin(facts.documents),
+    )
+
+
+def _read_part(name: str) -> str:
+    return _PARTS.joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash_asset(text: str) -> str:
+    """Return the source expression that allows one style or script in a CSP."""
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _load_template() -> Template:
+    """Compile the template, in which every text of a stranger is made harmless."""
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # SECURITY: it is called with each value that the template writes, before that is escaped,
+        # so no control or bidi character and no endless URL can be forgotten.
+        finalize=_make_harmless,
+    )
+    environment.filters |= {
+        "number": figures.show_number,
+        "units": figures.count_units,
+        "bytes": show_bytes,
+        "noun": figures.inflect,
+        "moment": lambda moment: f"{moment.astimezone(UTC):%d %B %Y, %H:%M UTC}".lstrip("0"),
+        "kibibytes": lambda count: f"{count / 1024:,.1f}",
+        "host": lambda url: urlsplit(url).hostname,
+        "shell": quote,
+    }
+    environment.globals |= {
+        "share": figures.show_share,
+        "shorten": shorten_url,
+        "stack": stack_parts,
+        "name_section": name_section,
+    }
+    return environment.from_string(_read_part("template.html.j2"))
+
+
+def _make_harmless(value: Any) -> Any:
+    """Cut and escape a text that is no markup; write a position with two digits."""
+    if isinstance(value, float):
+        return f"{value:.2f}".rstrip("0").rstrip(".")
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return excerpt(value, _MAX_TEXT)
+    return value
+
+
+def _count_severities(findings: Iterable[Finding]) -> dict[Severity, int]:
+    """Count rules that hit, the gravest severity first, each with its number or 0."""
+    counts = Counter(finding.severity for finding in findings)
+    return {severity: counts[severity] for severity in _KINDS}
+
+
+def _chart_categories(findings: Sequence[Finding]) -> list[tuple[str, list[Part], str]]:
+    """Return name, bar and words for each category with findings, the gravest one first."""
+    rows = []
+    for category in Category:
+        rules = [finding for finding in findings if finding.rule.category == category]
+        if rules:
+            rows.append((str(category), _count_severities(rules)))
+    rows.sort(key=lambda row: [-count for count in row[1].values()])
+    most = max((sum(counts.values()) for _, counts in rows), default=0)
+    return [
+        (
+            name,
+            stack_parts(((_KINDS[each][0], count) for each, count in counts.items()), most),
+            ", ".join(
+                figures.count_units(count, _KINDS[each][2])
+                for each, count in counts.items()
+                if count
+            ),
+        )
+        for name, counts in rows
+    ]

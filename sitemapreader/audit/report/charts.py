@@ -1,0 +1,215 @@
+"""The charts of the report, as positions in percent; the template draws them as SVG."""
+
+# Positions in percent and texts of a fixed size: a chart fits a phone, a screen and paper, and its
+# words stay legible, which a scaled drawing's do not.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import attrs
+
+from sitemapreader.audit.report.figures import show_number, show_short_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import date
+
+    from sitemapreader.audit.models import MonthCount
+
+MONTHS_BACK = 60
+"""Months before this one that have a bar each; older ones share a bar."""
+MONTHS_AHEAD = 12
+"""Months after this one that have a bar each; later ones share a bar."""
+_MONTHS_AT_LEAST = 12
+_MAX_TICKS = 4
+_BAR_SHARE = 0.82
+"""How much of its slot a bar fills."""
+_MIN_HEIGHT = 1.0
+"""Per cent: a bar of one URL beside one of a million can still be seen."""
+_SHARED_SLOTS = 2
+"""Room of a bar for several months: its own, and a gap beside it."""
+_CROWDED_SLOTS = 9
+"""Slots beside another label or the edge, where a phone has no room for a year."""
+
+
+class Part(NamedTuple):
+    """One colour of a horizontal bar."""
+
+    kind: str
+    start: float
+    width: float
+
+
+def stack_parts(counts: Iterable[tuple[str, int]], most: int) -> list[Part]:
+    """Lay kinds out beside each other in a bar, of which `most` fills the whole width."""
+    parts = []
+    start = 0.0
+    for kind, count in counts:
+        if count:
+            width = 100 * count / max(most, 1)
+            parts.append(Part(kind, start, width))
+            start += width
+    return parts
+
+
+class Column(NamedTuple):
+    """One colour of a vertical bar, in per cent of the chart from its upper left corner."""
+
+    kind: str
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+
+
+class AxisLabel(NamedTuple):
+    """A word or number beside an axis, and where."""
+
+    at: float
+    text: str
+    is_crowded: bool = False
+
+
+@attrs.frozen
+class MonthChart:
+    """URLs by month of lastmod.
+
+    Attributes:
+        columns: the bars' parts.
+        ticks: numbers on the upright axis, with their height from the top.
+        labels: years, "older" and "later".
+    """
+
+    columns: list[Column]
+    ticks: list[AxisLabel]
+    labels: list[AxisLabel]
+
+
+@attrs.define
+class YearRow:
+    """URLs of one year, for the table beside the chart."""
+
+    year: int
+    urls: int = 0
+    alike: int = 0
+    future: int = 0
+
+
+def sum_years(months: Iterable[MonthCount]) -> list[YearRow]:
+    """Sum months to years, the newest first."""
+    rows: dict[int, YearRow] = {}
+    for month in months:
+        row = rows.setdefault(month.month.year, YearRow(month.month.year))
+        row.urls += month.urls
+        row.alike += month.alike
+        row.future += month.future
+    return sorted(rows.values(), key=lambda row: -row.year)
+
+
+def chart_months(months: Sequence[MonthCount], today: date) -> MonthChart:
+    """Lay out a bar for each month, from at most five years ago to a year ahead.
+
+    Args:
+        months: at least one.
+        today: a day of the audit's month.
+    """
+    span = _fit_span([_number_month(each.month) for each in months], _number_month(today))
+    bars: dict[tuple[int, str], list[MonthCount]] = {}
+    for each in months:
+        bars.setdefault(span.find_bar(each.month), []).append(each)
+    most = max(sum(each.urls for each in counts) for counts in bars.values())
+    columns = [
+        column
+        for (slot, name), counts in bars.items()
+        for column in _stack_columns(100 * slot / span.slots, 100 / span.slots, most, name, counts)
+    ]
+    ticks = [
+        AxisLabel(100 - 100 * value / most, show_short_number(value))
+        for value in _choose_ticks(most)
+    ]
+    return MonthChart(columns, ticks, span.make_labels())
+
+
+def _number_month(day: date) -> int:
+    return day.year * 12 + day.month - 1
+
+
+class _Span(NamedTuple):
+    """The months that have a bar of their own, and whether others share one before and after."""
+
+    first: int
+    last: int
+    has_older: bool
+    has_later: bool
+
+    @property
+    def slots(self) -> int:
+        """How many bars there is room for; a shared one stands apart from the months."""
+        return self.last - self.first + 1 + _SHARED_SLOTS * (self.has_older + self.has_later)
+
+    def find_bar(self, month: date) -> tuple[int, str]:
+        """Return slot and name of the bar to which a month belongs."""
+        number = _number_month(month)
+        if number < self.first:
+            return 0, "older"
+        if number > self.last:
+            return self.slots - 1, "later"
+        return self._find_slot(number), f"{month:%B %Y}"
+
+    def _find_slot(self, number: int) -> int:
+        return number - self.first + _SHARED_SLOTS * self.has_older
+
+    def make_labels(self) -> list[AxisLabel]:
+        """Label each January with its year, and the shared bars."""
+        labels = [AxisLabel(0, "older")] if self.has_older else []
+        for number in range(self.first, self.last + 1):
+            year, month = divmod(number, 12)
+            if not month:
+                slot = self._find_slot(number)
+                is_crowded = slot < _CROWDED_SLOTS * self.has_older
+                is_crowded |= self.slots - slot < _CROWDED_SLOTS * (1 + self.has_later)
+                labels.append(AxisLabel(100 * slot / self.slots, str(year), is_crowded))
+        return [*labels, AxisLabel(100, "later")] if self.has_later else labels
+
+
+def _fit_span(numbers: Sequence[int], now: int) -> _Span:
+    """Choose the months that are shown each: as many as have URLs, within the limits."""
+    first = min(max(min(numbers), now - MONTHS_BACK), now - _MONTHS_AT_LEAST + 1)
+    last = max(min(max(numbers), now + MONTHS_AHEAD), now)
+    return _Span(first, last, min(numbers) < first, max(numbers) > last)
+
+
+def _stack_columns(
+    x: float, room: float, most: int, name: str, counts: Sequence[MonthCount]
+) -> list[Column]:
+    """Lay out the parts of one bar above each other."""
+    urls = sum(each.urls for each in counts)
+    future = min(sum(each.future for each in counts), urls)
+    # a URL can be stamped alike and lie in the future: that is the graver of both
+    alike = min(sum(each.alike for each in counts), urls - future)
+    title = f"{name}: {show_number(urls)} URLs"
+    parts = (
+        ("alike", alike, f"{title}, of these {show_number(alike)} in sitemaps stamped alike"),
+        ("plain", urls - alike - future, title),
+        ("future", future, f"{title}, of these {show_number(future)} in the future"),
+    )
+    columns = []
+    bottom = 100.0
+    for kind, count, words in parts:
+        if count:
+            height = max(100 * count / most, _MIN_HEIGHT)
+            bottom = max(bottom - height, 0)
+            columns.append(Column(kind, x, bottom, room * _BAR_SHARE, height, words))
+    return columns
+
+
+def _choose_ticks(most: int) -> list[int]:
+    """Return round numbers from 0 up to `most`, five at most."""
+    step = 1
+    while True:
+        for factor in (1, 2, 5):
+            if most <= _MAX_TICKS * step * factor:
+                return list(range(0, most + 1, step * factor))
+        step *= 10
