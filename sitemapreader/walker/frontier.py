@@ -6,44 +6,59 @@ import asyncio
 import sys
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
 from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.models import Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions
-from sitemapreader.outcomes import ALREADY_READ
+from sitemapreader.outcomes import ALREADY_READ, Document
 from sitemapreader.urls import origin_of, url_key
-from sitemapreader.walker.queues import Order, ParkedItems, SitemapQueue
+from sitemapreader.walker.queues import (
+    Order,
+    PackedEntry,
+    ParkedItems,
+    SitemapQueue,
+    pack_entry,
+    unpack_entry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.outcomes import Document
+    from sitemapreader.models import SitemapEntry
+
+_NO_PARENT = -1
+_Waiting: TypeAlias = tuple[PackedEntry, int]
+"""A sitemap that waits, and the number of the index that lists it."""
 
 
 @attrs.define(eq=False)
 class Job:
-    """One sitemap of the frontier, before, during or after its reading.
+    """One sitemap of the frontier that is read, or whose outcome somebody waits for.
 
     Attributes:
         entry: the sitemap as it was named, without userinfo.
+        key: the key of its URL.
         parent: the index that lists it.
         depth: how many indexes lie above it.
         referrers: the URLs that led to the sitemap, the nearest last.
         scope: URL prefixes that its entries may have, besides its own folder's: those of sites
             whose robots.txt names it or its index.
-        aliases: its URLs as listed and after redirects, and what named it if that was
-            no index.
+        aliases: the keys of its URLs as listed and after redirects, and of what named it if that
+            was no index.
         document: its outcome, once it is opened.
         is_sitemap: resolves to whether the document is a sitemap.
-        duplicate_of: the job that reads the same document after a redirect, if there is one.
+        duplicate_of: the job that reads the same document after a redirect, or its outcome, if
+            there is one.
         is_started: whether a worker has begun with the job.
+        number: of this index among those whose children wait.
     """
 
     entry: SitemapEntry
+    key: str
     parent: Job | None = None
     depth: int = 0
     referrers: tuple[str, ...] = ()
@@ -53,8 +68,9 @@ class Job:
     is_sitemap: asyncio.Future[bool] = attrs.field(
         factory=lambda: asyncio.get_running_loop().create_future()
     )
-    duplicate_of: Job | None = None
+    duplicate_of: Job | Document | None = None
     is_started: bool = False
+    number: int = _NO_PARENT
 
     @property
     def is_duplicate(self) -> bool:
@@ -63,6 +79,10 @@ class Job:
         return self.duplicate_of is not None or (
             document is not None and document.reason == ALREADY_READ
         )
+
+    def waits_as(self, key: str) -> bool:
+        """Return whether the job waits to read the sitemap with this key."""
+        return self.key == key and not self.is_started
 
     def resolve(self, *, is_sitemap: bool) -> None:
         """Resolve whether this is a sitemap; later calls are ignored."""
@@ -73,9 +93,12 @@ class Job:
         """Wait until it is known whether this is a sitemap, and return that."""
         job, passed = self, {id(self)}
         while not await job.is_sitemap:
-            if job.duplicate_of is None or id(job.duplicate_of) in passed:
+            other = job.duplicate_of
+            if isinstance(other, Document):
+                return other.format is not None
+            if other is None or id(other) in passed:
                 return False
-            job = job.duplicate_of
+            job = other
             passed.add(id(job))
         return True
 
@@ -89,143 +112,213 @@ class Job:
         return False
 
 
-def make_root(entry: SitemapEntry, site: str | None) -> Job:
+def _make_root(entry: SitemapEntry, site: str | None) -> Job:
     """Return the job of a sitemap that no index lists."""
+    key = url_key(entry.loc)
     referrers = tuple(url for url in (site, entry.sitemap) if url)
     # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
     scope = (f"{origin_of(entry.sitemap)}/",) if entry.via is Via.ROBOTS else ()
-    aliases = {url_key(entry.sitemap)} if entry.sitemap else set()
-    return Job(entry, referrers=referrers, scope=scope, aliases=aliases)
+    aliases = {key, url_key(entry.sitemap)} if entry.sitemap else {key}
+    return Job(entry, key, referrers=referrers, scope=scope, aliases=aliases)
 
 
-def make_child(entry: SitemapEntry, parent: Job) -> Job:
+def _make_child(entry: SitemapEntry, parent: Job) -> Job:
     """Return the job of a sitemap that an index lists."""
-    return Job(
-        entry,
-        parent,
-        parent.depth + 1,
-        (*parent.referrers, parent.entry.loc, entry.sitemap),
-        parent.scope,
-    )
+    key = url_key(entry.loc)
+    referrers = (*parent.referrers, parent.entry.loc, entry.sitemap)
+    return Job(entry, key, parent, parent.depth + 1, referrers, parent.scope, {key})
 
 
 class Frontier:
-    """A queue of jobs with each URL once, which knows when no more can come.
+    """A queue of sitemaps with each URL once, which knows when no more can come.
 
-    The frontier is open while jobs wait, or while somebody who may add jobs has acquired it.
-    `take_job` acquires it for the worker, until `release`. About `capacity` jobs wait at most. As
-    many skipped sitemaps are remembered, further ones only counted. All URLs together are bounded
+    A sitemap is packed while it waits, a Job while it is read, and its Document afterwards. The
+    frontier is open while sitemaps wait, or while somebody who may add some has acquired it.
+    `take_job` acquires it for the worker, until `release`. About `capacity` sitemaps wait at most.
+    As many skipped ones are remembered, further ones only counted. All URLs together are bounded
     in bytes.
+
+    Args:
+        capacity: the number of sitemaps that wait at most.
+        order: which of them is the first.
+        site: the site whose search finds roots, if there is one.
+        breaker: knows which hosts must not be asked.
 
     Attributes:
         skipped_unnamed: sitemaps that were skipped and not remembered, by reason.
     """
 
     def __init__(
-        self, capacity: int, order: Order = "document", *, breaker: HostBreaker | None = None
+        self,
+        capacity: int,
+        order: Order = "document",
+        *,
+        site: str | None = None,
+        breaker: HostBreaker | None = None,
     ) -> None:
         self.skipped_unnamed: Counter[str] = Counter()
         self._capacity = capacity
         self._bytes_left = capacity * FRONTIER_BYTES_PER_DOCUMENT
-        self._jobs: dict[str, Job] = {}
-        self._waiting = SitemapQueue[Job](order, capacity)
-        self._skipped: dict[str, tuple[SitemapEntry, str]] = {}
+        self._site = site
+        self._known: dict[str, _Waiting | Job | Document] = {}
+        self._parents: list[Job] = []
+        self._unlisted: set[str] = set()
+        self._skipped: dict[str, tuple[PackedEntry, str]] = {}
+        self._waiting = SitemapQueue[str](order, capacity)
         self._breaker = breaker or HostBreaker(FetchOptions())
-        self._parked = ParkedItems[Job](self._breaker)
+        self._parked = ParkedItems[str](self._breaker)
         self._holders = 0
         self._changed = asyncio.Event()
 
     def __len__(self) -> int:
-        """Return how many jobs wait, and how many times the frontier is acquired."""
+        """Return how many sitemaps wait, and how many times the frontier is acquired."""
         return len(self._waiting) + len(self._parked) + self._holders
 
-    def find(self, url: str) -> Job | None:
-        """Return the job that is known under a URL, in any spelling of it."""
-        return self._jobs.get(url_key(url))
+    def __contains__(self, url: str) -> bool:
+        """Return whether a URL is known, in any spelling, and not skipped."""
+        return url_key(url) in self._known
 
-    def add(self, job: Job) -> bool:
-        """Put a new job in the queue; skip the last jobs in the order if there is no room."""
-        key = url_key(job.entry.loc)
-        if key not in self._skipped and not self.reserve(job.entry):
+    def find(self, url: str) -> Job | Document | None:
+        """Return the job that reads or will read a URL, in any spelling, or its outcome."""
+        key = url_key(url)
+        known = self._known.get(key)
+        return self._make_job(key, known) if isinstance(known, tuple) else known
+
+    def add_root(self, entry: SitemapEntry) -> None:
+        """Add a sitemap that no index lists, unless it is known."""
+        key = url_key(entry.loc)
+        if key not in self._known:
+            self._add(key, entry, _NO_PARENT)
+
+    def add_child(self, entry: SitemapEntry, parent: Job) -> None:
+        """Add a sitemap that an index lists, unless it is known."""
+        key = url_key(entry.loc)
+        if key in self._known:
+            return
+        if parent.number == _NO_PARENT:
+            parent.number = len(self._parents)
+            self._parents.append(parent)
+        self._add(key, entry, parent.number)
+
+    def _add(self, key: str, entry: SitemapEntry, parent: int) -> None:
+        """Put a sitemap in the queue; skip the last ones in the order if there is no room."""
+        if key not in self._skipped and not self.reserve(entry.loc):
             self.skipped_unnamed[IssueCode.BUDGET_MEMORY] += 1
-            return False
-        job.aliases.add(key)
-        self._jobs[key] = job
-        surplus = self._waiting.push(job.entry, job)
-        for each in surplus:
-            if each.duplicate_of is None:
-                self.drop_job(each, IssueCode.BUDGET_DOCUMENTS)
-                each.resolve(is_sitemap=False)
-        if job in surplus:
-            return False
+            return
+        self._known[key] = pack_entry(entry), parent
         self._skipped.pop(key, None)
+        for each in self._waiting.push(entry, key):
+            self._drop_waiting(each, IssueCode.BUDGET_DOCUMENTS)
         self._changed.set()
-        return True
 
-    def register_redirect(self, job: Job, url: str) -> Job | None:
-        """Record where a job's redirects led; return the job that reads that URL, if any.
+    def _make_job(self, key: str, waiting: _Waiting) -> Job:
+        """Unpack a sitemap that waits."""
+        packed, number = waiting
+        entry = unpack_entry(packed)
+        if number == _NO_PARENT:
+            job = _make_root(entry, self._site)
+        else:
+            job = _make_child(entry, self._parents[number])
+        self._known[key] = job
+        return job
 
-        A job that only waits to read the URL becomes a duplicate of this one.
+    def register_redirect(self, job: Job, url: str) -> Job | Document | None:
+        """Record where a job's redirects led; return what else reads or has read it, if any.
+
+        A sitemap that only waits to be read under that URL becomes a duplicate of this one.
         """
         key = url_key(url)
-        known = self._jobs.get(key, job)
-        if known is not job and known.is_started:
+        known = self._known.get(key)
+        if isinstance(known, Document):
             return known
-        if known is not job:
+        if isinstance(known, Job) and known is not job:
+            if known.is_started:
+                return known
             known.duplicate_of = job
             known.resolve(is_sitemap=False)  # `wait_until_known` asks the other job
-        self._jobs[key] = job
+        self._known[key] = job
         job.aliases.add(key)
+        if key != job.key:
+            self._unlisted.add(key)
         return None
+
+    def finish_job(self, job: Job) -> None:
+        """Keep only the outcome of a job that was taken, if it has one."""
+        outcome = job.duplicate_of or job.document
+        if outcome is None:
+            return
+        if job.is_duplicate:
+            self._unlisted.add(job.key)
+        for key in job.aliases:
+            if self._known.get(key) is job:
+                self._known[key] = outcome
 
     def skip(self, entry: SitemapEntry, reason: str) -> None:
         """Remember that a sitemap is not fetched, unless it is known already."""
-        key = url_key(entry.loc)
-        if key in self._jobs or key in self._skipped:
+        self._skip(url_key(entry.loc), pack_entry(entry), reason)
+
+    def _skip(self, key: str, packed: PackedEntry, reason: str) -> None:
+        if key in self._known or key in self._skipped:
             return
-        if len(self._skipped) < self._capacity and self.reserve(entry):
-            self._skipped[key] = entry, reason
+        if len(self._skipped) < self._capacity and self.reserve(packed[0]):
+            self._skipped[key] = packed, sys.intern(str(reason))
         else:
             self.skipped_unnamed[reason] += 1
 
     def drop_job(self, job: Job, reason: str) -> None:
-        """Skip a job that was in the queue or taken."""
-        del self._jobs[url_key(job.entry.loc)]
-        self.free(job.entry)
-        self.skip(job.entry, reason)
+        """Skip a job that was taken."""
+        self._drop(job.key, pack_entry(job.entry), reason)
 
-    def reserve(self, entry: SitemapEntry) -> bool:
+    def _drop_waiting(self, key: str, reason: str) -> None:
+        """Skip a sitemap that was in the queue, unless another one reads its document."""
+        known = self._known[key]
+        if isinstance(known, tuple):
+            self._drop(key, known[0], reason)
+        elif isinstance(known, Job) and known.waits_as(key):
+            self.drop_job(known, reason)
+            known.resolve(is_sitemap=False)
+
+    def _drop(self, key: str, packed: PackedEntry, reason: str) -> None:
+        del self._known[key]
+        self.free(packed[0])
+        self._skip(key, packed, reason)
+
+    def reserve(self, url: str) -> bool:
         """Reserve memory for the URL of a sitemap; return whether there is enough."""
-        size = _size_of(entry)
+        size = _size_of(url)
         if size > self._bytes_left:
             return False
         self._bytes_left -= size
         return True
 
-    def free(self, entry: SitemapEntry) -> None:
+    def free(self, url: str) -> None:
         """Give back the memory that was reserved for a sitemap."""
-        self._bytes_left += _size_of(entry)
+        self._bytes_left += _size_of(url)
 
     def skipped(self) -> Iterator[tuple[SitemapEntry, str]]:
         """Yield the skipped sitemaps that were remembered, with their reasons."""
-        yield from self._skipped.values()
+        for packed, reason in self._skipped.values():
+            yield unpack_entry(packed), reason
 
     def listed(self) -> set[str]:
         """Return the keys of all sitemaps that were named, without duplicates."""
-        read = {url_key(job.entry.loc) for job in self._jobs.values() if not job.is_duplicate}
+        read = {
+            key
+            for key, known in self._known.items()
+            if key not in self._unlisted and not (isinstance(known, Job) and known.is_duplicate)
+        }
         return read | self._skipped.keys()
 
     def skip_waiting(self, reason: str) -> None:
-        """Skip all jobs in the queue."""
+        """Skip all sitemaps in the queue."""
         waiting = [self._waiting.pop() for _ in range(len(self._waiting))]
-        for job in (*self._parked.drain(), *waiting):
-            if job.duplicate_of is None:
-                self.drop_job(job, reason)
+        for key in (*self._parked.drain(), *waiting):
+            self._drop_waiting(key, reason)
 
     def postpone(self, job: Job) -> None:
         """Put back a taken job, because its host must not be asked for a while."""
         job.is_started = False
-        self._parked.park_first(job.entry.loc, job)
+        self._parked.park_first(job.entry.loc, job.key)
 
     def acquire(self) -> None:
         """Keep the frontier open: the caller may add jobs."""
@@ -257,12 +350,16 @@ class Frontier:
     def _pick(self) -> Job | None:
         """Remove and return the next job whose host may be asked."""
         while self._waiting or self._parked:
-            job = self._parked.pop_ready() if self._parked else None
-            if job is None:
+            key = self._parked.pop_ready() if self._parked else None
+            if key is None:
                 if not self._waiting:
                     return None
-                job = self._waiting.pop()
-            if job.duplicate_of is None and self._may_begin(job):
+                key = self._waiting.pop()
+            job = self._known.get(key)
+            if isinstance(job, tuple):
+                job = self._make_job(key, job)
+            # If another sitemap's redirects led to this one meanwhile, that one reads it.
+            if isinstance(job, Job) and job.waits_as(key) and self._may_begin(job):
                 return job
         return None
 
@@ -276,15 +373,15 @@ class Frontier:
             job.resolve(is_sitemap=False)
             return False
         if breaker.get_wait(url):
-            self._parked.park(url, job)
+            self._parked.park(url, job.key)
             return False
         breaker.begin_trial(url)
         return True
 
 
-def _size_of(entry: SitemapEntry) -> int:
+def _size_of(url: str) -> int:
     """Return the bytes of a URL as listed and of its key."""
     # Python takes four bytes for each character of a text with an emoji, so `len` is too little.
-    key = url_key(entry.loc)
-    size = sys.getsizeof(entry.loc)
-    return size if key is entry.loc else size + sys.getsizeof(key)
+    key = url_key(url)
+    size = sys.getsizeof(url)
+    return size if key is url else size + sys.getsizeof(key)

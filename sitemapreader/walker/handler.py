@@ -13,14 +13,14 @@ from sitemapreader.models import Format, Via
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import ALREADY_READ, NOT_FOLLOWED, NOT_MODIFIED, Document
 from sitemapreader.urls import folder_of, parse_url, url_key
-from sitemapreader.walker.frontier import Frontier, Job, make_child
-from sitemapreader.walker.queues import SitemapQueue
+from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
 
 if TYPE_CHECKING:
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.models import SitemapEntry, UrlEntry
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter
+    from sitemapreader.walker.frontier import Frontier, Job
     from sitemapreader.walker.persistence import DocumentTracker
 
 
@@ -51,7 +51,7 @@ class WalkDocumentHandler:
         self._outside = 0
         self._children = 0
         self._sent_bytes = 0
-        self._held: SitemapQueue[SitemapEntry] = SitemapQueue(
+        self._held: SitemapQueue[PackedEntry] = SitemapQueue(
             config.order, int(context.limits.documents)
         )
         self._is_held = bool(job.depth) or config.order == "newest"
@@ -62,7 +62,7 @@ class WalkDocumentHandler:
         """Return a reason if redirects led to a document that is read already."""
         job = self._job
         key = url_key(url)
-        ancestor = key != url_key(job.entry.loc) and job.descends_from(key)
+        ancestor = key != job.key and job.descends_from(key)
         known = self._frontier.register_redirect(job, url)
         self._scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
         if known is None and not ancestor:
@@ -139,11 +139,11 @@ class WalkDocumentHandler:
                 self._frontier.skipped_unnamed[IssueCode.CHILD_URL_TOO_LONG] += 1
 
     def _hold_child(self, entry: SitemapEntry) -> None:
-        if not self._frontier.reserve(entry):
+        if not self._frontier.reserve(entry.loc):
             self._skip_child(entry, IssueCode.BUDGET_MEMORY)
             return
-        for surplus in self._held.push(entry, entry):
-            self._frontier.free(surplus)
+        for surplus in map(unpack_entry, self._held.push(entry, pack_entry(entry))):
+            self._frontier.free(surplus.loc)
             self._skip_child(surplus, IssueCode.BUDGET_DOCUMENTS)
 
     async def skip_entries(self, offset: int) -> None:
@@ -172,8 +172,8 @@ class WalkDocumentHandler:
             self._digests.add(digest)
         while self._held:
             await self._context.loop_share.yield_if_due()
-            entry = self._held.pop()
-            self._frontier.free(entry)
+            entry = unpack_entry(self._held.pop())
+            self._frontier.free(entry.loc)
             if is_duplicate:
                 self._frontier.skip(entry, IssueCode.DUPLICATE_DOCUMENT)
             else:
@@ -188,14 +188,14 @@ class WalkDocumentHandler:
         entry = await self._without_userinfo(entry)
         if self._job.descends_from(url_key(entry.loc)):
             await self._report(IssueCode.CYCLE, entry.loc)
-        elif self._frontier.find(entry.loc) is not None:
+        elif entry.loc in self._frontier:
             return  # another index lists the same document
         elif self._job.depth >= self._context.limits.depth:
             self._skip_child(entry, IssueCode.BUDGET_DEPTH)
         elif reason := self._find_skip_reason(entry):
             self._frontier.skip(entry, reason)
         else:
-            self._frontier.add(make_child(entry, self._job))
+            self._frontier.add_child(entry, self._job)
 
     async def _without_userinfo(self, entry: SitemapEntry) -> SitemapEntry:
         parsed = parse_url(entry.loc) if "@" in entry.loc else None

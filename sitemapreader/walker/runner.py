@@ -13,11 +13,11 @@ from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
 from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
 from sitemapreader.walker.filters import EntryFilter
-from sitemapreader.walker.frontier import Frontier, Job, make_root
+from sitemapreader.walker.frontier import Frontier, Job
 from sitemapreader.walker.handler import WalkDocumentHandler
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sitemapreader.discovery import Search
     from sitemapreader.documents.context import WalkContext
@@ -52,7 +52,10 @@ class WalkRunner:
         self._config = config
         self._writer = writer
         self._frontier = Frontier(
-            int(context.limits.documents), config.order, breaker=context.breaker
+            int(context.limits.documents),
+            config.order,
+            site=config.search.site if config.search else None,
+            breaker=context.breaker,
         )
         self._permissions = RobotsRules(context, respect=config.respect_robots)
         self._digests: set[bytes] = set()
@@ -83,8 +86,7 @@ class WalkRunner:
                 self._filter.remember(locs)
         try:
             async with asyncio.TaskGroup() as group:
-                for entry in self._config.sitemaps:
-                    self._add(entry)
+                await self._add_roots(self._config.sitemaps)
                 if self._config.search is not None:
                     self._frontier.acquire()
                     group.create_task(self._search(self._config.search))
@@ -116,20 +118,24 @@ class WalkRunner:
         named = tuple(entry for entry in entries if entry.via is not Via.WELL_KNOWN)
         if named:
             await self._context.emit(named)
-        jobs = [job for entry in entries if (job := self._add(entry)) is not None]
-        for job in jobs:
-            if await job.wait_until_known():
+        await self._add_roots(entries)
+        failures = []
+        for entry in entries:
+            known = self._frontier.find(entry.loc)
+            if isinstance(known, Job):
+                if await known.wait_until_known():
+                    return ProbeResult.FOUND
+                known = known.document
+            elif known is not None and known.format is not None:
                 return ProbeResult.FOUND
-        return judge_failures(job.document for job in jobs)
+            failures.append(known)
+        return judge_failures(failures)
 
-    def _add(self, entry: SitemapEntry) -> Job | None:
-        """Put a sitemap that no index lists in the frontier, unless it is there."""
-        known = self._frontier.find(entry.loc)
-        if known is not None:
-            return known
-        search = self._config.search
-        job = make_root(entry, search.site if search else None)
-        return job if self._frontier.add(job) else None
+    async def _add_roots(self, entries: Iterable[SitemapEntry]) -> None:
+        """Put sitemaps that no index lists in the frontier."""
+        for entry in entries:
+            self._frontier.add_root(entry)
+            await self._context.loop_share.yield_if_due()
 
     # -- the workers
 
@@ -142,6 +148,7 @@ class WalkRunner:
                 self._context.breaker.end_trial(job.entry.loc)
                 if job.is_started:  # else it was postponed
                     job.resolve(is_sitemap=False)
+                    self._frontier.finish_job(job)
                 self._frontier.release()
             await self._context.loop_share.yield_if_due()
 
