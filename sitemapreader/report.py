@@ -158,12 +158,10 @@ class Report:
         """
         code = issue.code
         self.counts[code] += 1
-        if document is not None:
-            document.counts[code] += 1
-            if document.counts[code] > MAX_ISSUES_PER_DOCUMENT:
-                return False
+        if document is not None and document.count_issues(code) > MAX_ISSUES_PER_DOCUMENT:
+            return False
         if self._keep(issue) and document is not None:
-            document.issues.append(issue)
+            document.issues += (issue,)
         return True
 
     def _keep(self, issue: Issue) -> bool:
@@ -179,7 +177,7 @@ class Report:
         for code, number in counts.items():
             missing = number - document.counts[code]
             if missing > 0:
-                document.counts[code] += missing
+                document.count_issues(code, missing)
                 self.counts[code] += missing
 
     def merge(self, other: Report) -> None:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _MAX_ROWS = 50
 """Documents, and Issues, that a notebook shows."""
-_COUNTED_FIELDS = {"issues", "counts"}
-"""Fields of a document that are collections; a DataFrame has one number for both."""
 _DTYPES: dict[type, str] = {
     str: "string",
     int: "Int64",  # pandas' own, which can be absent
@@ -92,7 +90,7 @@ def make_documents_frame(documents: Iterable[Document]) -> pd.DataFrame:
     names = [
         field.name
         for field in attrs.fields(Document)
-        if not field.name.startswith("_") and field.name not in _COUNTED_FIELDS
+        if not field.name.startswith("_") and field.name != "issues"
     ]
     types = get_type_hints(Document)
     columns = {name: types[name] for name in names} | {"issues": int}

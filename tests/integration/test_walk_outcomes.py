@@ -74,7 +74,7 @@ async def test_what_an_outcome_says() -> None:
     assert document.lastmod.isoformat() == "2026-01-31T00:00:00+00:00"
     assert (document.etag, document.last_modified) == ('"1"', "yesterday")
     assert document.seconds >= 0
-    assert document.issues == []
+    assert document.issues == ()
 
 
 FAULTS = [
