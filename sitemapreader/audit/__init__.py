@@ -1,1 +1,50 @@
-"""Sitemaps judged by rules: findings for CI, and a report to look at (the extra `audit`)."""
+"""Sitemaps judged by rules: findings for CI, and a report to look at (the extra `audit`).
+
+```python
+from sitemapreader.audit import audit_sync
+
+with audit_sync("https://example.org/") as result:
+    for finding in result.findings:
+        print(finding.code, finding.severity.name, finding.count)
+```
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sitemapreader.audit.api import AuditArguments, audit, audit_sync
+    from sitemapreader.audit.models import AuditRule, Example, Facts, Finding, NotRun, Place
+    from sitemapreader.audit.options import AuditOptions
+    from sitemapreader.audit.result import Audit
+
+__all__ = [
+    "Audit",
+    "AuditArguments",
+    "AuditOptions",
+    "AuditRule",
+    "Example",
+    "Facts",
+    "Finding",
+    "NotRun",
+    "Place",
+    "audit",
+    "audit_sync",
+]
+
+_MODULES = {
+    "api": ("AuditArguments", "audit", "audit_sync"),
+    "models": ("AuditRule", "Example", "Facts", "Finding", "NotRun", "Place"),
+    "options": ("AuditOptions",),
+    "result": ("Audit",),
+}
+_EXPORTS = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use, so that the table of rules needs no DuckDB (PEP 562)."""
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
     from sitemapreader.walker import Walk
+    from sitemapreader.walker.config import OnDocument
 
 _ROWS_AT_ONCE = 16_384
 """Entries that are inserted at once; they take 10 MB, twice while the next ones are read."""
@@ -39,17 +40,20 @@ class WalkLoader:
         numbering: numbers of documents and rows.
     """
 
-    def __init__(self, database: AuditDatabase) -> None:
+    def __init__(self, database: AuditDatabase, on_document: OnDocument | None = None) -> None:
         self.numbering = RowNumbering()
         self._database = database
         self._schema = make_schema(choose_columns(FIELDS))
         self._entries: list[UrlEntry] = []
         self._inserting: asyncio.Future[None] | None = None
         self._ended_at: dict[str, datetime] = {}
+        self._on_document = on_document
 
     def note_end(self, document: Document) -> None:
-        """Remember when the outcome of a document became known."""
+        """Remember when the outcome of a document became known; call the caller's function."""
         self._ended_at[document.url] = datetime.now(UTC)
+        if self._on_document is not None:
+            self._on_document(document)
 
     async def load(self, walk: Walk) -> None:
         """Read an entered walk to its end; insert its entries in a thread meanwhile."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
@@ -47,6 +48,7 @@ class RuleRunner:
         findings: of the rules that hit.
         passed: rules that did not.
         not_run: rules that could not run, with the reason.
+        hits: number of a document -> hits in it, of all rules.
     """
 
     _database: AuditDatabase
@@ -54,9 +56,11 @@ class RuleRunner:
     _examples: int
     _missing: Mapping[Need, str]
     _severities: Mapping[str, Severity]
+    _has_sitemaps: bool = attrs.field(kw_only=True)
     findings: list[Finding] = attrs.field(factory=list, init=False)
     passed: list[AuditRule] = attrs.field(factory=list, init=False)
     not_run: list[NotRun] = attrs.field(factory=list, init=False)
+    hits: Counter[int] = attrs.field(factory=Counter, init=False)
     _looked_at: dict[str, int] = attrs.field(factory=dict, init=False)
     _urls: dict[int, str] = attrs.field(factory=dict, init=False)
 
@@ -82,10 +86,13 @@ class RuleRunner:
 
     def _lacks_input(self, rule: AuditRule) -> bool:
         """Note that a rule is not run, if something that it needs is missing."""
-        reason = next((self._missing[need] for need in rule.needs if need in self._missing), "")
+        reason = self._find_missing(rule)
         if reason:
             self.not_run.append(NotRun(rule, reason))
         return bool(reason)
+
+    def _find_missing(self, rule: AuditRule) -> str:
+        return next((self._missing[need] for need in rule.needs if need in self._missing), "")
 
     def _scan(self, rules: Sequence[SqlRule]) -> dict[str, int]:
         """Count the hits of all rules that look at each URL by itself, in one scan.
@@ -122,29 +129,44 @@ class RuleRunner:
         self, rule: SqlRule, hits: list[_DocumentHits], passed: dict[str, object]
     ) -> None:
         if not hits:
-            self.passed.append(rule.rule)
+            self.add_pass(rule.rule)
             return
         hits.sort(key=lambda hit: (-hit.number, self._url_of(hit.document)))
         places = [hit for hit in hits if hit.document is not None]
-        self.findings.append(
-            Finding(
-                rule.rule,
-                self._find_severity(rule, passed),
-                count=sum(hit.number for hit in hits),
-                of=self._count_looked_at(rule.rule.unit),
-                places=tuple(
-                    Place(self._url_of(hit.document), hit.number) for hit in places[:MAX_PLACES]
-                ),
-                places_total=len(places),
-                examples=tuple(self._choose_examples(hits)),
-            )
+        finding = Finding(
+            rule.rule,
+            self._find_severity(rule, passed),
+            count=sum(hit.number for hit in hits),
+            of=self._count_looked_at(rule.rule.unit),
+            places=tuple(
+                Place(self._url_of(hit.document), hit.number) for hit in places[:MAX_PLACES]
+            ),
+            places_total=len(places),
+            examples=tuple(self._choose_examples(hits)),
+        )
+        self.add_finding(
+            finding, {hit.document: hit.number for hit in places if hit.document is not None}
         )
 
+    def add_pass(self, rule: AuditRule) -> None:
+        """Add a rule that did not hit: it has passed, if it had anything to look at."""
+        if reason := self._find_missing(rule):
+            self.not_run.append(NotRun(rule, reason))
+        elif not self._has_sitemaps:
+            self.not_run.append(NotRun(rule, "no sitemap was read"))
+        else:
+            self.passed.append(rule)
+
+    def add_finding(self, finding: Finding, hits: Mapping[int, int]) -> None:
+        """Add a finding; `hits` are by number of the document."""
+        severity = self._severities.get(finding.code, finding.severity)
+        self.findings.append(attrs.evolve(finding, severity=severity))
+        self.hits.update(hits)
+
     def _find_severity(self, rule: SqlRule, passed: dict[str, object]) -> Severity:
-        """Return the severity: the settings', else the gravest of its hits, else the rule's."""
-        chosen = self._severities.get(rule.rule.code)
-        if chosen is not None or " AS severity" not in rule.query:
-            return chosen or rule.rule.severity
+        """Return the severity: the gravest of its hits, or the rule's."""
+        if " AS severity" not in rule.query:
+            return rule.rule.severity
         graded = self._database.ask(f"SELECT DISTINCT severity FROM ({rule.query})", **passed)
         return max(Severity[name.upper()] for (name,) in graded)
 

@@ -1,0 +1,104 @@
+"""The Issues of the walk as findings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from sitemapreader.audit.models import MAX_PLACES, Example, Finding, NotRun, Place
+from sitemapreader.audit.reasons import ABOUT_US
+from sitemapreader.issues import IssueCode, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.models import AuditRule
+    from sitemapreader.audit.runner import RuleRunner
+
+_COUNTS = """
+SELECT issue_count.code, document.url, sum(issue_count.count), any_value(issue_count.document),
+       coalesce(bool_or(document.is_excused), false)
+FROM issue_count LEFT JOIN document ON document.id = issue_count.document
+WHERE issue_count.code <> 'empty'
+   OR (document.via = 'index' AND document.news = 0 AND NOT contains(lower(document.url), 'news'))
+GROUP BY issue_count.code, document.url
+ORDER BY issue_count.code, sum(issue_count.count) DESC, document.url
+"""
+_EXAMPLES = """
+SELECT coalesce(issue.url, ''), coalesce(issue.value, ''), coalesce(document.url, ''), issue.line
+FROM issue LEFT JOIN document ON document.id = issue.document
+WHERE issue.code = $code
+ORDER BY document.url, issue.line, issue.url, issue.value
+LIMIT $limit
+"""
+_HITS = """
+SELECT $rule_code AS code, coalesce(issue.url, '') AS url, coalesce(issue.value, '') AS detail,
+       document.url AS document
+FROM issue LEFT JOIN document ON document.id = issue.document
+WHERE issue.code = $rule_code
+"""
+
+
+def add_issues(
+    runner: RuleRunner,
+    database: AuditDatabase,
+    rules: Mapping[str, AuditRule],
+    examples: int,
+) -> None:
+    """Add a finding, or how else it ended, for each code of Issues that is selected.
+
+    Args:
+        runner: takes them.
+        database: has the Issues.
+        rules: the selected rules.
+        examples: how many a finding shows.
+    """
+    counted: dict[str, list[tuple[str, int, int | None, bool]]] = defaultdict(list)
+    for code, url, count, number, is_excused in database.ask(_COUNTS):
+        counted[code].append((url or "", int(count), number, is_excused))
+    for code in IssueCode:
+        if code not in rules:
+            continue
+        rule, places = rules[code], counted.get(code, [])
+        # An error status of a site that refuses us is no fault of its sitemaps.
+        accused = [place for place in places if not (code is IssueCode.HTTP_STATUS and place[3])]
+        is_refused = code is IssueCode.NO_SITEMAP and _is_refused(counted)
+        if not places:
+            if code not in ABOUT_US:
+                runner.add_pass(rule)
+        elif is_refused:
+            runner.not_run.append(
+                NotRun(rule, "the site could not be searched: see what was not read")
+            )
+        else:
+            severity = rule.severity if accused else Severity.INFO
+            database.hit_queries[code] = _HITS, {"rule_code": str(code)}
+            runner.add_finding(
+                _make_finding(rule, severity, accused or places, database, examples),
+                {number: count for _, count, number, _ in accused or places if number is not None},
+            )
+
+
+def _is_refused(counted: Iterable[str]) -> bool:
+    """Tell whether a site may have sitemaps that it, or the network, kept from us."""
+    return any(code in ABOUT_US for code in counted)
+
+
+def _make_finding(
+    rule: AuditRule,
+    severity: Severity,
+    places: list[tuple[str, int, int | None, bool]],
+    database: AuditDatabase,
+    examples: int,
+) -> Finding:
+    rows = database.ask(_EXAMPLES, code=rule.code, limit=examples)
+    named = [Place(url, count) for url, count, _, _ in places if url]
+    return Finding(
+        rule,
+        severity,
+        count=sum(count for _, count, _, _ in places),
+        places=tuple(named[:MAX_PLACES]),
+        places_total=len(named),
+        examples=tuple(Example(*row) for row in rows),
+    )

@@ -1,0 +1,148 @@
+"""Lists of known URLs, of a crawl, a log or Search Console, as rows of the table `known`."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sitemapreader.audit.columns import find_other_keys
+from sitemapreader.urls import has_web_scheme
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+    from typing import TextIO
+
+    from sitemapreader.audit.database import AuditDatabase
+
+Known: TypeAlias = "str | os.PathLike[str] | Iterable[str]"
+"""A file, or the URLs themselves."""
+COLUMNS = ("url", "address", "page", "loc", "top pages")
+"""Names of the column that has the URLs, in any case; the first that is there is taken."""
+_ROWS_AT_ONCE = 20_000
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_SUFFIXES = ".txt, .csv, .tsv, .jsonl or .parquet"
+
+
+def load_known(database: AuditDatabase, source: Known) -> int:
+    """Insert a list of known URLs, and return how many different ones it has.
+
+    Args:
+        database: takes them.
+        source: a file, whose suffix names its format: .txt, .csv, .tsv, .jsonl or .parquet, all
+            but the last with .gz behind it if they are compressed; or the URLs themselves.
+
+    Raises:
+        ValueError: the file cannot be read, has no column of URLs, or no URL.
+    """
+    name, urls = _open(source)
+    database.ask("CREATE TEMP TABLE arrived (loc VARCHAR, key VARCHAR)")
+    wanted = (url.strip() for url in urls if has_web_scheme(url.strip()))
+    while batch := list(islice(wanted, _ROWS_AT_ONCE)):
+        locs = pa.array(batch, pa.string())
+        keys = pc.coalesce(find_other_keys(locs), locs)
+        database.insert("arrived", pa.table({"loc": locs, "key": keys}))
+    database.ask("INSERT INTO known SELECT min(loc), key FROM arrived GROUP BY key")
+    database.ask("DROP TABLE arrived")
+    count: int = database.ask("SELECT count(*) FROM known")[0][0]
+    if not count:
+        raise ValueError(f"{name} has no URL that begins with http:// or https://")
+    return count
+
+
+def _open(source: Known) -> tuple[str, Iterator[str]]:
+    """Return the name of a list in messages, and its texts."""
+    if isinstance(source, str) or not hasattr(source, "__iter__"):
+        path = Path(source)
+        if not path.is_file():
+            raise ValueError(f"the list of known URLs cannot be read: there is no file {path}")
+        return str(path), _read(path)
+    return "the list of known URLs", iter(source)
+
+
+def _read(path: Path) -> Iterator[str]:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    is_gzip = suffixes[-1:] == [".gz"]
+    suffix = (suffixes[:-1] if is_gzip else suffixes)[-1:] or [".txt"]
+    try:
+        if suffix[0] == ".parquet":
+            yield from _read_parquet(path)
+            return
+        with _open_text(path, is_gzip=is_gzip) as file:
+            if suffix[0] in _DELIMITERS:
+                yield from _read_table(file, path, _DELIMITERS[suffix[0]])
+            elif suffix[0] in (".jsonl", ".ndjson"):
+                yield from _read_json_lines(file, path)
+            elif suffix[0] in (".txt", ".urls", ".log", ".list"):
+                yield from file
+            else:
+                raise ValueError(f"{path}: end the name with {_SUFFIXES}, .gz behind it or not")
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, pa.ArrowInvalid) as error:
+        raise ValueError(f"the list of known URLs {path} cannot be read: {error}") from None
+
+
+@contextmanager
+def _open_text(path: Path, *, is_gzip: bool) -> Iterator[TextIO]:
+    """Open a text in UTF-8, or in UTF-16 if a mark says so, as spreadsheets write it."""
+    opener = gzip.open if is_gzip else open
+    with opener(path, "rb") as file:
+        start = file.read(2)
+    encoding = "utf-16" if start in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    with opener(path, "rb") as file, io.TextIOWrapper(file, encoding, newline="") as text:
+        yield text
+
+
+def _read_table(file: TextIO, path: Path, delimiter: str) -> Iterator[str]:
+    first = file.readline()
+    # a spreadsheet writes semicolons or tabs in many countries, and calls it CSV
+    guess = max((delimiter, ";", "\t"), key=lambda each: (first.count(each), each == delimiter))
+    rows = csv.reader(chain([first], file), delimiter=guess)
+    names = next(rows, [])
+    place = _find_column(names, path)
+    return (row[place] for row in rows if len(row) > place)
+
+
+def _find_column(names: list[str], path: Path) -> int:
+    found = [name.strip().lower() for name in names]
+    for name in COLUMNS:
+        if name in found:
+            return found.index(name)
+    raise ValueError(
+        f"{path} has no column of URLs: name one of its columns ({', '.join(names) or 'none'}) "
+        f"{', '.join(COLUMNS)}"
+    )
+
+
+def _read_json_lines(file: TextIO, path: Path) -> Iterator[str]:
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError:
+            raise ValueError(f"{path}, line {number}: no JSON; write an object a line") from None
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            url = list(value.values())[_find_column(list(map(str, value)), path)]
+            if isinstance(url, str):
+                yield url
+
+
+def _read_parquet(path: Path) -> Iterator[str]:
+    import pyarrow.parquet as pq  # noqa: PLC0415 (few lists are Parquet)
+
+    with pq.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        column = names[_find_column(names, path)]
+        for batch in file.iter_batches(_ROWS_AT_ONCE, columns=[column]):
+            yield from (url for url in batch.column(0).to_pylist() if isinstance(url, str))

@@ -1,0 +1,63 @@
+"""The robots.txt of the origins whose URLs an audit judges: those of the walk, and a few more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sitemapreader.documents.download import is_absent
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.content import read_body
+from sitemapreader.options import ROBOTS_MAX_BYTES
+from sitemapreader.outcomes import Role
+from sitemapreader.readers.robots.parser import parse_robots
+from sitemapreader.readers.robots.rules import Robots
+from sitemapreader.urls import origin_of
+
+if TYPE_CHECKING:
+    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.walker import Walk
+
+MAX_FETCHED = 20
+"""Origins whose robots.txt is fetched besides those of the walk: the ones with most URLs."""
+_ORIGINS = """
+SELECT origin FROM (
+    SELECT scheme || '://' || host AS origin FROM url
+    UNION ALL
+    SELECT regexp_extract(lower(loc), '^https?://[^/?#@]+') FROM image
+) WHERE origin <> '' GROUP BY origin ORDER BY count(*) DESC, origin LIMIT $limit
+"""
+
+
+def list_known_robots(walk: Walk) -> dict[str, Robots]:
+    """Return what a walk knows: origin -> its robots.txt, if it was read to its end."""
+    known = {}
+    for document in walk.report.documents:
+        if document.role is Role.ROBOTS:
+            robots = walk.robots_of(document.url)
+            if robots is not None and robots.complete:
+                known[origin_of(document.url)] = robots
+    return known
+
+
+async def fetch_robots(
+    database: AuditDatabase, fetcher: Fetcher, known: dict[str, Robots]
+) -> dict[str, Robots]:
+    """Return the robots.txt of other origins that have URLs or images; none that fails."""
+    fetched = {}
+    for (origin,) in database.ask(_ORIGINS, limit=MAX_FETCHED + len(known)):
+        if origin not in known and len(fetched) < MAX_FETCHED:
+            robots = await _fetch(f"{origin}/robots.txt", fetcher)
+            if robots is not None:
+                fetched[origin] = robots
+    return fetched
+
+
+async def _fetch(url: str, fetcher: Fetcher) -> Robots | None:
+    """Return a robots.txt, an empty one where there is none; `None` if it is not known."""
+    try:
+        async with fetcher.open(url) as response:
+            body = await read_body(response, 2 * ROBOTS_MAX_BYTES)
+            return parse_robots(body, response.url)
+    except FetchError as error:
+        return Robots(url) if is_absent(error) else None
