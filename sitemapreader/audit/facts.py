@@ -38,6 +38,9 @@ SELECT count(*) FROM document
 WHERE role = 'sitemap' AND via <> 'well-known'
   AND (status IN ('failed', 'partial') OR (status = 'skipped' AND is_excused))
 """
+_DOCUMENTS_HIT = """
+SELECT document.id FROM ({query}) AS hit JOIN document ON document.url = hit.document
+"""
 _MONTHS = """
 SELECT date_trunc('month', lastmod)::DATE AS month, count(*),
        count(*) FILTER (document IN (SELECT unnest($alike::UINTEGER[]))),
@@ -128,13 +131,8 @@ def _count_months(
     for code in _ALIKE:
         if code in database.hit_queries:
             query, passed = database.hit_queries[code]
-            alike |= {
-                number
-                for (number,) in database.ask(
-                    f"SELECT document.id FROM ({query}) hit JOIN document ON document.url = hit.document",
-                    **passed,
-                )
-            }
+            rows = database.ask(_DOCUMENTS_HIT.format(query=query), **passed)
+            alike |= {number for (number,) in rows}
     now = {name: parameters[name] for name in ("now", "future_hours")}
     for row in database.ask(_MONTHS, alike=sorted(alike), **now):
         yield MonthCount(*row)
@@ -156,7 +154,7 @@ def _list_documents(database: AuditDatabase, hits: Mapping[int, int]) -> Iterato
     rows = database.ask(_DOCUMENTS, limit=MAX_DOCUMENTS)
     known = {row[1] for row in rows}
     for number, *row in rows:
-        document = DocumentFact(*row, findings=hits.get(number, 0))
+        document = DocumentFact(*(*row, hits.get(number, 0)))
         below[document.parent if document.parent in known else ""].append(document)
     stack = below.pop("", [])[::-1]
     while stack or below:

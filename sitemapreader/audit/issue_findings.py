@@ -69,7 +69,7 @@ def add_issues(
                 runner.add_pass(rule)
         elif is_refused:
             runner.not_run.append(
-                NotRun(rule, "the site could not be searched: see what was not read")
+                NotRun(rule, "the site refused to be searched, or did not answer")
             )
         else:
             severity = rule.severity if accused else Severity.INFO

@@ -8,6 +8,7 @@ import io
 import json
 from contextlib import contextmanager
 from itertools import chain, islice
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,13 +19,12 @@ from sitemapreader.audit.columns import find_other_keys
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator
     from typing import TextIO
 
     from sitemapreader.audit.database import AuditDatabase
 
-Known: TypeAlias = "str | os.PathLike[str] | Iterable[str]"
+Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 """A file, or the URLs themselves."""
 COLUMNS = ("url", "address", "page", "loc", "top pages")
 """Names of the column that has the URLs, in any case; the first that is there is taken."""
@@ -61,7 +61,7 @@ def load_known(database: AuditDatabase, source: Known) -> int:
 
 def _open(source: Known) -> tuple[str, Iterator[str]]:
     """Return the name of a list in messages, and its texts."""
-    if isinstance(source, str) or not hasattr(source, "__iter__"):
+    if isinstance(source, str | PathLike):
         path = Path(source)
         if not path.is_file():
             raise ValueError(f"the list of known URLs cannot be read: there is no file {path}")

@@ -72,9 +72,9 @@ class AuditRule:
     severity: Severity
     title: str
     unit: str
-    detects: str
-    meaning: str
-    advice: str
+    detects: str = ""
+    meaning: str = ""
+    advice: str = ""
     sources: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
     known_as: str = ""

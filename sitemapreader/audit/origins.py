@@ -44,7 +44,7 @@ async def fetch_robots(
     database: AuditDatabase, fetcher: Fetcher, known: dict[str, Robots]
 ) -> dict[str, Robots]:
     """Return the robots.txt of other origins that have URLs or images; none that fails."""
-    fetched = {}
+    fetched: dict[str, Robots] = {}
     for (origin,) in database.ask(_ORIGINS, limit=MAX_FETCHED + len(known)):
         if origin not in known and len(fetched) < MAX_FETCHED:
             robots = await _fetch(f"{origin}/robots.txt", fetcher)

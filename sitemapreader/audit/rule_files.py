@@ -14,6 +14,7 @@ from sitemapreader.audit.models import AuditRule, Category, Need
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
 
@@ -132,7 +133,7 @@ def _sql_files(folder: Traversable) -> Iterator[Traversable]:
     return (file for file in folder.iterdir() if file.name.endswith(".sql"))
 
 
-def read_own_rules(folder: str | Path) -> tuple[list[SqlRule], dict[str, str]]:
+def read_own_rules(folder: str | os.PathLike[str]) -> tuple[list[SqlRule], dict[str, str]]:
     """Read the rules of a folder of the user's own.
 
     Returns:

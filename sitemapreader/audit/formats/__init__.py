@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from sitemapreader.audit.models import Facts, Finding
 
-FORMATS = ("json",)
+FORMATS = ("text", "json", "sarif", "html")
 """Names of the formats, each the module of this package that makes it."""
-SUFFIXES = {f".{name}": name for name in FORMATS}
+SUFFIXES = {".txt": "text", ".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html"}
 """Suffix of a file -> the format that it names."""
 
 

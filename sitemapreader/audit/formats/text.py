@@ -1,0 +1,66 @@
+"""An audit as text, for a terminal: one line a finding, and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sitemapreader.issues import Severity, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sitemapreader.audit.models import Example, Facts, Finding
+
+_EXAMPLES = 3
+"""Examples of a finding; the other formats have more."""
+_MAX_TEXT = 200
+_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
+    """Return the findings, the gravest first, and what was not run."""
+    lines = [*_describe_site(facts), ""]
+    for finding in findings:
+        lines += [*_describe_finding(finding), ""]
+    return "\n".join([*lines, *_summarize(findings, facts)]) + "\n"
+
+
+def _describe_site(facts: Facts) -> Iterator[str]:
+    yield f"Sitemaps of {excerpt(facts.source, _MAX_TEXT)}"
+    complete = "all was read" if facts.complete else "not all was read"
+    yield f"{facts.urls:,} URLs in {facts.documents_total:,} documents; {complete}"
+
+
+def _describe_finding(finding: Finding) -> Iterator[str]:
+    rule = finding.rule
+    new = "" if finding.new is None else f", {finding.new:,} new"
+    of = f" of {finding.of:,}" if finding.of else ""
+    yield f"{_NAMES[finding.severity]}: {rule.title} [{rule.code}]"
+    yield f"    {finding.count:,}{of} {rule.unit}{new}. {rule.advice}"
+    for example in finding.examples[:_EXAMPLES]:
+        yield f"    - {_describe_example(example)}"
+    if finding.count > _EXAMPLES and finding.examples:
+        yield f"    - and {finding.count - len(finding.examples[:_EXAMPLES]):,} more"
+
+
+def _describe_example(example: Example) -> str:
+    parts = [example.url or example.document, example.detail and f"({example.detail})"]
+    if example.document and example.document != (example.url or example.document):
+        line = "" if example.line is None else f", line {example.line}"
+        parts.append(f"in {example.document}{line}")
+    return " ".join(excerpt(part, _MAX_TEXT) for part in parts if part)
+
+
+def _summarize(findings: Sequence[Finding], facts: Facts) -> Iterator[str]:
+    counts = [
+        f"{number} {name}s"
+        for severity, name in _NAMES.items()
+        if (number := sum(finding.severity is severity for finding in findings))
+    ]
+    hits = ", ".join(counts) or "no findings"
+    yield f"{hits}; {len(facts.passed)} rules passed, {len(facts.not_run)} not run"
+    by_reason: dict[str, list[str]] = {}
+    for each in facts.not_run:
+        by_reason.setdefault(each.reason, []).append(each.rule.code)
+    for reason, codes in by_reason.items():
+        yield f"not run, for {excerpt(reason, _MAX_TEXT)}: {', '.join(codes)}"
