@@ -1,0 +1,180 @@
+"""The report in a real browser: Debian's Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import audits
+import pytest
+
+from sitemapreader.audit.formats import format_audit
+from sitemapreader.audit.models import DocumentFact, Example, SectionCount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+"""Tags of axe-core's rules: WCAG 2.1 A and AA, and what it recommends besides."""
+OPEN_ALL = "for (const each of document.querySelectorAll('details')) each.open = true"
+
+pytestmark = [
+    pytest.mark.slow,  # a browser takes seconds to start, and axe-core to look
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of a worker; no network is behind it."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="the extra dev brings it")
+    # a sandbox needs what root and containers do not have; the pages are our own
+    flags = ["--no-sandbox"] if os.getuid() == 0 else []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a shop, in a file."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(format_audit("html", *audits.make_shop(sitemaps=5)), encoding="utf-8")
+    return path
+
+
+class Visit:
+    """A page with the report, and what it asked for or complained of."""
+
+    def __init__(self, browser: Browser, report: Path, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.page: Page = self.context.new_page()
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.address = report.as_uri()
+        self.page.goto(self.address)
+
+    def __enter__(self) -> Page:
+        return self.page
+
+    def __exit__(self, *_error: object) -> None:
+        self.context.close()
+        assert self.complaints == []
+        asked = [url for url in self.requests if not url.startswith("data:")]
+        assert asked == [self.address]
+
+
+def count_shown(page: Page) -> int:
+    return page.locator(".finding:visible").count()
+
+
+def test_findings_are_filtered_searched_and_opened(browser: Browser, report: Path) -> None:
+    """Buttons choose a severity, the search a word, and one button opens all that is shown."""
+    with Visit(browser, report) as page:
+        assert count_shown(page) == 12
+        page.get_by_role("button", name="Warnings").click()
+        assert count_shown(page) == 4
+        pressed = page.locator(".tools [aria-pressed=true]").all_inner_texts()
+        assert pressed == ["Warnings 4"]
+        page.get_by_label("Search").fill("TRACKING")
+        assert count_shown(page) == 1
+        assert page.locator("#shown").inner_text() == "1 of 12 findings shown"
+        page.get_by_role("button", name="Open all").click()
+        assert page.locator(".finding[open]").count() == 1
+        page.get_by_role("button", name="Close all").click()
+        assert page.locator(".finding[open]").count() == 0
+        # a link to a finding that the filter hides shows it
+        page.locator(".first a").first.click()
+        assert page.locator(".finding[open] h3").inner_text() == "Sitemaps could not be read"
+        assert count_shown(page) == 12
+
+
+def test_tables_are_sorted(browser: Browser, report: Path) -> None:
+    """Numbers are sorted as numbers, the largest first; the column tells its order."""
+    with Visit(browser, report) as page:
+        page.locator("#folders details.plain summary").click()
+        head = page.locator("#folders th", has_text="URLs")
+        cells = page.locator("#folders tbody td:nth-child(2)")
+        for order, is_falling in (("descending", True), ("ascending", False)):
+            head.get_by_role("button").click()
+            assert head.get_attribute("aria-sort") == order
+            numbers = [int(text.replace(",", "")) for text in cells.all_inner_texts()]
+            assert numbers == sorted(numbers, reverse=is_falling)
+
+
+def test_report_is_read_without_javascript(browser: Browser, report: Path) -> None:
+    """Without scripts all findings open, links lead to them, and no dead button is shown."""
+    with Visit(browser, report, java_script_enabled=False) as page:
+        assert not page.locator(".tools").is_visible()
+        link = page.locator(".first a").nth(3)
+        body = page.locator(str(link.get_attribute("href")))
+        assert not body.is_visible()
+        link.click()
+        assert body.is_visible()
+        page.locator(".finding summary").first.click()
+        assert page.locator(".finding .body:visible").count() == 2
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_it(browser: Browser, tmp_path: Path, scheme: Any) -> None:
+    """axe-core finds no violation in a report with some of everything, all of it open."""
+    # it measures the contrast of every word, so there are few of each kind
+    findings, facts = audits.make_shop(sitemaps=2)
+    findings = tuple(attrs.evolve(each, examples=each.examples[:1]) for each in findings[::5])
+    facts = attrs.evolve(facts, passed=facts.passed[:1], languages=facts.languages[:9])
+    path = tmp_path / "report.html"
+    path.write_text(format_audit("html", findings, facts), encoding="utf-8")
+    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    with Visit(browser, path, color_scheme=scheme) as page:
+        page.evaluate(OPEN_ALL)
+        page.evaluate(axe)
+        result = page.evaluate("tags => axe.run({runOnly: tags})", RULES)
+        assert [(each["id"], each["nodes"][0]["html"]) for each in result["violations"]] == []
+        assert len(result["passes"]) > 30
+
+
+def test_phone_needs_no_sideways_scrolling(browser: Browser, report: Path) -> None:
+    """On 390 pixels, nothing is wider than the page, however much is open."""
+    with Visit(browser, report, viewport={"width": 390, "height": 844}) as page:
+        page.evaluate(OPEN_ALL)
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_colours_follow_the_reader(browser: Browser, report: Path) -> None:
+    """Who prefers dark pages gets one; paper stays white, and shows all findings."""
+    ground = "getComputedStyle(document.body).backgroundColor"
+    with Visit(browser, report, color_scheme="dark") as page:
+        assert page.evaluate(ground) == "rgb(17, 22, 28)"
+        page.emulate_media(media="print")
+        assert page.evaluate(ground) == "rgb(255, 255, 255)"
+        assert page.locator(".finding .body:visible").count() == 12
+        assert not page.locator(".toc").is_visible()
+
+
+def test_hostile_urls_do_nothing(browser: Browser, tmp_path: Path) -> None:
+    """URLs with scripts and elements in them run nothing, load nothing and add nothing."""
+    hostile = "</script></title></style>\"'><img src=//e.org/x onerror=alert(1)><script>alert(1)"
+    finding = audits.make_finding(examples=(Example(hostile, hostile, hostile),))
+    sections = (SectionCount(hostile, f"/{hostile}/", 3),)
+    documents = (DocumentFact(f"https://e.org/{hostile}", reason=hostile, status=hostile, urls=3),)
+    facts = audits.make_facts(source=hostile, urls=3, sections=sections, documents=documents)
+    path = tmp_path / "report.html"
+    path.write_text(format_audit("html", [finding], facts), encoding="utf-8")
+    dialogs: list[str] = []
+    with Visit(browser, path) as page:
+        page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+        page.get_by_role("button", name="Open all").click()
+        assert page.locator("td", has_text="onerror").first.inner_text() == hostile
+        assert page.locator("img, iframe, script").count() == 1
+    assert dialogs == []
