@@ -245,6 +245,7 @@ class WalkRunner:
         left: dict[str, list[str]] = {}
         for entry, reason in self._frontier.skipped():
             left.setdefault(reason, []).append(entry.loc)
+            await self._context.loop_share.yield_if_due()
         for code in (
             IssueCode.BUDGET_DOCUMENTS,
             IssueCode.BUDGET_MEMORY,
