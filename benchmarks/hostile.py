@@ -170,11 +170,7 @@ def long_children() -> Pages:
 
 def longest_children(character: str = "x", length: int = 8_100) -> Pages:
     """Indexes whose children are just short enough."""
-    pages: Pages = {f"{SITE}robots.txt": b"".join(b"Sitemap: /%d.xml\n" % n for n in range(4))}
-    for name in range(4):
-        locs = (f"{SITE}{name}/{character * length}/{n}.xml" for n in range(16_000))
-        pages[f"{SITE}{name}.xml"] = write_index(locs)
-    return pages
+    return _four_indexes(16_000, f"{character * length}/")
 
 
 def wide_children() -> Pages:
@@ -196,9 +192,14 @@ def nested_indexes() -> Pages:
 
 def many_children() -> Pages:
     """Fifty thousand children of ordinary length, of each of four indexes."""
+    return _four_indexes(50_000)
+
+
+def _four_indexes(children: int, folder: str = "") -> Pages:
+    """Four indexes, each with so many children, which lie in a folder."""
     pages: Pages = {f"{SITE}robots.txt": b"".join(b"Sitemap: /%d.xml\n" % n for n in range(4))}
     for name in range(4):
-        locs = (f"{SITE}{name}/{n}.xml" for n in range(50_000))
+        locs = (f"{SITE}{name}/{folder}{n}.xml" for n in range(children))
         pages[f"{SITE}{name}.xml"] = write_index(locs)
     return pages
 

@@ -14,8 +14,11 @@ from sitemapreader.errors import StateError
 from sitemapreader.output.sink import abandon_standard_output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
     from types import FrameType
+
+    from sitemapreader.cli.summary import RunSummary
+
 _SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
@@ -66,6 +69,27 @@ def run_process(
         abandon_standard_output()
         console.print_error(f"cannot write to {writer.name}: {error.strerror or error}")
         return NO_URL
+
+
+def run_sources(
+    run: Callable[[], Awaitable[None]], lines: LineWriter, console: Console, summary: RunSummary
+) -> int:
+    """Read the sources of a command that prints lines, print the summary, return the exit code.
+
+    Args:
+        run: reads the sources.
+        lines: the output, which is open meanwhile.
+        console: prints the summary, and the error that ends the program.
+        summary: what `run` has counted.
+    """
+
+    async def work() -> int:
+        with lines:
+            await run()
+        console.print_summary(summary)
+        return summary.find_exit_code()
+
+    return run_process(work, lines, console)
 
 
 def print_text(text: str) -> int:

@@ -13,7 +13,7 @@ from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.options import LIST_FORMATS
 from sitemapreader.cli.runner import SourceRunner, make_sources
-from sitemapreader.cli.runtime import run_process
+from sitemapreader.cli.runtime import run_sources
 from sitemapreader.cli.sources import SourceResult, parse_source_url
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_path
@@ -90,12 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
         console.clear_for_results()
         lines.write("".join(write(site, entry) for entry in found.sitemaps))
 
-    async def work() -> int:
-        with lines:
-            await runner.run()
-        console.print_summary(summary)
-        return summary.find_exit_code()
-
     runner = SourceRunner(
         arguments,
         console,
@@ -104,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         make_listed=partial(make_web_site, config=config),
         visit=visit,
     )
-    return run_process(work, lines, console)
+    return run_sources(runner.run, lines, console, summary)
 
 
 def make_site(text: str, config: RunConfig) -> Site:

@@ -11,7 +11,7 @@ from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.options import TREE_FORMATS
 from sitemapreader.cli.runner import SourceRunner, make_sources
-from sitemapreader.cli.runtime import run_process
+from sitemapreader.cli.runtime import run_sources
 from sitemapreader.cli.sources import (
     FileSource,
     Source,
@@ -51,12 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
         console.clear_for_results()
         lines.write("".join(text))
 
-    async def work() -> int:
-        with lines:
-            await runner.run()
-        console.print_summary(summary)
-        return summary.find_exit_code()
-
     runner = SourceRunner(
         arguments,
         console,
@@ -67,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         make_listed=partial(make_web_source, arguments=arguments, config=config),
         visit=visit,
     )
-    return run_process(work, lines, console)
+    return run_sources(runner.run, lines, console, summary)
 
 
 def make_rooted_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> Source:
