@@ -7,9 +7,9 @@ import re
 import signal
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from xml.sax.saxutils import escape
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FEEDPARSER_MAX_BYTES
