@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
 
 from sitemapreader.issues import Issue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Format(StrEnum):
@@ -185,8 +188,36 @@ def _show_present(entry: UrlEntry | SitemapEntry) -> str:
     return f"{type(entry).__name__}({', '.join(present)})"
 
 
+class Unread(Protocol):
+    """What is known of a record's parts before their values are made."""
+
+    def read(self) -> dict[str, Any]:
+        """Return the value of each attribute that depends on them."""
+
+
+class _LatePart:
+    """An entry some of whose attributes are not set before one of them is asked for."""
+
+    __slots__ = ("_unread",)
+    _unread: Unread
+
+    if not TYPE_CHECKING:  # where it would vouch for any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _LATE:
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+                )
+            for slot, value in self._unread.read().items():
+                try:
+                    object.__getattribute__(self, slot)
+                except AttributeError:
+                    setattr(self, slot, value)
+            return object.__getattribute__(self, name)
+
+
 @attrs.define(weakref_slot=False, repr=False)
-class UrlEntry:
+class UrlEntry(_LatePart):
     """One URL of a site.
 
     Attributes:
@@ -229,6 +260,17 @@ class UrlEntry:
         return None if self.date is None else DateSource.NEWS
 
     __repr__ = _show_present
+
+
+_LATE = frozenset({"images", "videos", "news", "alternates", "extras", "title"})
+"""The attributes of an entry that may be set late."""
+
+
+def leave_unread(entries: Iterable[UrlEntry], parts: Iterable[Unread]) -> None:
+    """Have the parts of entries read when they are asked for."""
+    for entry, unread in zip(entries, parts, strict=True):
+        entry._unread = unread  # type: ignore[misc]  # noqa: SLF001 (a slot of its base)
+        del entry.images, entry.videos, entry.news, entry.alternates, entry.extras, entry.title
 
 
 @attrs.define(weakref_slot=False, repr=False)

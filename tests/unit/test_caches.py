@@ -39,9 +39,7 @@ SHORT_KEYS = {
     "readers.xml.grammar.write_uniform_pattern": "the same",
     "readers.xml.grammar.write_item_pattern": "the same, and keys of our table",
     "readers.xml.grammar.write_atom_link_pattern": "the same",
-    "readers.xml.grammar.write_value_pattern": "the same",
-    "readers.xml.grammar.write_many_pattern": "the same",
-    "readers.xml.grammar.write_link_pattern": "the same, and names of our table",
+    "readers.xml.grammar.write_clean_pattern": "the same",
 }
 """Every cache of the package, and why what is kept in it is short."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.issues import IssueCode
@@ -50,11 +49,6 @@ def add_extension(
 
 def _add(found: dict[str, list[Any]], slot: str, *values: Any) -> None:
     found.setdefault(slot, []).extend(values)
-
-
-def list_extras(names: Names, element: Element) -> list[Extra]:
-    """List what all elements below one are, none of which is in our vocabulary."""
-    return [_make_extra(names, one) for one in islice(_walk(element), 1, None)]
 
 
 def _walk(element: Element) -> Iterator[Element]:

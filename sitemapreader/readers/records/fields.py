@@ -7,7 +7,6 @@ up in them.
 from __future__ import annotations
 
 import re
-from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -25,8 +24,8 @@ CHANGEFREQS = {
     word: word for word in ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 }
 _PRIORITY = re.compile(r"(?:0?\.\d{1,6}|0(?:\.\d{0,6})?|1(?:\.0{0,6})?)", re.ASCII)
-_COUNT = re.compile(r"\d{1,15}", re.ASCII)
-_RATING = re.compile(r"[0-4](?:\.\d{1,6})?|5(?:\.0{1,6})?", re.ASCII)
+_COUNT = re.compile("[0-9]{1,15}")
+_RATING = re.compile(r"[0-4](?:\.[0-9]{1,6})?|5(?:\.0{1,6})?")
 _YES_NO = {"yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 
@@ -104,8 +103,6 @@ class Extension:
         required: the first of the fields, if there is no value without it.
         containers: elements that only group fields.
         by_tag: the fields, by their tags.
-        texts: the fields whose text alone is one value, attributes aside.
-        defaults: what `make` takes, in its order: name, and value where a record has none.
     """
 
     key: str
@@ -116,21 +113,10 @@ class Extension:
     required: str = ""
     containers: frozenset[str] = frozenset()
     by_tag: dict[str, Field] = attrs.field(init=False)
-    texts: tuple[Field, ...] = attrs.field(init=False)
-    defaults: tuple[tuple[str, Any], ...] = attrs.field(init=False)
 
     @by_tag.default
     def _index_fields(self) -> dict[str, Field]:
         return {field.tag: field for field in self.fields}
-
-    @texts.default
-    def _find_texts(self) -> tuple[Field, ...]:
-        return tuple(field for field in self.fields if not (field.many or field.build))
-
-    @defaults.default
-    def _find_defaults(self) -> tuple[tuple[str, Any], ...]:
-        attributes = signature(self.make).parameters.values()
-        return tuple((each.name, each.default) for each in attributes)
 
 
 EXTENSIONS: tuple[Extension, ...] = (
@@ -206,6 +192,25 @@ EXTENSIONS: tuple[Extension, ...] = (
         ),
     ),
 )
+
+BY_KEY = {extension.key: extension for extension in EXTENSIONS}
+NESTED_FIELDS = {"publication": ("name", "language")}
+"""A container -> the fields that stand in it."""
+
+# Of texts that match, nothing has to be said, whatever blanks are around them.
+_DAY = (
+    "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+    "|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+)
+_ZONE = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])"
+_TIME = rf"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?{_ZONE}"
+CERTAIN_TEXTS: dict[Callable[[str], object | None], str] = {
+    _count: _COUNT.pattern,
+    _rating: _RATING.pattern,
+    _yes_no: f"(?i:{'|'.join(_YES_NO)})",
+    parse_lastmod: f"[12][0-9]{{3}}-{_DAY}(?:{_TIME})?",
+}
+"""What parses a text -> the pattern of texts that it reads for sure."""
 
 PROTOCOL_FIELDS = ("loc", "lastmod", "changefreq", "priority")
 # Format -> the date fields of a feed's record, best first, each in all its names: (key, tag)

@@ -74,9 +74,13 @@ class Names(dict[Any, Name]):
             self._own_uris.add(uri)
             self.clear()
 
-    def has_room(self, tags: set[Any]) -> bool:
-        """Tell whether extras may have these names, with those that they have."""
-        return len(self._of_extras | tags) <= self._most
+    def count_extras(self, tags: set[str]) -> bool:
+        """Count the names of elements that become extras, unless they are too many or too long."""
+        together = self._of_extras | tags
+        if len(together) > self._most or max(map(len, tags)) > _LONGEST_KEPT:
+            return False
+        self._of_extras = together
+        return True
 
     def count_extra(self, tag: object) -> Name:
         """Count the name of an element that becomes an extra, and resolve it."""

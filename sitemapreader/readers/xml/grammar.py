@@ -19,9 +19,17 @@ from functools import lru_cache
 
 from sitemapreader.models import Format
 from sitemapreader.readers.formats import RECORD_OF
-from sitemapreader.readers.records.fields import EXTENSIONS, FEED_FIELDS, PROTOCOL_FIELDS
+from sitemapreader.readers.records.fields import (
+    BY_KEY,
+    CERTAIN_TEXTS,
+    FEED_FIELDS,
+    NESTED_FIELDS,
+    PROTOCOL_FIELDS,
+    Field,
+)
 from sitemapreader.readers.records.namespaces import ATOM, DC, OWN, XHTML
 from sitemapreader.readers.xml.characters import SECTION
+from sitemapreader.urls import parse_reference
 
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
@@ -35,13 +43,8 @@ NOTHING = re.compile(f"(?>(?:{_BLANK}++|{_COMMENT})*)")
 _REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
 BORDER = "<>"
 """Stands between the runs of two records where they are searched together."""
-NESTED_FIELDS = {"publication": ("name", "language")}
-"""A container -> the fields that stand in it."""
 LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")
-_FIRST_LINK = re.compile(f'<[^<]*?:link((?>(?:{_BLANK}++[a-z]++="[^"<]*+")+))')
-_ATTRIBUTE_NAME = re.compile(f"{_BLANK}([a-z]++)=")
 
-BY_KEY = {extension.key: extension for extension in EXTENSIONS}
 RUNS = (*BY_KEY, XHTML)
 """Keys of the namespaces whose elements are read in runs."""
 
@@ -189,61 +192,67 @@ def write_atom_link_pattern(start: str) -> re.Pattern[str]:
     return re.compile(f"(?:{BORDER})?{start}{attributes}{_GAP}(?:/>|></{start[1:]}>){_GAP}|{_REST}")
 
 
-@lru_cache(maxsize=64)
-def write_value_pattern(key: str, prefix: str) -> re.Pattern[str]:
-    """Write the pattern of an extension's elements in runs.
+# -- elements of which nothing will have to be said
 
-    Groups: for each field with text alone, in the table's order, its attributes that are fields and
-    its text; all texts of the field that may come again and again; all that is left.
-    """
-    extension, grammar, start = BY_KEY[key], Grammar(), f"<{prefix}:"
-    nested = {tag: name for name in extension.containers for tag in NESTED_FIELDS[name]}
-    inner: dict[str, list[str]] = {name: [] for name in extension.containers}
-    fields: list[str] = []
-    for field in extension.fields:
-        if field in extension.texts:
-            names = [grammar.once(f"{name}=", '"[^"<]*+"') for name, _, _ in field.attributes]
-            attributes = _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP if names else ""
-            text = grammar.once(
-                f"{field.tag}{attributes}>", _TEXT, f"</{prefix}:{field.tag}>{_GAP}"
-            )
-            empty = f"{field.tag}{_GAP}/>{_GAP}"
-            where = inner[nested[field.tag]] if field.tag in nested else fields
-            where += [text, empty]
-    fields[:0] = [  # groups are numbered in the order of the text, and these stand first
-        f"{name}>{_GAP}{_repeat([start + _any_of(held)])}</{prefix}:{name}>{_GAP}"
-        for name, held in inner.items()
+_QUOTED = '[^"<>]*+'
+_NO_URL = r"""(?!(?i:https?://)[/?#\s<"])"""
+_REFERENCE = rf"""{_NO_URL}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
+"""A URL, relative or not: `parse_reference` takes it, for there is no template in it."""
+
+
+@lru_cache(maxsize=64)
+def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
+    """Write the pattern of an extension's elements that can be read later, without an Issue."""
+    grammar, start = Grammar(), f"<{prefix}:"
+    if key == XHTML:
+        values = {"rel": "(?ai:alternate)", "href": rf"(?=\S){_REFERENCE}"}
+        names = [
+            grammar.once(f'{name}="', values.get(name, _QUOTED), '"') for name in LINK_ATTRIBUTES
+        ]
+        has_href = f"(?({1 + LINK_ATTRIBUTES.index('href')})|(?!))"
+        attributes = _repeat([f"{_BLANK}++{_any_of(names)}"])
+        end = f"{has_href}{_GAP}(?:/>|></{prefix}:link>)"
+        return re.compile(f"{start}link{attributes}{end}{_GAP}")
+    extension = BY_KEY[key]
+    end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
+    nested = [tag for name in extension.containers for tag in NESTED_FIELDS[name]]
+    inner = [_write_clean_field(grammar, extension.by_tag[tag], prefix) for tag in nested]
+    fields = [
+        f"{name}>{_GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{_GAP}"
+        for name in extension.containers
     ]
-    for field in extension.fields:
-        if field.many and not field.build:
-            one = f"{field.tag}>{_TEXT}</{prefix}:{field.tag}>{_GAP}"
-            fields.append(grammar.once(f"(?={field.tag}>)", f"{one}(?>(?:{start}{one})*)"))
-    body = f"{_repeat([start + _any_of(fields)])}"
-    element = f"{start}{extension.tag}>{_GAP}{body}</{prefix}:{extension.tag}>{_GAP}"
-    return re.compile(f"(?:{BORDER})?{element}|{_REST}")
+    fields += [
+        _write_clean_field(grammar, field, prefix, is_required=field.tag == extension.required)
+        for field in extension.fields
+        if not (field.build or field.tag in nested)
+    ]
+    body = f">{_GAP}{_repeat([start + _any_of(fields)])}{end_tag}"
+    if extension.required:  # which is the first field
+        body += "(?(1)|(?!))"
+    else:
+        body = f"(?:/>{_GAP}|{body})"
+    if extension.slot == "news":  # several of which are too many
+        body += f"(?={BORDER}|\\Z)"
+    return re.compile(f"{start}{extension.tag}{body}")
 
 
-@lru_cache(maxsize=16)
-def write_many_pattern(prefix: str, tag: str) -> re.Pattern[str]:
-    """Write the pattern of a field that may come again and again; groups: the text, the rest."""
-    # A run begins behind the `<` and the prefix of its first field
-    return re.compile(f"(?:{BORDER})?(?:<{prefix}:)?{tag}>({_TEXT})</{prefix}:{tag}>{_GAP}|{_REST}")
-
-
-def learn_link_attributes(run: str) -> tuple[str, ...]:
-    """Return the names of the attributes of a run's first link, in its order; () if it is odd."""
-    found = _FIRST_LINK.match(run)
-    names = tuple(_ATTRIBUTE_NAME.findall(found[1])) if found else ()
-    is_odd = len(set(names)) < len(names) or not set(names) <= set(LINK_ATTRIBUTES)
-    return () if is_odd else names
-
-
-@lru_cache(maxsize=64)
-def write_link_pattern(prefix: str, names: tuple[str, ...]) -> re.Pattern[str]:
-    """Write the pattern of links with these attributes, in this order.
-
-    Groups: the value of each attribute, and all that is left.
-    """
-    values = "".join(f'{_BLANK}++{name}="([^"<]*+)"' for name in names)
-    element = f"<{prefix}:link{values}{_GAP}(?:/>|></{prefix}:link>){_GAP}"
-    return re.compile(f"(?:{BORDER})?{element}|{_REST}")
+def _write_clean_field(
+    grammar: Grammar, field: Field, prefix: str, *, is_required: bool = False
+) -> str:
+    """Write a field, empty or not, behind the prefix of its start tag."""
+    names = [
+        grammar.once(f'{name}="', CERTAIN_TEXTS.get(parse, _QUOTED), '"')
+        for name, _, parse in field.attributes
+    ]
+    start = field.tag + (_repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP if names else "")
+    if field.parse is parse_reference:
+        some = r"(?=[^\s<\]])" if is_required else ""
+        section = rf"<!\[CDATA\[{_GAP}{some}{_NO_URL}[^\]<{{]*+\]\]>{_GAP}"
+        text = f"{_GAP}(?:{section}|{some}{_REFERENCE})"
+    elif certain := CERTAIN_TEXTS.get(field.parse):
+        text = f"{_GAP}(?>(?:(?:{certain}){_GAP})?)"
+    else:
+        text = _TEXT
+    end = f"</{prefix}:{field.tag}>{_GAP}"
+    written = f">{text}{end}" if field.many else grammar.once(">", text, end)
+    return f"{start}(?:{written}|{_GAP}/>{_GAP})"

@@ -8,39 +8,34 @@ said is odd as well. The odd ones are left to the tree.
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import chain, compress, groupby, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_column, parse_lastmod
-from sitemapreader.models import Alternate, Format, SitemapEntry, UrlEntry, Via
+from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via, leave_unread
 from sitemapreader.readers.formats import RECORD_OF
-from sitemapreader.readers.records.extensions import list_extras
-from sitemapreader.readers.records.feeds import choose_link, is_alternate_relation
+from sitemapreader.readers.records.feeds import choose_link
 from sitemapreader.readers.records.fields import (
     parse_changefreq,
     parse_priority,
-    take_text,
 )
-from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
+from sitemapreader.readers.records.namespaces import ATOM, OWN
 from sitemapreader.readers.xml.characters import are_sound, decode_many
 from sitemapreader.readers.xml.grammar import (
     BORDER,
-    BY_KEY,
     FEED_DATE_NAMES,
     LINK_ATTRIBUTES,
     NOTHING,
     RUNS,
-    learn_link_attributes,
     write_atom_link_pattern,
+    write_clean_pattern,
     write_item_pattern,
-    write_link_pattern,
-    write_many_pattern,
     write_record_pattern,
     write_uniform_pattern,
-    write_value_pattern,
 )
-from sitemapreader.readers.xml.tree import NotWellFormedError
-from sitemapreader.urls import PLAIN_URL, are_clean_urls, parse_reference
+from sitemapreader.readers.xml.unread import UnreadParts, Vocabulary
+from sitemapreader.urls import PLAIN_URL, are_clean_urls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,7 +43,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.fields import Extension
     from sitemapreader.readers.records.names import Names
     from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.readers.xml.tree import TreeReader
@@ -61,12 +55,10 @@ _FIELDS = 4
 _MOST_ATTRIBUTES = 8
 _DEEPEST = 32
 """Of what the patterns take: attributes of an element, and elements in one another."""
-_WRAPPER = "x"
+_NAME = re.compile(r"<([^\s<>/:]++):([^\s<>/]++)")
 _PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
 """Attributes, with their quotes, of a link that leads to the page itself."""
 _BLANKS = re.compile("\r\n|[\t\r\n]")
-_new = tuple.__new__
-"""Makes an Alternate in half the time that calling it takes."""
 
 
 _MAX_PREFIX_CHARS = 64
@@ -205,59 +197,47 @@ class PatternReader:
         moments = columns.values(lastmods, parse_lastmod)
         written = columns.or_none(lastmods)
         sitemaps = repeat(sitemap)
-        runs: dict[str, tuple[str, Sequence[str]]] = {
-            key: (prefix, run)
-            for (key, prefix), run in zip(self._runs, found[_FIELDS:], strict=False)
-            if any(run)
-        }
-        extras = found[_FIELDS + len(self._runs)]
+        runs = found[_FIELDS:-1]
         if self._prolog.format is Format.INDEX:
-            columns.blame(map(any, zip(*found[_FIELDS:-1], strict=True)))
+            columns.blame(map(any, zip(*runs, strict=True)))
             vias = repeat(Via.INDEX)
             return list(map(SitemapEntry, locs, moments, vias, sitemaps, written))
-        slots: dict[str, Iterable[Any]] = {
-            BY_KEY[key].slot: self._make_values(columns, BY_KEY[key], *runs[key])
-            for key in BY_KEY
-            if key in runs
-        }
-        news = list(slots.get("news", ()))
-        return list(
-            map(
-                UrlEntry,
-                locs,
-                moments,
-                columns.values(columns.texts(found[2]), parse_changefreq),
-                columns.values(columns.texts(found[3]), parse_priority),
-                slots.get("images", repeat(())),
-                slots.get("videos", repeat(())),
-                news or repeat(None),
-                self._make_links(columns, *runs[XHTML]) if XHTML in runs else repeat(()),
-                self._make_extras(columns, extras) if any(extras) else repeat(()),
-                sitemaps,
-                written,
-                [one and one.title for one in news] or repeat(None),
-            )
+        changefreqs = columns.values(columns.texts(found[2]), parse_changefreq)
+        priorities = columns.values(columns.texts(found[3]), parse_priority)
+        none, empty = repeat(None), repeat(())
+        unset = (empty, empty, none, empty, empty)
+        entries = list(
+            map(UrlEntry, locs, moments, changefreqs, priorities, *unset, sitemaps, written)
         )
+        if any(map(any, runs)):
+            self._leave_unread(columns, entries, runs)
+        return list(entries)
 
-    def _make_extras(self, columns: Columns, runs: Sequence[str]) -> Column:
-        """Make the extras of records: the tree reads the elements of all of them at once."""
-        owners = [place for place, run in enumerate(runs) if run]
-        text = "".join(f"<{_WRAPPER}>{runs[place]}</{_WRAPPER}>" for place in owners)
-        extras: list[tuple[Any, ...]] = [()] * len(runs)
-        try:
-            records = self._tree.parse_at_once(text)
-        except NotWellFormedError:
-            records = []
-        tags = {one.tag for record in records for one in record.element.iter()}
-        if len(records) != len(owners) or not self._names.has_room(tags):
-            columns.odd.update(owners)
-            return extras
-        for place, record in zip(owners, records, strict=True):
-            if record.error or record.errors:
-                columns.odd.add(place)
-            elif place not in columns.odd:
-                extras[place] = tuple(list_extras(self._names, record.element))
-        return extras
+    def _leave_unread(
+        self, columns: Columns, entries: list[UrlEntry], runs: list[list[str]]
+    ) -> None:
+        """Have the elements of extensions read when asked for, if nothing has to be said of any."""
+        *known, others = runs
+        for (key, prefix), run in zip(self._runs, known, strict=True):
+            columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
+        columns.check_runs(others, self._are_extras)
+        keys = {prefix: key for key, prefix in self._runs}
+        vocabulary = Vocabulary(keys, self._tree.start_tag)
+        texts = list(map("".join, zip(*known, strict=True))) if known else [""] * len(others)
+        marks = list(map(any, zip(texts, others, strict=True)))
+        parts = map(
+            UnreadParts, repeat(vocabulary), compress(texts, marks), compress(others, marks)
+        )
+        leave_unread(compress(entries, marks), parts)
+
+    def _are_extras(self, runs: list[str]) -> bool:
+        """Tell whether elements can become extras: they break no limit, and bind no prefix."""
+        text = f"<r>{'</r><r>'.join(runs)}</r>"
+        if "xmlns" in text or max(run.count("<") for run in runs) >= self._limits.record_depth:
+            return False
+        namespaces = self._prolog.namespaces
+        names = {f"{{{namespaces[prefix]}}}{local}" for prefix, local in set(_NAME.findall(text))}
+        return self._tree.is_well_formed(text) and self._names.count_extras(names)
 
     def _make_posts(self, columns: Columns, found: list[list[str]], sitemap: str) -> list[Event]:
         """Make the entries of a feed's records."""
@@ -301,37 +281,10 @@ class PatternReader:
             locs.append("" if chosen is None else group[chosen]["href"].strip())
         return locs
 
-    def _make_values(
-        self, columns: Columns, extension: Extension, prefix: str, runs: Sequence[str]
-    ) -> Column:
-        """Make the values of an extension: for each record, what goes into its slot."""
-        pattern = write_value_pattern(extension.key, prefix)
-        cut = columns.cut(pattern, runs, f"<{prefix}:{extension.tag}>")
-        made = _make_all(cut, extension, prefix)
-        if extension.slot != "news":
-            return cut.deal(made)
-        columns.odd.update(place for place, count in enumerate(cut.counts) if count > 1)
-        return [values[-1] if values else None for values in cut.deal(made)]
 
-    def _make_links(self, columns: Columns, prefix: str, runs: Sequence[str]) -> Column:
-        names = learn_link_attributes(next(filter(None, runs)))
-        if "href" not in names:
-            columns.odd.update(place for place, run in enumerate(runs) if run)
-            return [()] * len(runs)
-        cut = columns.cut(write_link_pattern(prefix, names), runs, f"<{prefix}:link")
-        absent = [None] * cut.size
-        values = {name: cut.attributes(cut.next()) for name in names}
-        hrefs = values["href"]
-        if not are_clean_urls(hrefs):
-            cut.blame(not href or parse_reference(href) is None for href in hrefs)
-        if "rel" in values:
-            known = {text: is_alternate_relation(text) for text in set(values["rel"])}
-            if not all(known.values()):
-                cut.blame(not known[text] for text in values["rel"])
-        parts = zip(
-            hrefs, *(values.get(name, absent) for name in ("hreflang", "media")), strict=True
-        )
-        return cut.deal(map(_new, repeat(Alternate), parts))
+def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
+    """Tell whether runs of elements are nothing but what a pattern matches."""
+    return pattern.sub("", BORDER.join(runs)) == BORDER * (len(runs) - 1)
 
 
 def _split_records(pattern: re.Pattern[str], text: str, start: int) -> tuple[list[list[str]], str]:
@@ -344,43 +297,6 @@ def _split_records(pattern: re.Pattern[str], text: str, start: int) -> tuple[lis
         for column in columns:
             del column[-1]
     return [[one or "" for one in each] if None in each else each for each in columns], rest
-
-
-def _make_all(cut: Cut, extension: Extension, prefix: str) -> list[Any]:
-    """Make the values of all elements of an extension that were cut."""
-    values: dict[str, Column] = {}
-    for field in extension.texts:
-        for _, slot, parse in field.attributes:
-            if any(quoted := cut.next()):
-                values[slot] = _parse_attributes(cut, quoted, parse)
-        if any(column := cut.next()):
-            values[field.name] = cut.values(cut.texts(column), field.parse)
-    if extension.required:
-        required = values.get(extension.required, [None] * cut.size)
-        if None in required:
-            cut.blame(value is None for value in required)
-    for field in extension.fields:
-        if field.many and not field.build:
-            many = cut.cut(write_many_pattern(prefix, field.tag), cut.next(), "</")
-            texts = many.texts(many.next())
-            dealt = many.deal(texts)
-            if not all(texts):
-                dealt = [tuple(filter(None, each)) for each in dealt]
-            values[field.name] = dealt
-    # By position: in half the time that it takes by name
-    columns = (values.get(name) or repeat(default) for name, default in extension.defaults)
-    return list(islice(map(extension.make, *columns), cut.size))
-
-
-def _parse_attributes(
-    cut: Cut, quoted: Sequence[str], parse: Callable[[str], object | None]
-) -> Column:
-    """Parse the values of an attribute, in quotes; "" where an element has it not."""
-    texts = cut.attributes([text[1:-1] for text in quoted])
-    known = {text: parse(text) for text in set(texts)}
-    values = [known[text] if mark else None for mark, text in zip(quoted, texts, strict=True)]
-    cut.blame(bool(mark) and value is None for mark, value in zip(quoted, values, strict=True))
-    return values
 
 
 def _weave(spans: list[Span], odd: set[int], entries: Iterator[Event]) -> Iterator[Any]:
@@ -421,11 +337,15 @@ class Columns:
         if not are_clean_urls(locs):
             self.blame(not PLAIN_URL.fullmatch(loc) and not are_clean_urls([loc]) for loc in locs)
 
+    def check_runs(self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]) -> None:
+        """Blame the records that have a run of elements of which something must be said."""
+        filled = list(filter(None, runs))
+        if filled and not are_clean(filled):
+            self.blame(bool(run) and not are_clean([run]) for run in runs)
+
     def values(self, texts: list[str], parse: Callable[[str], Any]) -> Column:
         """Parse texts, each different one once; those that cannot be read are to blame."""
-        if parse is take_text or not any(texts):
-            return self.or_none(texts)
-        if parse is parse_reference and are_clean_urls(list(filter(None, texts))):
+        if not any(texts):
             return self.or_none(texts)
         if parse is parse_lastmod:
             values: Column = parse_column(texts)

@@ -60,11 +60,10 @@ class TreeReader:
 
         Raises NotWellFormedError.
         """
-        self._write_start_tag()
         builder = TreeBuilder(insert_pis=True) if "<?" in text else TreeBuilder()
         parser = XMLParser(target=builder)  # noqa: S314 (a DTD cannot stand behind a start tag)
         try:
-            parser.feed(self._start_tag)
+            parser.feed(self.start_tag)
             for start in range(0, len(text), _STEP_CHARS):
                 if start:
                     yield
@@ -74,32 +73,24 @@ class TreeReader:
         except (ParseError, ValueError):  # ValueError: a byte that is no UTF-8
             raise NotWellFormedError from None
         if not self._must_be_checked(text, root):
-            find_line = _LineFinder(self._start_tag, text, line, root.iter())
+            find_line = _LineFinder(self.start_tag, text, line, root.iter())
             return [Record(element, find_line) for element in root]
-        find_line = _LineFinder(self._start_tag, text, line, list(root.iter()))
+        find_line = _LineFinder(self.start_tag, text, line, list(root.iter()))
         return [self._check(element, find_line) for element in root]
 
-    def parse_at_once(self, text: str) -> list[Record]:
-        """Return the records of a batch, of which no line will be asked for, without pauses."""
-        steps = self.parse(text, 1)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as stop:
-                records: list[Record] = stop.value
-                return records
-
-    def _write_start_tag(self) -> None:
+    @property
+    def start_tag(self) -> str:
+        """The start tag that binds the namespaces as they are bound now."""
         if self._namespaces is not self._prolog.namespaces:
             self._namespaces = self._prolog.namespaces
             self._start_tag = make_start_tag(self._namespaces)
+        return self._start_tag
 
     def is_well_formed(self, text: str) -> bool:
         """Tell whether records are well-formed, and none of their tags is too long to be common."""
-        self._write_start_tag()
         parser = expat.ParserCreate(namespace_separator="}")
         try:
-            parser.Parse(f"{self._start_tag}{text}{_END_TAG}", True)
+            parser.Parse(f"{self.start_tag}{text}{_END_TAG}", True)
         except (expat.ExpatError, ValueError):
             return False
         # A long tag is found in a tenth of the time that it takes to look at attributes
@@ -110,13 +101,12 @@ class TreeReader:
 
         It may open and close elements around records, but not the root.
         """
-        self._write_start_tag()
         wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
         # A gap is no record that was cut out, but any text: a whole second document with its own
         # DOCTYPE, say. It is refused behind a start tag; the armed parser refuses it regardless.
         parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
         try:
-            parser.feed(self._start_tag + wrappers + text)
+            parser.feed(self.start_tag + wrappers + text)
         except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too
             return False
         return True
@@ -191,6 +181,14 @@ class TreeReader:
     def _is_too_long(self, text: str | None) -> bool:
         """Tell whether a text is; blanks between two fields never are."""
         return text is not None and len(text) > self._limits.field_chars and not text.isspace()
+
+
+def parse_element(start_tag: str, text: str) -> Element:
+    """Parse elements that are well-formed, behind a start tag; return the one around them."""
+    parser = XMLParser()  # noqa: S314 (a DTD cannot stand behind a start tag)
+    parser.feed(f"{start_tag}{text}{_END_TAG}")
+    element: Element = parser.close()
+    return element
 
 
 def make_start_tag(namespaces: dict[str, str]) -> str:
