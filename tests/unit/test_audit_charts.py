@@ -46,7 +46,7 @@ def test_only_all_is_a_hundred_percent(part: int, whole: int, text: str) -> None
         (1, "URLs", "1 URL"),
         (0, "URLs", "0 URLs"),
         (201_944, "sitemaps", "201,944 sitemaps"),
-        (1, "entries", "1 entry"),
+        (1, "indexes", "1 index"),
     ],
 )
 def test_nouns_fit_their_numbers(count: int, units: str, text: str) -> None:

@@ -33,7 +33,7 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sitemapreader.audit.models import Facts, Finding
+    from sitemapreader.audit.models import AuditRule, Facts, Finding
 
 _PARTS = files("sitemapreader.audit.report")
 _MAX_TEXT = 500
@@ -68,6 +68,7 @@ def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
         script_hash=_hash_asset(script),
         counts=_count_severities(findings),
         categories=_chart_categories(findings),
+        passed=_group_rules(facts.passed),
         months=chart_months(facts.months, facts.begun) if facts.months else None,
         years=sum_years(facts.months),
         treemaps={
@@ -156,3 +157,12 @@ def _chart_categories(findings: Sequence[Finding]) -> list[tuple[str, list[Part]
         )
         for name, counts in rows
     ]
+
+
+def _group_rules(rules: Sequence[AuditRule]) -> list[tuple[str, list[AuditRule]]]:
+    """Return the rules of each category that has some."""
+    groups = [
+        (str(category), [rule for rule in rules if rule.category == category])
+        for category in Category
+    ]
+    return [(name, members) for name, members in groups if members]

@@ -25,7 +25,7 @@ _MONTHS_AT_LEAST = 12
 _MAX_TICKS = 4
 _BAR_SHARE = 0.82
 """How much of its slot a bar fills."""
-_MIN_HEIGHT = 1.0
+_MIN_HEIGHT, _MIN_WIDTH = 1.0, 0.6
 """Per cent: a bar of one URL beside one of a million can still be seen."""
 _SHARED_SLOTS = 2
 """Room of a bar for several months: its own, and a gap beside it."""
@@ -47,7 +47,7 @@ def stack_parts(counts: Iterable[tuple[str, int]], most: int) -> list[Part]:
     start = 0.0
     for kind, count in counts:
         if count:
-            width = 100 * count / max(most, 1)
+            width = max(100 * count / max(most, 1), _MIN_WIDTH)
             parts.append(Part(kind, start, width))
             start += width
     return parts

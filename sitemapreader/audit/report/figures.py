@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 _SHORT_UNITS = ((1_000_000_000, "bn"), (1_000_000, "M"), (1_000, "k"))
-_SINGULARS = {"entries": "entry", "addresses": "address"}
+_SINGULARS = {"indexes": "index", "sets of languages": "set of languages"}
+"""Nouns, and rules' units, that do not only lose an s."""
 
 
 def show_number(count: int) -> str:
