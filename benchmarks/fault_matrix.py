@@ -60,7 +60,7 @@ def print_totals(verdicts: list[Verdict], families: dict[str, Family], seconds: 
     print(f"\n{len(FAULTS)} faults, {len(verdicts)} cells in {seconds:.0f} s")
     print(f"typed {typed} of {len(seen)}: {100 * typed / len(seen):.2f} %")
     print(
-        f"not to be told from a whole document: {len(unseen)} cells (a body without length or end "
+        f"cannot be told from a whole document: {len(unseen)} cells (a body without length or end "
         "mark: lines that end anywhere, or all but the last byte)"
     )
     given_up = [each.cell for each in verdicts if each.cell.fault.opaque and each.cell.cut]

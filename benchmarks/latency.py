@@ -2,9 +2,9 @@
 
     python benchmarks/latency.py [--corpus urlset.xml ...] [--json FILE]
 
-Beside the work a probe sleeps for a millisecond again and again; how much later than that it has
-its turn is the gap. `feed` hands pieces of 64 KiB to a `SitemapReader`, one in each turn of the
-loop, as a server would that brings its own network; all else is `walk`.
+During the work a probe sleeps for a millisecond again and again; the gap is how much later it runs.
+`feed` gives pieces of 64 KiB to a `SitemapReader`, one in each round of the event loop, as a server
+with its own network would; all other figures are of `walk`.
 """
 
 from __future__ import annotations

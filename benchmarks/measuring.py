@@ -34,7 +34,7 @@ def peak_mb() -> float:
 
 
 def cpu_seconds() -> float:
-    """Return the time that this process and those that it started have computed, in all threads."""
+    """Return the CPU seconds of this process and its children, in all threads."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime + children_seconds()
 
@@ -53,7 +53,7 @@ class Answer(NamedTuple):
 
 
 class Reader:
-    """The process of a contestant that reads what it is told to, as often as it is told to."""
+    """The process of a contestant, which reads documents on request."""
 
     def __init__(self, name: str, contestant: Contestant) -> None:
         self.name = name

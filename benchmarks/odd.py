@@ -3,9 +3,9 @@
     pip install -e '.[bench]' && npm install --prefix benchmarks
     python benchmarks/odd.py [--only sitemapreader usp ...] [--json FILE]
 
-The documents are served over loopback, a robots.txt beside each. A case is read right if the URLs
-that come out are those that are meant, percent-encoding and repeats aside. `2/3` says how many of
-them came, `+1` how many did that nobody wrote, `!` that the library raised an exception.
+The documents are served over loopback, each with a robots.txt. A case is read right if exactly the
+URLs that the author meant come out; percent-encoding and repeats do not matter. `2/3` is the number
+of these that came, `+1` the number that nobody wrote, `!` means that the library raised.
 """
 
 from __future__ import annotations

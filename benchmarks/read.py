@@ -4,11 +4,11 @@
     python benchmarks/read.py [--corpus urlset.xml ...] [--only kept scrapy ...] [--rounds 9]
     python benchmarks/read.py --only kept scrapy fastfeedparser
 
-The second line has all that most targets ask for, and takes minutes. Corpora are one document each;
+The second command gives the figures of most targets, and takes minutes. Corpora are one document each;
 sets are many documents, read one after the other. Each library has a process of its own, with
-nothing in it but its own imports; the processes take turns, so what else the machine does befalls
-all alike. What counts is the median of the CPU time. A library that does not find as many records
-as there are is shown as wrong, not as fast.
+nothing in it but its own imports. The processes take turns, so that other work on the machine slows
+all alike. The figure is the median of the CPU time. A library that finds another number of records
+than there are is shown as wrong, not as fast.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KINDS = {
 }
 """What the corpora are that are no urlsets."""
 PATIENCE_SECONDS = 5.0
-"""Who takes longer than this has two rounds, and no more."""
+"""A library that takes longer than this has two rounds, and no more."""
 HEAD = ("library", "CPU ms", "least", "most", "MB/s", "x kept", "")
 
 

@@ -1,7 +1,7 @@
 """Walks without end over a server that fails at random: does anything grow, is anything lost?
 
-The server is a process of its own (`soak_server`). Of every document it is known what was done to
-it, so what comes out is compared, URL by URL, with what had to.
+The server is a process of its own (`soak_server`). The fault of every document is known, so that
+what comes out is compared, URL by URL, with what must.
 
 Memory is noted every second; files, tasks and Python's blocks of memory also at rest, between two
 walks. What is compared are the first and the last tenth of the time after a warm-up of some walks.

@@ -2,8 +2,8 @@
 
 | module | needs the extra | what it is |
 |---|---|---|
-| `recipes.scrapy` | `scrapy` | `SitemapReaderSpider`, in the place of SitemapSpider |
-| `recipes.crawlee` | `crawlee` | a request loader, in the place of SitemapRequestLoader |
+| `recipes.scrapy` | `scrapy` | `SitemapReaderSpider`, replaces SitemapSpider |
+| `recipes.crawlee` | `crawlee` | a request loader, replaces SitemapRequestLoader |
 | `recipes.indexnow` | | `submit_changes`: new, changed and removed URLs, for search engines |
 | `recipes.documents` | | `SiteDocuments`: pages for search indexes, LangChain and LlamaIndex |
 | `recipes.page_text` | | `extract_text`: the text of an HTML page |

@@ -1,4 +1,4 @@
-"""Crawlee: a request loader in the place of SitemapRequestLoader.
+"""Crawlee: a request loader that replaces SitemapRequestLoader.
 
 ```python
 async with (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def make_request(entry: UrlEntry) -> Request:
-    """Make a request of an entry; its fields are in `user_data`, which holds JSON's types only."""
+    """Make the request for an entry, with its fields in `user_data`, as JSON's types."""
     user_data = {
         "sitemap": entry.sitemap,
         "lastmod": entry.lastmod.isoformat() if entry.lastmod else None,
@@ -55,15 +55,16 @@ def make_request(entry: UrlEntry) -> Request:
 
 
 class SitemapReaderRequestLoader(RequestLoader):
-    """Hand over the entries of a walk as requests, as they are read.
+    """A request loader that gives the entries of a walk as requests, as they are read.
 
-    `walk` is entered by the caller and left after the loader. `make_request` makes a request of an
-    entry, or `None` of one that is not wanted. At most `max_buffer_size` requests wait here; while
-    they do, the walk waits too. A URL that is none for Crawlee is an Issue, `invalid-url`, in the
-    walk's report.
+    A URL that Crawlee rejects is an Issue, `invalid-url`, in the walk's report. Where Crawlee's
+    queue is kept from one run to the next, a second run gives all requests again, and the queue
+    drops those that it has had.
 
-    Where Crawlee's queue is kept from one run to the next, a second run hands over everything
-    again, and the queue knows what it has had.
+    Args:
+        walk: a walk that the caller has entered, and leaves after the loader.
+        make_request: makes the request for an entry; `None` skips the entry.
+        max_buffer_size: requests that wait here at most; then the walk waits too.
     """
 
     def __init__(
@@ -95,10 +96,10 @@ class SitemapReaderRequestLoader(RequestLoader):
         task.cancel()
         await asyncio.wait([task])
         if error is None and not task.cancelled():
-            task.result()  # a bug that nobody has met
+            task.result()  # raises a bug that no `fetch_next_request` has raised
 
     async def get_total_count(self) -> int:
-        """Return how many requests there have been so far."""
+        """Return how many requests the walk has given so far."""
         return self._found
 
     async def get_handled_count(self) -> int:
@@ -106,7 +107,7 @@ class SitemapReaderRequestLoader(RequestLoader):
         return self._handled
 
     async def is_empty(self) -> bool:
-        """Tell whether no request is at hand; one may still come."""
+        """Tell whether no request is waiting; the walk may still give one."""
         return self._found == self._fetched
 
     async def is_finished(self) -> bool:
@@ -120,7 +121,7 @@ class SitemapReaderRequestLoader(RequestLoader):
         """
         request = await self._waiting.get()
         if request is None:
-            self._waiting.put_nowait(None)  # for the others who wait
+            self._waiting.put_nowait(None)  # for other tasks that wait
             task = self._task()
             await asyncio.wait([task])
             if not task.cancelled():
@@ -132,7 +133,7 @@ class SitemapReaderRequestLoader(RequestLoader):
         return request
 
     async def mark_request_as_handled(self, request: Request) -> None:
-        """Take note that a request is done with."""
+        """Record that a request was handled."""
         self._in_progress.discard(request.unique_key)
         self._handled += 1
 

@@ -9,9 +9,9 @@ async def miss(entry, error):
 
 report = await crawl("https://www.example.org/", visit, miss)
 ```
-Copy it and change it: this is all that it takes. But keep the fetcher's own session: strangers
-list these pages, and only there is the address of each connection checked. With a session of yours
-(`HttpFetcher(session=...)`), a page whose name resolves to your own network would be visited.
+Copy it and change it. But keep the fetcher's own session, which checks the address of each
+connection: strangers list these pages. With a session of yours (`HttpFetcher(session=...)`), a page
+whose name resolves to your own network would be fetched.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from sitemapreader import Fetcher, Report, UrlEntry
 
 MAX_PAGE_BYTES = 10 * 1024 * 1024
-"""Of a page, after inflating; a larger one is missed."""
+"""Size of a page, decompressed; a larger one is missed."""
 MAX_ORIGINS = 100
-"""Whose robots.txt is remembered: rules can take megabytes, and pages may be on any host."""
+"""Origins whose robots.txt is remembered: rules take megabytes, and pages may be on any host."""
 
 
 @attrs.frozen(eq=False)
@@ -50,10 +50,10 @@ class Page:
     """A page that was fetched.
 
     Attributes:
-        entry: what the sitemap says of it.
-        url: where it came from, after redirects.
-        headers: by lower-case name.
-        body: inflated.
+        entry: its entry in the sitemap.
+        url: its URL, after redirects.
+        headers: the headers of the response, by lower-case name.
+        body: the body, decompressed.
     """
 
     entry: UrlEntry
@@ -70,15 +70,25 @@ async def crawl(
     workers: int = 8,
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
 ) -> Report:
-    """Fetch every page of a site once; `await visit` each, or `miss` what could not be fetched.
+    """Fetch every page of a site once; call `visit` for each, and `miss` for those that failed.
 
     Pages and sitemaps come through one fetcher, so a host gets no more than `options.per_host`
     requests at once from both, and its Crawl-delay and Retry-After hold for both. A page that
     robots.txt forbids is missed, and so is one on an address that is not public. The walk waits
     while `workers` are busy: memory does not grow.
 
-    An exception in `visit` or `miss`, or a cancellation, ends everything that goes on here. Return
-    the report of the walk, which says what was wrong with the sitemaps.
+    Args:
+        site: its URL.
+        visit: called with each page.
+        miss: called with each entry whose page could not be fetched, and the error.
+        workers: pages that are fetched at once.
+        options: how the network is used.
+
+    Returns:
+        The report of the walk, with what was wrong with the sitemaps.
+
+    Raises:
+        BaseExceptionGroup: what `visit` or `miss` raised; it ends the crawl.
     """
     waiting: asyncio.Queue[UrlEntry | None] = asyncio.Queue(maxsize=2 * workers)
     fetcher = HttpFetcher(options)
@@ -96,10 +106,10 @@ async def crawl(
     async with (
         fetcher,
         walk(site, fetcher=fetcher, options=options, unique=True) as entries,
-        asyncio.TaskGroup() as crew,
+        asyncio.TaskGroup() as tasks,
     ):
         for _ in range(workers):
-            crew.create_task(work())
+            tasks.create_task(work())
         async for entry in entries:
             await waiting.put(entry)
         for _ in range(workers):
@@ -124,18 +134,21 @@ class PageRules:
         self._fetcher = fetcher
         self._agent = agent
         self._known: dict[str, Robots] = {}
-        self._asking = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def allow(self, url: str) -> bool:
-        """Tell whether a page may be fetched; not if nobody knows (RFC 9309, section 2.3.1.4)."""
+        """Tell whether a page may be fetched.
+
+        An unreachable robots.txt forbids all (RFC 9309, section 2.3.1.4).
+        """
         origin = origin_of(url)
         robots = self._known.get(origin)
         if robots is None:
-            async with self._asking:
-                robots = self._known.get(origin) or await self._ask(origin)
+            async with self._lock:
+                robots = self._known.get(origin) or await self._fetch_rules(origin)
         return robots.complete and robots.can_fetch(url, self._agent)
 
-    async def _ask(self, origin: str) -> Robots:
+    async def _fetch_rules(self, origin: str) -> Robots:
         if len(self._known) >= MAX_ORIGINS:
             self._known.clear()
         robots = self._known[origin] = await self._fetch(f"{origin}/robots.txt")

@@ -1,4 +1,4 @@
-"""Search pipelines and RAG indexes: the pages of a site, kept in step by changes and removals.
+"""Search pipelines and RAG indexes: the changes of a site's pages, and their removals.
 
 ```python
 pages = SiteDocuments("https://www.example.org/", state="site.db")
@@ -7,7 +7,7 @@ for batch in pages:                      # or: async for batch in pages.batches(
     index.add([change for change in batch if change.kind == "upsert"])
 print(pages.report)
 ```
-Asking for the next batch says that this one is in the index: after a kill the last one comes again.
+Asking for the next batch acknowledges this one as stored: after a kill the last one comes again.
 Nothing is deleted for having not been read: see `SiteDocuments`. LangChain and LlamaIndex take the
 pages through `make_langchain_loader` and `make_llama_index_reader`.
 
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from sitemapreader import Fetcher, Report
 
 BATCH_PAGES = 50
-"""Changes that are handed over at once, and so the most that come twice after a kill."""
+"""Changes in one batch, and so the most that come twice after a kill."""
 _GONE = frozenset({404, 410})
 
 
 @attrs.frozen(eq=False)
 class PageChange:
-    """What an index has to do for one page.
+    """One page's change, for an index to apply.
 
     Attributes:
-        kind: "upsert": put it into the index, in the place of what has the same id; "delete": it is
-            gone; "missed": it could not be fetched, and stays as it is.
+        kind: "upsert": add the page, or replace the one with this id; "delete": remove it;
+            "missed": it could not be fetched, so keep what is there.
         url: as the sitemap lists it; the id in the index.
-        text: of the page.
-        metadata: flat: `source`, `title`, `lastmod`, `sitemap`, as far as they are known.
+        text: the text of the page.
+        metadata: `source`, `title`, `lastmod`, `sitemap`, as far as they are known.
         reason: why it was missed: the code of an Issue, or "no-text".
     """
 
@@ -70,15 +70,15 @@ class SiteDocuments:
     Args:
         site: its URL.
         state: the file that remembers what is in the index.
-        extract: makes text of a page; "" for what has none. It runs in a thread.
+        extract: returns the text of a page, or ""; runs in a thread.
         workers: pages that are fetched at once; `options.per_host` of one host at most.
         options: how the network is used.
-        fetcher: opens sitemaps and pages in the place of an HttpFetcher; it has to check addresses
-            itself, and is not closed.
-        arguments: of `walk`, to choose among its URLs, such as `include` and `exclude`.
+        fetcher: opens sitemaps and pages; it must check addresses itself, and is not closed.
+            Without one, an HttpFetcher is made.
+        arguments: arguments of `walk` that choose URLs, such as `include` and `exclude`.
 
     Attributes:
-        report: of the last walk, `None` before the first: what was wrong with the sitemaps.
+        report: the report of the last walk; `None` before the first.
     """
 
     def __init__(
@@ -103,11 +103,11 @@ class SiteDocuments:
         self._arguments = arguments
 
     def __iter__(self) -> Iterator[list[PageChange]]:
-        """Yield the batches to code without `await`, also where a loop is running."""
+        """Yield the batches without `await`, also where an event loop is running."""
         return iterate_blocking(self.batches())
 
     async def batches(self) -> AsyncGenerator[list[PageChange], None]:
-        """Yield the changes in lists; asking for the next one says that this one is stored."""
+        """Yield the changes in lists; asking for the next list acknowledges this one as stored."""
         async with self._open_fetcher() as fetcher:
             loader = _PageLoader(fetcher, self._options, self._extract, self._workers)
             for batch in self._begin():
@@ -143,7 +143,7 @@ class SiteDocuments:
             yield fetcher
 
     def _begin(self) -> Iterator[list[PageChange]]:
-        """Delete once more what the last walk found to be gone, for it may have been killed."""
+        """Yield the removals of the last walk once more, for it may have been killed."""
         if self._state.exists():
             yield from self._delete(State(self._state).removed(self._site))
 
@@ -170,7 +170,7 @@ class SiteDocuments:
                 if len(batch) == BATCH_PAGES:
                     yield batch
                     batch = []
-        self._missed.save()  # before the walk hears that these pages are done with
+        self._missed.save()  # before the walk takes these pages as acknowledged
         if batch:
             yield batch
 
@@ -214,7 +214,7 @@ class _MissedPages:
 
 
 class _PageLoader:
-    """Fetches pages, some at once, and makes changes of them."""
+    """The loader of pages: fetches some at once, and makes a change of each."""
 
     def __init__(
         self,

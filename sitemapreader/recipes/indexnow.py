@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 ENDPOINT = "https://api.indexnow.org/indexnow"
 MAX_URLS = 10_000
-"""Of one request, all of one host."""
+"""URLs in one request, all of one host."""
 MAX_TRIES = 3
 MAX_WAIT_SECONDS = 300.0
-"""Between two tries; a service that wants more is asked another day."""
+"""Longest pause between two tries; if the service wants more, its error is raised."""
 _FIRST_WAIT_SECONDS = 5.0
 _TIMEOUT = aiohttp.ClientTimeout(total=60)
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
@@ -54,12 +54,12 @@ _MAX_KEY_FILE_BYTES = 4_096
 
 
 class IndexNowError(SitemapReaderError):
-    """The service has not accepted URLs; all that it has accepted before is remembered.
+    """The service has not accepted URLs; all that it accepted before is remembered.
 
     Attributes:
-        host: whose URLs they are.
-        status: of the service's answer; 0 where there was none.
-        retry_after_seconds: how long the service wants to be left alone, where it says so.
+        host: the host of these URLs.
+        status: status of the service's answer; 0 where there was none.
+        retry_after_seconds: the wait that the service asks for, if it does.
     """
 
     advice = "try again later: these URLs come again"
@@ -74,7 +74,7 @@ class IndexNowError(SitemapReaderError):
 
 
 class KeyFileError(IndexNowError):
-    """The file with the key is not there, or holds something else. The service was not asked."""
+    """The file with the key is missing or holds something else; nothing was sent."""
 
     advice = "put a file there that holds the key and nothing else"
 
@@ -86,13 +86,13 @@ class InvalidRequestError(IndexNowError):
 
 
 class KeyRejectedError(IndexNowError):
-    """403: the service has not found the key, or another one."""
+    """403: the service has not found the key, or found another one."""
 
     advice = "let the service fetch the key file: check robots.txt, firewall and bot protection"
 
 
 class UrlsRejectedError(IndexNowError):
-    """422: URLs are not of this host, or the key is not as the protocol wants it."""
+    """422: URLs of another host, or a key that the protocol does not allow."""
 
     advice = "check that the site answers under the host that its sitemaps name"
 
@@ -121,11 +121,11 @@ class SubmissionResult:
     """What was submitted.
 
     Attributes:
-        report: of the walk: what could not be read was not compared.
+        report: report of the walk; what it could not read was not compared.
         submitted: URLs that are new or changed.
         removed: URLs that no sitemap lists any more.
-        requests: how many there were, by their status: 200, or 202 while the key is validated.
-        unusable: URLs that no request can have.
+        requests: number of requests by status: 200, or 202 while the key is validated.
+        unusable: URLs that cannot be put into a request.
     """
 
     report: Report
@@ -153,14 +153,14 @@ async def submit_changes(
     Args:
         site: its URL.
         state: the file that remembers what was accepted.
-        key: of the site. Other hosts in its sitemaps need a file with it as well.
+        key: the site's key. Other hosts in its sitemaps need a file with it as well.
         endpoint: URL of the service.
         options: how the site is fetched.
-        arguments: of `walk`, to choose among its URLs, such as `include` and `exclude`.
+        arguments: arguments of `walk` that choose URLs, such as `include` and `exclude`.
 
     Raises:
-        IndexNowError: by its class, what the service or a key file is wrong with.
-        ValueError: the key or the endpoint cannot be meant.
+        IndexNowError: the service did not accept URLs, or a key file is wrong; see its subclasses.
+        ValueError: the key or the endpoint is not valid.
     """
     if not _KEY.fullmatch(key):
         raise ValueError("a key has 8 to 128 characters of a-z, A-Z, 0-9 and -")
@@ -191,7 +191,7 @@ async def submit_changes(
 
 
 class _Service:
-    """The service, what waits for it, and the hosts whose key file was checked.
+    """A client of the service, with the URLs that wait and the hosts whose key file was checked.
 
     Attributes:
         accepted: URLs that the service has accepted.
@@ -224,7 +224,7 @@ class _Service:
         return self.accepted - before
 
     async def add(self, locs: list[str]) -> None:
-        """Take a batch of URLs; submit what waits if there is no room for it in one request."""
+        """Add URLs to those that wait; first submit these if one request has no room for all."""
         if sum(map(len, self._waiting.values())) + len(locs) > MAX_URLS:
             await self.settle()
         for loc in locs:
@@ -235,10 +235,10 @@ class _Service:
             host = await self.check_key_file(url)
             self._waiting.setdefault(host, []).append(str(url))
 
-    # -- what a walk asks of whoever delivers its entries
+    # -- the delivery of a walk (`Walk.deliver_through`)
 
     def note(self, taken: int) -> None:
-        """Take note of how many batches were taken."""
+        """Record how many batches of the walk have been taken."""
         self._taken = taken
         if not self._waiting:
             self._arrived = taken
@@ -316,12 +316,12 @@ class _Service:
 
 
 def _list_removed(state: str | Path, site: str) -> Iterator[str]:
-    """Return what the last walk found to be gone."""
+    """Return the URLs that the last walk found removed."""
     return State(state).removed(site) if Path(state).exists() else iter(())
 
 
 def _parse(loc: str) -> URL | None:
-    """Return a URL as a request has it: escaped, without user and fragment; `None` for none."""
+    """Return a URL escaped, without user and fragment; `None` if no request can have it."""
     try:
         url = URL(loc).with_user(None).with_fragment(None)
         is_usable = url.scheme in ("http", "https") and bool(url.host_port_subcomponent)

@@ -1,4 +1,4 @@
-"""The text of a page, by what the standard library has; replace it by an extractor of yours."""
+"""The text of a page, by the standard library; replace it by an extractor of your own."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w:-]{1,40})""", re.IGNORECASE)
 def extract_text(page: Page) -> str:
     """Return the text of an HTML page, or a plain text as it is; "" for anything else.
 
-    It knows nothing of navigation and footers: pass `extract=` a function of yours, such as
-    `lambda page: trafilatura.extract(page.body) or ""`.
+    Navigation and footers count as text. For the main text alone, pass another function as
+    `extract=`, such as `lambda page: trafilatura.extract(page.body) or ""`.
     """
     kind = page.headers.get("content-type", "text/html").partition(";")[0].strip().lower()
     if kind not in ("text/html", "application/xhtml+xml", "text/plain"):
@@ -47,7 +47,7 @@ def _find_charset(page: Page) -> str:
 
 
 class _TextParser(HTMLParser):
-    """Collects the text of elements that people see."""
+    """A parser that collects the text of visible elements."""
 
     def __init__(self) -> None:
         super().__init__()

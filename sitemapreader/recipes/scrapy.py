@@ -1,4 +1,4 @@
-"""Scrapy: a spider in the place of SitemapSpider that loses no URL in silence.
+"""Scrapy: a spider that replaces SitemapSpider and loses no URL in silence.
 
 ```python
 class ShopSpider(SitemapReaderSpider):
@@ -11,7 +11,7 @@ class ShopSpider(SitemapReaderSpider):
         yield {"url": response.url, "lastmod": entry.lastmod}
 ```
 Scrapy fetches everything: its middlewares, cache, retries, throttling, `ROBOTSTXT_OBEY` and
-`allowed_domains` apply to sitemaps as to pages. Only the reading is ours.
+`allowed_domains` apply to sitemaps as to pages. Only sitemaps are read by this package.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ Entry: TypeAlias = UrlEntry | SitemapEntry
 """What a sitemap lists: a page, or another sitemap."""
 
 ENTRY = "sitemap_entry"
-"""The key in a request's `meta` under which its entry is."""
+"""Key of the entry in a request's `meta`."""
 
 _LEVELS = {
     Severity.INFO: logging.INFO,
@@ -91,17 +91,17 @@ _FAILURES: tuple[tuple[type[Exception], IssueCode], ...] = (
     (DownloadCancelledError, IssueCode.TOO_LARGE),  # DOWNLOAD_MAXSIZE
     (UnsupportedURLSchemeError, IssueCode.INVALID_URL),
 )
-"""What Scrapy's exceptions mean. Those of middlewares are theirs to count and to log."""
+"""Issue codes of Scrapy's exceptions. Middlewares count and log their own."""
 _INTERVAL_SECONDS = 0.02
-_PAUSE_SECONDS = 0.001
-"""Long enough for requests to go out and answers to come in; no time at all is not."""
 """Longest time that entries which are not requested hold up the reactor."""
+_PAUSE_SECONDS = 0.001
+"""A pause after it. Zero seconds would not let requests go out and answers come in."""
 _CUT = frozenset({"dataloss", "download_stopped"})
 """Flags of a response that is not whole."""
 
 
 class SitemapReaderSpider(Spider):
-    """Crawl the pages that sitemaps list; SitemapSpider's attributes mean what they mean there.
+    """A spider for the pages that sitemaps list, with SitemapSpider's attributes.
 
     Every request for a page has its `UrlEntry` in `meta["sitemap_entry"]`. Entries are read as
     their requests are made, so the first pages are there before a large sitemap is read to its end.
@@ -111,7 +111,7 @@ class SitemapReaderSpider(Spider):
     `/dropped` as well, for records = entries + dropped.
 
     Attributes:
-        sitemap_urls: sitemaps, and robots.txt files, whose sitemaps are taken.
+        sitemap_urls: sitemaps, and robots.txt files, whose sitemaps are read.
         sitemap_rules: (regular expression, callback or its name); the first one that is found in a
             page's URL counts, and a page without one is not requested.
         sitemap_follow: regular expressions; a sitemap in an index is requested if one is found.
@@ -139,45 +139,47 @@ class SitemapReaderSpider(Spider):
     def sitemap_filter(self, entries: Iterable[Entry]) -> Iterable[Entry]:
         """Return the entries of one document that are wanted; override it as you need.
 
-        They come as they are read: who stops early leaves the rest of the document unread.
+        They come as they are read: if you stop early, the rest of the document is not read.
         """
         return entries
 
     async def start(self) -> AsyncIterator[Request]:
-        """Request what `sitemap_urls` names."""
+        """Request the documents that `sitemap_urls` names."""
         for url in self.sitemap_urls:
-            for request in self._ask_sitemap(SitemapEntry(url, via=Via.GIVEN)):
+            for request in self._request_sitemap(SitemapEntry(url, via=Via.GIVEN)):
                 yield request
 
     # -- requests
 
-    def _ask_wanted(self, entry: Entry) -> Iterator[Request]:
+    def _request_wanted(self, entry: Entry) -> Iterator[Request]:
         if isinstance(entry, UrlEntry):
-            yield from self._ask_pages(entry)
+            yield from self._request_pages(entry)
         elif any(pattern.search(entry.loc) for pattern in self._follow):
-            yield from self._ask_sitemap(entry)
+            yield from self._request_sitemap(entry)
 
-    def _ask_sitemap(self, entry: SitemapEntry) -> Iterator[Request]:
+    def _request_sitemap(self, entry: SitemapEntry) -> Iterator[Request]:
         is_robots = entry.loc.partition("?")[0].endswith("/robots.txt")
         callback = self._parse_robots if is_robots else self._parse_sitemap
-        return self._ask(entry.loc, entry, callback, self._note_failure)
+        return self._request(entry.loc, entry, callback, self._note_failure)
 
-    def _ask_pages(self, entry: UrlEntry) -> Iterator[Request]:
+    def _request_pages(self, entry: UrlEntry) -> Iterator[Request]:
         alternates = entry.alternates if self.sitemap_alternate_links else ()
         for url in (entry.loc, *(alternate.href for alternate in alternates)):
             for pattern, callback in self._rules:
                 if pattern.search(url):
-                    yield from self._ask(url, entry, callback)
+                    yield from self._request(url, entry, callback)
                     break
 
-    def _ask(
+    def _request(
         self, url: str, entry: Entry, callback: Callback, errback: Callback | None = None
     ) -> Iterator[Request]:
-        """Make a request; a URL that Scrapy cannot request costs none but itself."""
+        """Make a request; a URL that Scrapy cannot request is an Issue."""
         try:
             request = Request(url, callback=callback, errback=errback, meta={ENTRY: entry})
         except ValueError as error:
-            self._note(make_issue(IssueCode.INVALID_URL, entry.sitemap, url=url, value=str(error)))
+            self._add_issue(
+                make_issue(IssueCode.INVALID_URL, entry.sitemap, url=url, value=str(error))
+            )
         else:
             yield request
 
@@ -190,9 +192,9 @@ class SitemapReaderSpider(Spider):
             self._log(issue)
         self._count(robots.counts)
         if not robots.sitemaps:
-            self._note(make_issue(IssueCode.NO_SITEMAP, response.url))
+            self._add_issue(make_issue(IssueCode.NO_SITEMAP, response.url))
         for entry in robots.sitemaps:
-            yield from self._ask_sitemap(entry)
+            yield from self._request_sitemap(entry)
 
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:
         kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
@@ -208,17 +210,17 @@ class SitemapReaderSpider(Spider):
         pause = monotonic() + _INTERVAL_SECONDS
         try:
             for entry in self.sitemap_filter(self._entries(chain([first], steps, rest))):
-                for request in self._ask_wanted(entry):
+                for request in self._request_wanted(entry):
                     yield request
                 if monotonic() > pause:
                     await sleep(_PAUSE_SECONDS)
                     pause = monotonic() + _INTERVAL_SECONDS
         finally:
-            ledger = reader.stats
-            self._count(ledger.counts)
+            stats = reader.stats
+            self._count(stats.counts)
             self._inc("documents")
-            self._inc("records", ledger.records)
-            self._inc("dropped", ledger.dropped)
+            self._inc("records", stats.records)
+            self._inc("dropped", stats.dropped)
 
     def _entries(self, steps: Iterable[list[Event]]) -> Iterator[Entry]:
         for event in chain.from_iterable(steps):
@@ -228,7 +230,7 @@ class SitemapReaderSpider(Spider):
                 yield event
 
     def _note_failure(self, failure: Failure) -> Failure:
-        """Take note of a sitemap that could not be fetched, and leave the rest to Scrapy."""
+        """Record that a sitemap could not be fetched; Scrapy handles the failure itself."""
         error = failure.value
         code = next((code for kind, code in _FAILURES if isinstance(error, kind)), None)
         if str(error) == "Forbidden by robots.txt":
@@ -236,12 +238,12 @@ class SitemapReaderSpider(Spider):
         if code is not None:
             said = str(error.response.status) if isinstance(error, HttpError) else str(error)
             url = getattr(failure, "request").url  # noqa: B009 (Scrapy sets it, untyped)
-            self._note(make_issue(code, url, value=said))
+            self._add_issue(make_issue(code, url, value=said))
         return failure
 
-    # -- what is told
+    # -- the log and the stats
 
-    def _note(self, issue: Issue) -> None:
+    def _add_issue(self, issue: Issue) -> None:
         self._log(issue)
         self._count({issue.code: 1})
 
