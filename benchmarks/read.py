@@ -4,8 +4,8 @@
     python benchmarks/read.py [--corpus urlset.xml ...] [--only kept scrapy ...] [--rounds 9]
     python benchmarks/read.py --only kept scrapy fastfeedparser
 
-The second command gives the figures of most targets, and takes minutes. Corpora are one document each;
-sets are many documents, read one after the other. Each library has a process of its own, with
+The second command gives the figures of most targets, and takes minutes. Corpora are one document
+each; sets are many documents, read one after the other. Each library has a process of its own, with
 nothing in it but its own imports. The processes take turns, so that other work on the machine slows
 all alike. The figure is the median of the CPU time. A library that finds another number of records
 than there are is shown as wrong, not as fast.

@@ -1,10 +1,10 @@
 """Discovery of the sitemaps of a site: `discover`, and the search that a walk shares."""
 
 from sitemapreader.discovery.api import Discovery, discover, discover_sync
+from sitemapreader.discovery.arguments import Probe
 from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.discovery.search import (
     WELL_KNOWN_PATHS,
-    Probe,
     ProbeResult,
     Search,
     judge_failures,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.discovery.robots_rules import RobotsRules
-from sitemapreader.discovery.search import Probe, ProbeResult, Search, judge_failures, search_site
+from sitemapreader.discovery.search import ProbeResult, Search, judge_failures, search_site
 from sitemapreader.documents.budget import Budget
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
 from sitemapreader.documents.visit import DocumentVisit
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Unpack
 
-    from sitemapreader.discovery.arguments import DiscoverArguments
+    from sitemapreader.discovery.arguments import DiscoverArguments, Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import IssueCode
     from sitemapreader.models import Format, UrlEntry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from sitemapreader.urls import has_web_scheme, parse_url
 
@@ -11,10 +11,13 @@ if TYPE_CHECKING:
 
     import attrs
 
-    from sitemapreader.discovery.search import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.formats import ExtraFormats
+
+
+Probe: TypeAlias = Literal["auto", "always", "never"]
+"""Whether well-known paths are tried: if nothing else answers, in any case, or not."""
 
 
 class DiscoverArguments(TypedDict, total=False):

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import asyncio
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from sitemapreader.discovery.arguments import check_paths, check_url, one_of
+from sitemapreader.discovery.arguments import Probe, check_paths, check_url, one_of
 from sitemapreader.documents.download import charset_of, fetch_body
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from sitemapreader.discovery.robots_rules import RobotsRules
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.documents.download import SmallBody
-
-Probe: TypeAlias = Literal["auto", "always", "never"]
-"""Whether well-known paths are tried: if nothing else answers, in any case, or not."""
 
 WELL_KNOWN_PATHS = (
     "sitemap.xml",
