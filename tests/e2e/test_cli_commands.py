@@ -6,12 +6,11 @@ import gzip
 import json
 import re
 import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
 import package
 import pytest
-from commands import run, serving, urlset
+from commands import run, run_shell, serving, urlset
 
 from sitemapreader.cli.commands.table import COMMANDS
 
@@ -180,13 +179,7 @@ def test_read_resolves_against_the_base() -> None:
 def test_a_pipe_is_a_file() -> None:
     """A named pipe, as `<(...)` makes one, is read like a file."""
     script = f"{package.ROOT}/testdata/site/sitemap-birds.xml.gz"
-    command = f"{' '.join(run('--version').args[:-1])} -q <(cat {script})"
-    done = subprocess.run(
-        ["bash", "-c", command],  # noqa: S607 (where it lies is its business)
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = run_shell(f"sitemapreader -q <(cat {script})", package.ROOT, "bash", forks=False)
     assert (done.returncode, len(done.stdout.split())) == (0, 12)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from commands import run
 from walking import urlset
 
 from sitemapreader.cli.files import read_lines
@@ -49,13 +48,7 @@ def test_a_source_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
         "http://localhost:1\nHTTP://LOCALHOST:1/ # again\nhttp://localhost:1/#top\n"
     )
     words = ["site", "site", "-i", "list", "--base-url", "https://example.org/"]
-    done = subprocess.run(
-        [sys.executable, "-m", "sitemapreader", *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(*words, cwd=tmp_path)
     assert done.stdout.splitlines() == ["https://example.org/1"]
     assert "from 2 sources, 1 of which failed" in done.stderr
     assert "duplicate sources skipped: 3" in done.stderr

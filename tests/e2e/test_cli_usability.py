@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import package
 import pytest
+from commands import run_shell
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 SITE = "testdata/site"
 
 
-def run(words: str) -> subprocess.CompletedProcess[str]:
+def run(words: str, *, forks: bool = True) -> subprocess.CompletedProcess[str]:
     """Run the program in a shell, where the test data is."""
-    return subprocess.run(
-        ["/bin/sh", "-c", f"{sys.executable} -m sitemapreader {words}"],
-        cwd=package.ROOT,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
+    return run_shell(f"sitemapreader {words}", cwd=package.ROOT, forks=forks)
 
 
 @pytest.fixture
@@ -61,16 +54,16 @@ def test_an_issue_names_file_and_line(unfilled: Path) -> None:
 
 def test_standard_error_may_be_closed() -> None:
     """The URLs come all the same."""
-    done = run(f"{SITE} 2>&-")
+    done = run(f"{SITE} 2>&-", forks=False)
     assert (done.returncode, done.stdout.count("\n")) == (0, 43)
 
 
 def test_standard_output_may_be_closed(tmp_path: Path) -> None:
     """Then there is a word about it, unless a file is written."""
-    done = run(f"{SITE} >&-")
+    done = run(f"{SITE} >&-", forks=False)
     assert done.returncode == 2
     assert "standard output is closed" in done.stderr
-    assert run(f"{SITE} -o {tmp_path / 'urls'} >&-").returncode == 0
+    assert run(f"{SITE} -o {tmp_path / 'urls'} >&-", forks=False).returncode == 0
 
 
 def test_a_command_comes_first() -> None:

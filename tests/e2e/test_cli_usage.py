@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from aiohttp import web
-from commands import COMMAND, run, serving, urlset
+from commands import run, serving, urlset, write_program
 
 from sitemapreader.cli.commands.table import COMMANDS
 
@@ -137,9 +137,7 @@ def test_each_help_has_examples(name: str) -> None:
 def workplace(tmp_path: Path) -> Path:
     """Make a folder that has what the examples name: a list, a state, sitemaps, the program."""
     (tmp_path / "bin").mkdir()
-    words = " ".join(f"'{word}'" for word in COMMAND)
-    (tmp_path / "bin" / "sitemapreader").write_text(f'#!/bin/sh\nexec {words} "$@"\n')
-    (tmp_path / "bin" / "sitemapreader").chmod(0o755)
+    write_program(tmp_path / "bin")
     for name in "ab":
         (tmp_path / f"{name}.xml.gz").write_bytes(gzip.compress(urlset(3)))
     return tmp_path

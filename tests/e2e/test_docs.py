@@ -52,7 +52,7 @@ def server() -> Iterator[str]:
 def test_there_are_blocks() -> None:
     """The README has blocks of both kinds, so the tests below are not void."""
     assert len(pages.blocks(README, "python")) > 1
-    assert len(pages.commands(README)) > 1
+    assert len(pages.list_commands(README)) > 1
 
 
 @pytest.mark.parametrize(("page", "number"), PYTHON)
@@ -78,7 +78,7 @@ def test_python(page: Path, number: int, server: str, tmp_path: Path, *, regener
 @each_page
 def test_commands(page: Path, server: str, tmp_path: Path, *, regenerate: bool) -> None:
     """The commands of a page, one after the other, print what it says."""
-    commands = pages.commands(page)
+    commands = pages.list_commands(page)
     for run in range(pages.RUNS):
         parent = tmp_path / str(run)  # a new one: a state file changes what the next run prints
         parent.mkdir()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+import commands
 import pytest
 from walking import index, urlset
 
@@ -35,13 +34,7 @@ def publish(folder: Path, *names: str) -> None:
 
 
 def run(folder: Path, *words: str) -> Ran:
-    done = subprocess.run(
-        [sys.executable, "-m", "sitemapreader", *words],
-        cwd=folder.parent,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = commands.run(*words, cwd=folder.parent)
     return Ran(done.returncode, done.stdout.splitlines(), done.stderr)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
 import threading
 import time
@@ -20,7 +22,9 @@ from aiohttp import web
 from launcher import get_launcher, launch
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+    from launcher import Order
 
     Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -36,15 +40,66 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         options: as those of `subprocess.run`.
     """
     timeout = options.pop("timeout", 60)
-    if launcher.IS_POSSIBLE and options.keys() <= {"cwd", "input"} and get_launcher().is_current:
-        cwd = str(options.get("cwd", Path.cwd()))
-        given = options.get("input")
-        code, *texts = launch(list(arguments), cwd=cwd, given=given, timeout=timeout)
-        return subprocess.CompletedProcess([*COMMAND, *arguments], code, *texts)
+    variables = dict(options.get("env", os.environ))
+    if options.keys() <= {"cwd", "env", "input"} and can_launch(variables):
+        order: Order = ("", list(arguments), str(options.get("cwd", Path.cwd())), variables)
+        return launch(get_launcher(), order, given=options.get("input"), timeout=timeout)
     defaults = {"capture_output": True, "encoding": "utf-8"}
     return subprocess.run(
         [*COMMAND, *arguments], check=False, timeout=timeout, **{**defaults, **options}
     )
+
+
+def run_code(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python code to its end, in development mode, with warnings as errors."""
+    options = ("-X", "dev")
+    if launcher.IS_POSSIBLE:
+        order: Order = (code, [], str(cwd), dict(os.environ))
+        return launch(get_launcher(*options), order, given=None, timeout=120)
+    words = [sys.executable, *options, "-W", "error", "-c", code]
+    return subprocess.run(
+        words, cwd=cwd, capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
+
+
+def run_shell(
+    line: str, cwd: Path, shell: str = "sh", *, forks: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run a line of a shell, in which `sitemapreader` is the program, to its end.
+
+    Args:
+        line: what is run.
+        cwd: the folder that it runs in.
+        shell: the name of the shell.
+        forks: whether the launcher may start the program: it gets three streams, all of them open.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        write_program(Path(folder), forks=forks)
+        return subprocess.run(
+            [shell, "-c", line],
+            cwd=cwd,
+            env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+
+
+def write_program(folder: Path, *, forks: bool = True) -> None:
+    """Write a program `sitemapreader` for scripts of a shell."""
+    if forks and can_launch(os.environ):
+        get_launcher().write_stand_in(folder)
+        return
+    program = folder / "sitemapreader"
+    words = " ".join(f"'{word}'" for word in COMMAND)
+    program.write_text(f'#!/bin/sh\nexec {words} "$@"\n', "utf-8")
+    program.chmod(0o755)
+
+
+def can_launch(variables: Mapping[str, str]) -> bool:
+    """Tell whether the launcher can start a program with these variables."""
+    return launcher.IS_POSSIBLE and get_launcher().can_start(variables)
 
 
 def wait_for_handlers(process: subprocess.Popen[Any], seconds: float = 60) -> None:

@@ -1,97 +1,149 @@
-"""Starts the program by forking a process that has imported it already.
+"""Starts programs by forking a process that has imported already what they import.
 
-A process that forks is started once; each run of the program is a process of its own, with its own
-arguments, folder and standard streams, and ends as any Python ends. Only the imports are shared:
-they take ten times as long as most runs. Attempts follow each other after 10 ms, not a second.
-Tests of the start itself use `commands.COMMAND`.
+A process that forks is started once; each run is a process of its own, with its own arguments,
+folder, variables and standard streams. Only the imports are shared: they take ten times as long as
+most runs. Attempts follow each other after 10 ms, not a second. What is run is `python -m
+sitemapreader`, or code as of `python -c`. Tests of the start itself use `commands.COMMAND`.
 """
 
 from __future__ import annotations
 
 import atexit
-import json
+import gc
+import marshal
 import os
+import pkgutil
+import selectors
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
 
-MAX_MESSAGE_BYTES = 1 << 20
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+MAX_MESSAGE_BYTES = 1 << 17
 IS_POSSIBLE = sys.platform == "linux"
 AT_START = ("LANG", "LC_", "PYTHON", "TZ")
 """Beginnings of the names of variables that are looked at when a process starts."""
+PREFIX = "sitemapreader."
+LIBRARIES = ("duckdb", "httpx", "pandas", "pyarrow.parquet")
+"""Large ones, which documentation uses: to import them makes each fork slower."""
+USERS = ("audit.database", "fetch.httpx", "output.arrow", "output.parquet", "tables.pandas")
+"""Modules that import them."""
+STAND_IN = """\
+#!{python} -ISs
+import _socket, marshal, posix, sys
+run = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+run.connect({path!r})
+variables = {{k.decode(errors="surrogateescape"): v.decode(errors="surrogateescape")
+             for k, v in posix.environ.items()}}
+order = marshal.dumps(("", sys.argv[1:], posix.getcwd(), variables))
+streams = b"".join(n.to_bytes(4, sys.byteorder) for n in (0, 1, 2))
+run.sendmsg([order], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+run.recv(64)
+for stream in (0, 1, 2):
+    posix.close(stream)
+code = int(run.recv(64))
+posix._exit(code) if code >= 0 else posix.kill(posix.getpid(), -code)
+"""
+"""A program that has a launcher run `sitemapreader` in its place: for scripts of a shell."""
+
+Order: TypeAlias = "tuple[str, list[str], str, dict[str, str]]"
+"""Code, or "" for the program; arguments, folder and variables."""
 
 
 class Launcher:
-    """A process that forks one process for each run of the program."""
+    """A process that forks one process for each run.
 
-    def __init__(self) -> None:
-        self._variables = _variables_at_start()
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            words = [sys.executable, "-W", "error", __file__, str(theirs.fileno())]
-            self._process = subprocess.Popen(words, pass_fds=[theirs.fileno()])
+    Args:
+        options: options of Python.
+    """
+
+    def __init__(self, *options: str) -> None:
+        self._variables = _variables_at_start(os.environ)
+        self._folder = tempfile.TemporaryDirectory(prefix="launcher-")
+        self.path = str(Path(self._folder.name) / "socket")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(self.path)
+            listener.listen()
+            words = [sys.executable, *options, "-W", "error", __file__, str(listener.fileno())]
+            # it ends when its standard input does
+            self._process = subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                pass_fds=[listener.fileno()],
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a fork has one thread
+            )
         atexit.register(self.close)
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the program would start with the same variables now."""
-        return self._variables == _variables_at_start()
+    def can_start(self, variables: Mapping[str, str]) -> bool:
+        """Tell whether Python would start in the same way with these variables."""
+        return self._variables == _variables_at_start(variables)
 
-    def run(self, arguments: list[str], cwd: str, streams: list[int], timeout: float) -> int:
-        """Run the program to its end; return its exit code, or minus a signal's number.
+    def start(self, order: Order, streams: Sequence[int]) -> Run:
+        """Start a run, given descriptors of its standard input, output and error."""
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.connect(self.path)
+        socket.send_fds(connection, [marshal.dumps(order)], streams)
+        return Run(connection, int(connection.recv(64)))
 
-        Args:
-            arguments: the words behind `python -m sitemapreader`.
-            cwd: the folder that it runs in.
-            streams: descriptors of its standard input, output and error.
-            timeout: seconds until it is killed.
-        """
-        message = json.dumps([arguments, cwd, dict(os.environ)]).encode()
-        socket.send_fds(self._socket, [message], streams)
-        process = self._receive()
-        self._socket.settimeout(timeout)
-        try:
-            return self._receive()
-        except TimeoutError:
-            os.kill(process, signal.SIGKILL)
-            self._socket.settimeout(None)
-            return self._receive()
-        finally:
-            self._socket.settimeout(None)
+    def write_stand_in(self, folder: Path) -> None:
+        """Write a program `sitemapreader` that any shell can run."""
+        program = folder / "sitemapreader"
+        program.write_text(STAND_IN.format(python=sys.executable, path=self.path), "utf-8")
+        program.chmod(0o755)
 
     def close(self) -> None:
         """End the process that forks."""
-        self._socket.close()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         self._process.wait()
+        self._folder.cleanup()
 
-    def _receive(self) -> int:
-        return int(self._socket.recv(MAX_MESSAGE_BYTES))
+
+class Run(NamedTuple):
+    """A process that was started."""
+
+    connection: socket.socket
+    pid: int
+
+    def wait(self, timeout: float) -> int:
+        """Wait until it ends; return its exit code, or minus a signal's number."""
+        with self.connection:
+            self.connection.settimeout(timeout)
+            try:
+                return int(self.connection.recv(64))
+            except TimeoutError:
+                os.kill(self.pid, signal.SIGKILL)
+                self.connection.settimeout(None)
+                return int(self.connection.recv(64))
 
 
 @cache
-def get_launcher() -> Launcher:
-    """Return the launcher of this process of pytest."""
-    return Launcher()
+def get_launcher(*options: str) -> Launcher:
+    """Return the launcher of this process of pytest, for some options of Python."""
+    return Launcher(*options)
 
 
 def launch(
-    arguments: list[str], *, cwd: str, given: str | None, timeout: float
-) -> tuple[int, str, str]:
-    """Run the program to its end, with pipes.
+    launcher: Launcher, order: Order, *, given: str | None, timeout: float
+) -> subprocess.CompletedProcess[str]:
+    """Run something to its end, with pipes.
 
     Args:
-        arguments: the words behind `python -m sitemapreader`.
-        cwd: the folder that it runs in.
+        launcher: what starts it.
+        order: what is run.
         given: its standard input, or None for an empty one that is no pipe.
         timeout: seconds until it is killed.
-
-    Returns:
-        Its exit code, and what it wrote to standard output and error.
     """
     with ThreadPoolExecutor(3) as threads:
         if given is None:
@@ -105,15 +157,16 @@ def launch(
             streams.append(end)
             texts.append(threads.submit(_read, reading))
         try:
-            code = get_launcher().run(arguments, cwd, streams, timeout)
+            run = launcher.start(order, streams)
         finally:
             for stream in streams:
                 os.close(stream)
-        return code, texts[0].result(), texts[1].result()
+        code = run.wait(timeout)
+        return subprocess.CompletedProcess(order[1], code, *(text.result() for text in texts))
 
 
-def _variables_at_start() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith(AT_START)}
+def _variables_at_start(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if name.startswith(AT_START)}
 
 
 def _write(descriptor: int, text: str) -> None:
@@ -128,36 +181,55 @@ def _read(descriptor: int) -> str:
 
 # -- in the process that forks
 
+_LISTENER = socket.socket(fileno=int(sys.argv.pop())) if __name__ == "__main__" else None
+_WAITED_FOR = selectors.DefaultSelector()
 
-def _serve(orders: socket.socket) -> None:
-    """Fork for each order; return in the fork, with the order carried out."""
+
+def _serve(listener: socket.socket) -> Order | None:
+    """Fork for each order; return it in the fork, and None where this process itself ends."""
+    for descriptor in (listener, 0):
+        _WAITED_FOR.register(descriptor, selectors.EVENT_READ)
     while True:
-        message, descriptors, *_ = socket.recv_fds(orders, MAX_MESSAGE_BYTES, 3)
-        if not message:
-            os._exit(0)
-        process = os.fork()
-        if not process:
-            orders.close()
-            arguments, cwd, variables = json.loads(message)
-            _become(arguments, cwd, variables, descriptors)
-            return
-        for descriptor in descriptors:
-            os.close(descriptor)
-        orders.send(str(process).encode())
-        orders.send(str(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])).encode())
+        for key, _ in _WAITED_FOR.select():
+            if key.fileobj == 0:
+                return None
+            if key.fileobj is listener:
+                order = _fork(listener.accept()[0])
+                if order is not None:
+                    return order
+            else:
+                _WAITED_FOR.unregister(key.fd)
+                pid, connection = key.data
+                os.close(key.fd)
+                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                with connection, suppress(OSError):
+                    connection.send(str(code).encode())
 
 
-def _become(
-    arguments: list[str], cwd: str, variables: dict[str, str], descriptors: list[int]
-) -> None:
+def _fork(connection: socket.socket) -> Order | None:
+    message, streams, *_ = socket.recv_fds(connection, MAX_MESSAGE_BYTES, 3)
+    pid = os.fork()
+    if pid:
+        for stream in streams:
+            os.close(stream)
+        _WAITED_FOR.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, connection))
+        connection.send(str(pid).encode())
+        return None
+    for number, descriptor in enumerate(streams):
+        os.dup2(descriptor, number)
+    connection.detach()
+    os.closerange(3, 1024)
+    order: Order = marshal.loads(message)  # noqa: S302 (from the test that started this)
+    return order
+
+
+def _become(order: Order) -> None:
     """Take over arguments, folder, variables and standard streams."""
+    code, arguments, cwd, variables = order
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(variables)
-    sys.argv[1:] = arguments
-    for number, descriptor in enumerate(descriptors):
-        os.dup2(descriptor, number)
-        os.close(descriptor)
+    sys.argv = ["-c" if code else sys.argv[0], *arguments]
     # as Python opens them when it starts
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         old = getattr(sys, name)
@@ -173,11 +245,58 @@ def _become(
         setattr(sys, f"__{name}__", stream)
 
 
+def _run(work: Callable[[], object]) -> int:
+    """Run something as the main program of a process; return the exit code."""
+    try:
+        work()
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        sys.stderr.write(f"{end.code}\n")
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    else:
+        return 0
+    return 1
+
+
+def _execute(code: str) -> None:
+    exec(code, {"__name__": "__main__"})  # noqa: S102 (as `python -c` does)
+
+
+def _end(code: int) -> NoReturn:
+    """End as Python does, but for taking its modules apart, which copies all of their memory."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    gc.collect()  # what is left open warns of it now
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        code = 120
+    os._exit(code)
+
+
+def _import_all() -> None:
+    """Import what runs use, and compile the patterns of common documents."""
+    names = {module.name for module in pkgutil.walk_packages(sitemapreader.__path__, PREFIX)}
+    if sys.flags.dev_mode:  # it runs blocks of documentation
+        names.update(LIBRARIES)
+    else:
+        names -= {f"{PREFIX}{name}" for name in USERS}
+    for name in sorted({*names, "brotli", "protego", "zstandard"}):
+        with suppress(ImportError):
+            if not name.startswith(f"{PREFIX}recipes."):
+                import_module(name)
+    for document in Path(__file__).parents[2].glob("testdata/site/*.xml"):
+        sitemapreader.read(document.read_bytes(), "https://www.example.org/")
+
+
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[2])  # as `python -m` in a clone has it
     import attrs
 
-    import sitemapreader.cli.runner  # noqa: F401 (all that a run imports)
+    import sitemapreader
     from sitemapreader.cli import main
     from sitemapreader.fetch import retries
 
@@ -185,5 +304,13 @@ if __name__ == "__main__":
     make_wait = retries._make_wait
     retries._make_wait = lambda options: make_wait(attrs.evolve(options, retry_wait_seconds=0.01))
 
-    _serve(socket.socket(fileno=int(sys.argv.pop())))
-    sys.exit(main())
+    _import_all()
+    gc.collect()
+    gc.freeze()  # a collection in a fork would copy all objects that are here
+    assert _LISTENER is not None
+    order = _serve(_LISTENER)
+    if order is not None:
+        _become(order)
+        code = order[0]
+        _end(_run(lambda: _execute(code) if code else sys.exit(main())))
+    os._exit(0)

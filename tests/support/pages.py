@@ -8,13 +8,14 @@ that begins with `$ ` is a command, and what follows is its output. Blocks run i
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+import commands
 import package
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 SITE = "https://www.example.org"
@@ -73,7 +74,7 @@ def blocks(page: Path, language: str) -> list[Block]:
     return [block for block in found if block.language == language]
 
 
-def commands(page: Path) -> list[tuple[str, str]]:
+def list_commands(page: Path) -> list[tuple[str, str]]:
     """List the commands of a page that can be run as they are, each with its output."""
     found = []
     for block in blocks(page, "console"):
@@ -88,18 +89,14 @@ def run_python(block: Block, folder: Path, server: str) -> str:
     """Run a block of Python; a warning, an error or a word on standard error fails the test."""
     offline = any(name in block.code for name in OFFLINE)
     code = block.code if offline else block.code.replace(SITE, server)
-    printed = _run([sys.executable, "-X", "dev", "-W", "error", "-c", GUARD + code], folder)
-    return printed.replace(server, SITE)
+    return _check(commands.run_code(GUARD + code, folder)).replace(server, SITE)
 
 
 def run_command(command: str, folder: Path, server: str) -> str:
     """Run a command of the console; return what it prints."""
     line = command.replace(SITE, server)
     line = re.sub(r"(^|[|&;] *|\bdo )python ", rf"\1{sys.executable} ", line)
-    line = re.sub(
-        r"(^|[|&;] *|\bdo )sitemapreader ", rf"\1{sys.executable} -m sitemapreader ", line
-    )
-    return _run(["bash", "-c", line], folder).replace(server, SITE)
+    return _check(commands.run_shell(line, folder, "bash")).replace(server, SITE)
 
 
 def replace(page: Path, old: str, new: str) -> None:
@@ -109,10 +106,7 @@ def replace(page: Path, old: str, new: str) -> None:
     page.write_text(text.replace(old, new), encoding="utf-8", newline="\n")
 
 
-def _run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, encoding="utf-8", timeout=120, check=False
-    )
+def _check(done: subprocess.CompletedProcess[str]) -> str:
     said = SLOW_STEP.sub("", done.stderr)
     assert (done.returncode, said) == (0, ""), said
     return done.stdout
