@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pyarrow as pa
 
+from sitemapreader.audit.models import AuditInputError
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
@@ -80,11 +82,11 @@ class Baseline:
 
 
 def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Baseline:
-    """Read a baseline into the database; raise ValueError for a file that is none."""
+    """Read a baseline into the database; raise AuditInputError for a file that is none."""
     try:
         content = json.loads(Path(path).read_text("utf-8"))
         if content["schema"] != _SCHEMA:
-            raise ValueError(f"{path} was written by another version: write it anew")
+            raise AuditInputError(f"{path} was written by another version: write it anew")
         counts, rows = {}, []
         for code, documents in content["findings"].items():
             for document, hits in documents.items():
@@ -94,9 +96,9 @@ def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Base
                     for fingerprint in hits["hits"]
                 ]
     except OSError as error:
-        raise ValueError(f"the baseline {path} cannot be read: {error.strerror}") from None
+        raise AuditInputError(f"the baseline {path} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
-        raise ValueError(f"{path} is no baseline: write one with --write-baseline") from None
+        raise AuditInputError(f"{path} is no baseline: write one with --write-baseline") from None
     if rows:
         database.insert("baseline", pa.Table.from_pylist(rows))
     return Baseline(counts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from sitemapreader.audit.models import AuditRule, Category, Need
+from sitemapreader.audit.models import AuditInputError, AuditRule, Category, Need
 from sitemapreader.audit.reasons import ABOUT_US, CHANGED, KNOWN_AS
 from sitemapreader.audit.rule_files import load_rules
 from sitemapreader.issues import IssueCode, Severity
@@ -84,7 +84,7 @@ def select_rules(
         ignore: the same; it wins.
 
     Raises:
-        ValueError: a word is none of these; the nearest known one is named.
+        AuditInputError: a word is none of these; the nearest known one is named.
     """
     selected = set().union(*(match_codes(rules, word) for word in select)) if select else set(rules)
     ignored = set().union(*(match_codes(rules, word) for word in ignore))
@@ -92,7 +92,7 @@ def select_rules(
 
 
 def match_codes(rules: Mapping[str, AuditRule], word: str) -> set[str]:
-    """Return the codes that a word means; raise ValueError if there is none."""
+    """Return the codes that a word means; raise AuditInputError if there is none."""
     if word in rules:
         return {word}
     if word.endswith("*"):
@@ -102,7 +102,7 @@ def match_codes(rules: Mapping[str, AuditRule], word: str) -> set[str]:
     if not found:
         categories = [category.lower() for category in Category]
         hint = suggest_word(word, [*rules, *categories])
-        raise ValueError(f"there is no rule, category or prefix {word!r}{hint}")
+        raise AuditInputError(f"there is no rule, category or prefix {word!r}{hint}")
     return found
 
 

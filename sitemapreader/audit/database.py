@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.audit.models import AuditInputError
 from sitemapreader.installation import advise_extra
 
 try:
@@ -69,9 +70,9 @@ class AuditDatabase:
         return self.connection.sql(query, params=parameters or None)
 
     def hits(self, code: str) -> duckdb.DuckDBPyRelation:
-        """Return all hits of a rule that was run; raise ValueError for another one."""
+        """Return all hits of a rule that was run; raise AuditInputError for another one."""
         if code not in self.hit_queries:
-            raise ValueError(
+            raise AuditInputError(
                 f"the rule {code!r} was not run: choose one of {', '.join(self.hit_queries)}"
             )
         return self.query(*self.hit_queries[code])
@@ -84,7 +85,7 @@ class AuditDatabase:
 
 
 def _remove_old(path: Path) -> None:
-    """Remove the database of an earlier audit; raise ValueError for any other file."""
+    """Remove the database of an earlier audit; raise AuditInputError for any other file."""
     if not path.exists():
         return
     try:
@@ -93,5 +94,5 @@ def _remove_old(path: Path) -> None:
     except duckdb.Error:
         is_ours = False
     if not is_ours:
-        raise ValueError(f"{path} exists and is no database of an audit: choose another name")
+        raise AuditInputError(f"{path} exists and is no database of an audit: choose another name")
     path.unlink()

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sitemapreader.audit.columns import find_other_keys
+from sitemapreader.audit.models import AuditInputError
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def load_known(database: AuditDatabase, source: Known) -> int:
             but the last with .gz behind it if they are compressed; or the URLs themselves.
 
     Raises:
-        ValueError: the file cannot be read, has no column of URLs, or no URL.
+        AuditInputError: the file cannot be read, has no column of URLs, or no URL.
     """
     name, urls = _open(source)
     database.ask("CREATE TEMP TABLE arrived (loc VARCHAR, key VARCHAR)")
@@ -55,7 +56,7 @@ def load_known(database: AuditDatabase, source: Known) -> int:
     database.ask("DROP TABLE arrived")
     count: int = database.ask("SELECT count(*) FROM known")[0][0]
     if not count:
-        raise ValueError(f"{name} has no URL that begins with http:// or https://")
+        raise AuditInputError(f"{name} has no URL that begins with http:// or https://")
     return count
 
 
@@ -64,7 +65,7 @@ def _open(source: Known) -> tuple[str, Iterator[str]]:
     if isinstance(source, str | PathLike):
         path = Path(source)
         if not path.is_file():
-            raise ValueError(f"the list of known URLs cannot be read: there is no file {path}")
+            raise AuditInputError(f"the list of known URLs cannot be read: there is no file {path}")
         return str(path), _read(path)
     return "the list of known URLs", iter(source)
 
@@ -85,9 +86,9 @@ def _read(path: Path) -> Iterator[str]:
             elif suffix[0] in (".txt", ".urls", ".log", ".list"):
                 yield from file
             else:
-                raise ValueError(f"{path}: end the name with {_SUFFIXES}, .gz behind it or not")
+                raise AuditInputError(f"{path}: end the name with {_SUFFIXES}, or these with .gz")
     except (OSError, EOFError, UnicodeDecodeError, csv.Error, pa.ArrowInvalid) as error:
-        raise ValueError(f"the list of known URLs {path} cannot be read: {error}") from None
+        raise AuditInputError(f"the list of known URLs {path} cannot be read: {error}") from None
 
 
 @contextmanager
@@ -116,7 +117,7 @@ def _find_column(names: list[str], path: Path) -> int:
     for name in COLUMNS:
         if name in found:
             return found.index(name)
-    raise ValueError(
+    raise AuditInputError(
         f"{path} has no column of URLs: name one of its columns ({', '.join(names) or 'none'}) "
         f"{', '.join(COLUMNS)}"
     )
@@ -129,7 +130,9 @@ def _read_json_lines(file: TextIO, path: Path) -> Iterator[str]:
         try:
             value = json.loads(line)
         except ValueError:
-            raise ValueError(f"{path}, line {number}: no JSON; write an object a line") from None
+            raise AuditInputError(
+                f"{path}, line {number}: no JSON; write an object a line"
+            ) from None
         if isinstance(value, str):
             yield value
         elif isinstance(value, dict):

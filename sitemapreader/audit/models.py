@@ -13,6 +13,10 @@ import attrs
 from sitemapreader.issues import Severity  # noqa: TC001 (attrs resolves field types at run time)
 
 
+class AuditInputError(ValueError):
+    """What was given to an audit makes no sense or cannot be read; the message says what to do."""
+
+
 class Category(StrEnum):
     """The categories of rules, in the order in which they are shown."""
 

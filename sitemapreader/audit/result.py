@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from sitemapreader.audit.baseline import write_baseline
 from sitemapreader.audit.formats import find_audit_format, format_audit
+from sitemapreader.audit.hits import write_hits
 
 if TYPE_CHECKING:
     import os
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.audit.models import Facts, Finding
+    from sitemapreader.report import Report
 
 
 class Audit:
@@ -33,13 +36,19 @@ class Audit:
     Attributes:
         findings: one for each rule that hit, the gravest first.
         facts: what was audited, in numbers; rules that passed, and rules that were not run.
+        report: of the walk.
     """
 
     def __init__(
-        self, findings: tuple[Finding, ...], facts: Facts, database: AuditDatabase
+        self,
+        findings: tuple[Finding, ...],
+        facts: Facts,
+        database: AuditDatabase,
+        report: Report,
     ) -> None:
         self.findings = findings
         self.facts = facts
+        self.report = report
         self._database = database
 
     def __repr__(self) -> str:
@@ -117,6 +126,21 @@ class Audit:
             ValueError: the suffix names no format.
             OSError: the file cannot be written.
         """
-        path = Path(path)
         text = self.format(format or find_audit_format(str(path)))
-        path.write_text(text, encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8")
+
+    def write_hits(self, path: str | os.PathLike[str]) -> int:
+        """Write all hits into a file, and return how many there are.
+
+        Its suffix names the format: .parquet, .csv or .jsonl, the latter with .gz behind it if
+        they are to be compressed. Of Issues there are the first ten of a code for each document.
+
+        Raises:
+            ValueError: the suffix names no format.
+            OSError: the file cannot be written.
+        """
+        return write_hits(path, self._database, [finding.code for finding in self.findings])
+
+    def write_baseline(self, path: str | os.PathLike[str]) -> None:
+        """Write the hits as a baseline for later audits; raise OSError."""
+        write_baseline(path, self._database, self.findings)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.audit.models import AuditRule, Category, Need
+from sitemapreader.audit.models import AuditInputError, AuditRule, Category, Need
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _PREDICATE = re.compile(
 )
 
 
-class RuleFileError(ValueError):
+class RuleFileError(AuditInputError):
     """The file of a rule has no header, or an unknown word in it."""
 
 
@@ -140,15 +140,15 @@ def read_own_rules(folder: str | os.PathLike[str]) -> tuple[list[SqlRule], dict[
         the rules, and for each file that is none its code and what is wrong with it.
 
     Raises:
-        ValueError: the folder cannot be read, or has no file that ends with .sql.
+        AuditInputError: the folder cannot be read, or has no file that ends with .sql.
     """
     rules, broken = [], {}
     try:
         paths = sorted(path for path in Path(folder).iterdir() if path.suffix == ".sql")
     except OSError as error:
-        raise ValueError(f"the rules in {folder} cannot be read: {error.strerror}") from None
+        raise AuditInputError(f"the rules in {folder} cannot be read: {error.strerror}") from None
     if not paths:
-        raise ValueError(f"there is no rule in {folder}: its files must end with .sql")
+        raise AuditInputError(f"there is no rule in {folder}: its files must end with .sql")
     for path in paths:
         try:
             rules.append(parse_rule(path.read_text("utf-8"), path.stem, Category.CUSTOM))

@@ -12,7 +12,7 @@ from sitemapreader.audit.facts import gather_facts
 from sitemapreader.audit.inputs import find_missing
 from sitemapreader.audit.issue_findings import add_issues
 from sitemapreader.audit.loading import WalkLoader
-from sitemapreader.audit.models import AuditRule, Category, NotRun
+from sitemapreader.audit.models import AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.origins import fetch_robots, list_known_robots
 from sitemapreader.audit.preparing import prepare
 from sitemapreader.audit.result import Audit
@@ -70,7 +70,7 @@ def plan_rules(
         severities: code -> severity.
 
     Raises:
-        ValueError: a word means no rule, or the folder cannot be read.
+        AuditInputError: a word means no rule, or the folder cannot be read.
     """
     own, faults = ([], {}) if folder is None else read_own_rules(folder)
     broken = {
@@ -80,11 +80,13 @@ def plan_rules(
     names = [each.rule for each in own] + [each.rule for each in broken.values()]
     packaged = list_rules()
     if clash := sorted(rule.code for rule in names if rule.code in packaged):
-        raise ValueError(f"there is a rule {clash[0]!r} already: give yours another name")
+        raise AuditInputError(f"there is a rule {clash[0]!r} already: give yours another name")
     everything = list_rules(names)
     for code in severities:
         if code not in everything:
-            raise ValueError(f"severity: there is no rule {code!r}{suggest_word(code, everything)}")
+            raise AuditInputError(
+                f"severity: there is no rule {code!r}{suggest_word(code, everything)}"
+            )
     chosen = select_rules(everything, select, ignore)
     return RulePlan(
         chosen,
@@ -192,7 +194,7 @@ class AuditRun:
             baseline=None if baseline is None else baseline.total,
             **head,
         )
-        return Audit(tuple(findings), facts, self._database)
+        return Audit(tuple(findings), facts, self._database, self._report)
 
 
 _CATEGORIES = list(Category)

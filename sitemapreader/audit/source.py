@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import attrs
 
+from sitemapreader.audit.models import AuditInputError
 from sitemapreader.fetch.folder import FALLBACK_BASE_URL, FolderFetcher
 from sitemapreader.issues import without_userinfo
 from sitemapreader.readers import SitemapReader
@@ -47,12 +48,12 @@ def find_source(
             known.
 
     Raises:
-        ValueError: it is none of these.
+        AuditInputError: it is none of these.
     """
     text = str(source)
     if isinstance(source, str) and has_web_scheme(text):
         if parse_url(text) is None:
-            raise ValueError(f"{without_userinfo(text)!r} is no URL that can be requested")
+            raise AuditInputError(f"{without_userinfo(text)!r} is no URL that can be requested")
         attempts = list_attempts(text)
         if is_sitemap is not None:
             attempts = (Attempt(sitemaps=(text,)),) if is_sitemap else attempts[-1:]
@@ -65,7 +66,7 @@ def find_source(
         folder = FolderFetcher(path.parent, base_url or _find_base_url(path))
         url = folder.base_url + quote(path.name)
         return AuditSource(text, (Attempt(sitemaps=(url,)),), folder)
-    raise ValueError(
+    raise AuditInputError(
         f"{without_userinfo(text)!r} is neither an http(s) URL nor a file or folder that exists"
     )
 
@@ -77,7 +78,7 @@ def _find_base_url(path: Path) -> str:
         with path.open("rb") as file:
             events = reader.feed(file.read(_START_BYTES))
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+        raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
     events += reader.close()
     locs = (event.loc for event in events if not hasattr(event, "code"))
     first = next(locs, "")

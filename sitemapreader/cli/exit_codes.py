@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED = range(5)
+ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED, FOUND = range(6)
 SIGNALLED = 128
 """Added to the number of the signal that stopped the program, as a shell reports it."""
 INTERRUPTED = SIGNALLED + 2
@@ -14,6 +14,7 @@ MEANINGS = {
     str(USAGE): "wrong usage; nothing was fetched",
     str(PARTIAL): "URLs were printed, and something that is listed was not read",
     str(NOTHING_FETCHED): "nothing could be fetched",
+    str(FOUND): "audit: there are findings that --fail-on names",
     f"{SIGNALLED + 1}, {INTERRUPTED}, {SIGNALLED + 15}": "stopped by SIGHUP, SIGINT, SIGTERM",
     str(CLOSED_PIPE): "the reader of the output went away",
 }

@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sitemapreader.audit.models import AuditInputError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,7 +40,7 @@ def find_audit_format(path: str) -> str:
     """Return the format by a file's suffix; raise ValueError for an unknown suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise ValueError(
+        raise AuditInputError(
             f"the name {path!r} does not say which format is meant: "
             f"end it with {', '.join(SUFFIXES)}"
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.cli import options
+from sitemapreader.cli import audit_options, options
 from sitemapreader.cli.exit_codes import MEANINGS
 from sitemapreader.cli.parser import Parser
 
@@ -164,6 +164,29 @@ COMMANDS = {
                     "curl -s https://example.org/sitemap-birds.xml.gz | sitemapreader read"
                 ),
                 "files, as a table": "sitemapreader read *.xml.gz -o urls.csv",
+            },
+        ),
+        Command(
+            "audit",
+            "SOURCE",
+            "judge the sitemaps of a site by rules",
+            (
+                audit_options.add_audit_source,
+                audit_options.add_rules,
+                audit_options.add_audit_output,
+                *WALKING,
+            ),
+            {
+                "what is wrong with the sitemaps of a site": "sitemapreader audit example.org",
+                "a report to look at, and all hits": (
+                    "sitemapreader audit example.org -o report.html --hits hits.csv"
+                ),
+                "in CI, before deployment, without the network": (
+                    "sitemapreader audit ./public --base-url https://example.org --fail-on warning"
+                ),
+                "compared with what Search Console knows": (
+                    "sitemapreader audit example.org --urls gsc.csv --select comparison"
+                ),
             },
         ),
         Command(

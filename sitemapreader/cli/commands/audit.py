@@ -1,0 +1,167 @@
+"""`sitemapreader audit`: the sitemaps of a site, judged by rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from sitemapreader.audit.codes import list_rules, match_codes
+from sitemapreader.audit.explain import explain_rule, format_rules
+from sitemapreader.audit.formats import find_audit_format
+from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.options import AuditOptions
+from sitemapreader.audit.settings import find_settings
+from sitemapreader.cli.config import RunConfig
+from sitemapreader.cli.console import Console
+from sitemapreader.cli.exit_codes import ALL_READ, FOUND, NO_URL, NOTHING_FETCHED, PARTIAL
+from sitemapreader.cli.files import open_pieces
+from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.parser import UsageError
+from sitemapreader.cli.progress import show_progress
+from sitemapreader.cli.runtime import print_text, run_process
+from sitemapreader.cli.sources import UnknownSourceError, parse_source_url
+from sitemapreader.cli.summary import RunSummary
+from sitemapreader.cli.writer import STANDARD_OUTPUT, LineWriter
+from sitemapreader.issues import Severity
+
+if TYPE_CHECKING:
+    import argparse
+
+    from sitemapreader.audit.result import Audit
+    from sitemapreader.audit.settings import AuditSettings
+    from sitemapreader.outcomes import Document
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Audit the source, write the outputs, and return the exit code."""
+    if arguments.list_rules:
+        return print_text(format_rules(list_rules().values()))
+    try:
+        if arguments.explain:
+            return print_text(_explain(arguments.explain))
+        if arguments.source is None:
+            raise UsageError("there is no source: name a site, a sitemap, a folder or a file")
+        import sitemapreader.audit.api  # noqa: F401, PLC0415 (`--explain` needs no DuckDB)
+
+        work = _AuditCommand(arguments, find_settings(Path.cwd()))
+    except (AuditInputError, ModuleNotFoundError) as error:
+        raise UsageError(str(error)) from None
+    return run_process(work.run, work.lines, work.console)
+
+
+def _explain(word: str) -> str:
+    rules = list_rules()
+    return "\n".join(explain_rule(rules[code]) for code in sorted(match_codes(rules, word)))
+
+
+class _AuditCommand:
+    """One run of the command.
+
+    Attributes:
+        console: prints messages.
+        lines: writes to standard output.
+    """
+
+    def __init__(self, arguments: argparse.Namespace, settings: AuditSettings) -> None:
+        self._arguments = arguments
+        self._settings = settings
+        outputs = [STANDARD_OUTPUT] if arguments.output is None else arguments.output
+        self._files = [path for path in outputs if path != STANDARD_OUTPUT]
+        self._formats = [find_audit_format(path) for path in self._files]
+        self._is_printed = len(self._files) < len(outputs)
+        self._summary = RunSummary()
+        self.console = Console(
+            quiet=arguments.quiet, verbose=arguments.verbose, has_file=not self._is_printed
+        )
+        self.lines = LineWriter(None)
+        config = RunConfig.from_arguments(arguments)
+        self._passed: dict[str, Any] = {
+            **config.walk,
+            "options": config.options,
+            "limits": config.limits,
+            "on_document": self._count_document,
+            "severities": settings.severity,
+            "figures": self._choose_figures(),
+            "select": self._choose("select") or (),
+            "ignore": self._choose("ignore") or (),
+            "base_url": arguments.base_url,
+            "database": arguments.database,
+            **{name: self._choose(name) for name in ("urls", "rules", "baseline")},
+        }
+        self._source = self._find_source(config)
+
+    def _choose(self, name: str) -> Any:
+        """Return an option of the command line, or that of the settings."""
+        given = getattr(self._arguments, name)
+        return getattr(self._settings, name) if given is None else given
+
+    def _choose_figures(self) -> AuditOptions:
+        given = {"robots": self._choose("robots"), "examples": self._arguments.examples}
+        figures = {**self._settings.figures, **{k: v for k, v in given.items() if v}}
+        return AuditOptions(**figures)
+
+    def _find_source(self, config: RunConfig) -> str | Path:
+        """Return the URL or path; a login in a URL becomes a header."""
+        text = self._arguments.source
+        if text == STANDARD_INPUT or Path(text).exists():
+            return Path(text)
+        try:
+            url, self._passed["options"] = parse_source_url(text, config)
+        except UnknownSourceError as error:
+            raise UsageError(str(error)) from None
+        if self._arguments.site or self._arguments.sitemap:
+            self._passed["is_sitemap"] = self._arguments.sitemap
+        return url
+
+    async def run(self) -> int:
+        """Audit, write, and return the exit code."""
+        from sitemapreader.audit.api import audit  # noqa: PLC0415 (DuckDB is not needed before)
+
+        source = self._source
+        with NamedTemporaryFile(prefix="sitemapreader-", suffix=".xml") as copy:
+            if source == Path(STANDARD_INPUT):
+                async with open_pieces(STANDARD_INPUT) as pieces:
+                    async for piece in pieces:
+                        copy.write(piece)
+                copy.flush()
+                source = Path(copy.name)
+            async with show_progress(self.console, self._summary):
+                try:
+                    result = await audit(source, **self._passed)
+                except AuditInputError as error:
+                    raise UsageError(str(error)) from None
+        with result:
+            self._write(result)
+            return self._find_exit_code(result)
+
+    def _write(self, result: Audit) -> None:
+        for path, form in zip(self._files, self._formats, strict=True):
+            with LineWriter(path) as file:
+                file.write(result.format(form))
+        if self._is_printed:
+            with self.lines:
+                self.lines.write(result.format(self._arguments.format or "text"))
+        if self._arguments.hits:
+            number = result.write_hits(self._arguments.hits)
+            self.console.print_line(f"{number} hits in {self._arguments.hits}")
+        if self._arguments.write_baseline:
+            result.write_baseline(self._arguments.write_baseline)
+
+    def _find_exit_code(self, result: Audit) -> int:
+        if not any(document.is_answered for document in result.report.documents):
+            return NOTHING_FETCHED
+        word = self._arguments.fail_on or self._settings.fail_on
+        if word != "never" and any(
+            finding.severity >= Severity[word.upper()] and finding.new != 0
+            for finding in result.findings
+        ):
+            return FOUND
+        if not result.facts.urls:
+            return NO_URL
+        is_broken = any(each.is_error for each in result.facts.not_run)
+        return ALL_READ if result.facts.complete and not is_broken else PARTIAL
+
+    def _count_document(self, document: Document) -> None:
+        self._summary.statuses[document.status] += 1
+        self._summary.bytes_raw += document.bytes_raw
