@@ -47,7 +47,8 @@ def find_missing(
         missing.setdefault(Need.SITE, "a sitemap was given: give the URL of the site")
     if not report.complete:
         lost = database.ask(_LOST)[0][0]
-        missing[Need.COMPLETE] = f"not all was read: {lost} sitemaps are missing, or parts of them"
+        what = f"{lost} sitemaps are missing, or parts of them" if lost else "see the findings"
+        missing[Need.COMPLETE] = f"not all was read: {what}"
     if not has_known:
         missing[Need.KNOWN] = "there is no list of known URLs: give one with --urls"
     elif reason := _check_overlap(database, least_overlap):

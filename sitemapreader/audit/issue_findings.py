@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sitemapreader.audit.models import AuditRule
     from sitemapreader.audit.runner import RuleRunner
 
+_MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
+"""Issues that may come from a site that refuses us, or from the network: no fault of the site."""
 _COUNTS = """
 SELECT issue_count.code, document.url, sum(issue_count.count), any_value(issue_count.document),
        coalesce(bool_or(document.is_excused), false)
@@ -61,8 +63,7 @@ def add_issues(
         if code not in rules:
             continue
         rule, places = rules[code], counted.get(code, [])
-        # An error status of a site that refuses us is no fault of its sitemaps.
-        accused = [place for place in places if not (code is IssueCode.HTTP_STATUS and place[3])]
+        accused = [place for place in places if not (code in _MAY_BE_EXCUSED and place[3])]
         is_refused = code is IssueCode.NO_SITEMAP and _is_refused(counted)
         if not places:
             if code not in ABOUT_US:

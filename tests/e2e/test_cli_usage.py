@@ -140,6 +140,9 @@ def workplace(tmp_path: Path) -> Path:
     write_program(tmp_path / "bin")
     for name in "ab":
         (tmp_path / f"{name}.xml.gz").write_bytes(gzip.compress(urlset(3)))
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "sitemap.xml").write_bytes(urlset(3))
+    (tmp_path / "gsc.csv").write_text("Top pages,Clicks\nhttps://example.org/,3\n")
     return tmp_path
 
 
@@ -179,7 +182,8 @@ def test_an_example_works(line: str, workplace: Path) -> None:
             timeout=60,
             check=False,
         )
-    assert done.returncode == 0, done.stderr
+    found = {5} if " audit " in line else set()  # this site has some faults
+    assert done.returncode in {0, *found}, done.stderr
     assert "error" not in done.stderr
     made = [path for path in workplace.iterdir() if path.name not in known]
     gives_nothing = "completion" in line or "--removed" in line

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _EXAMPLES = 3
 """Examples of a finding; the other formats have more."""
+_MAX_CODES = 6
+"""Rules that are named for each reason why they were not run; the rest is counted."""
 _MAX_TEXT = 200
 _NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
@@ -53,7 +55,7 @@ def _describe_example(example: Example) -> str:
 
 def _summarize(findings: Sequence[Finding], facts: Facts) -> Iterator[str]:
     counts = [
-        f"{number} {name}s"
+        f"{number} {name}{'s' * (number != 1)}"
         for severity, name in _NAMES.items()
         if (number := sum(finding.severity is severity for finding in findings))
     ]
@@ -63,4 +65,6 @@ def _summarize(findings: Sequence[Finding], facts: Facts) -> Iterator[str]:
     for each in facts.not_run:
         by_reason.setdefault(each.reason, []).append(each.rule.code)
     for reason, codes in by_reason.items():
-        yield f"not run, for {excerpt(reason, _MAX_TEXT)}: {', '.join(codes)}"
+        named = ", ".join(codes[:_MAX_CODES])
+        more = f" and {len(codes) - _MAX_CODES} more" if len(codes) > _MAX_CODES else ""
+        yield f"not run, because {excerpt(reason, _MAX_TEXT)}: {named}{more}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from sitemapreader.audit.codes import list_rules, match_codes
 from sitemapreader.audit.explain import explain_rule, format_rules
@@ -15,7 +17,7 @@ from sitemapreader.audit.settings import find_settings
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.exit_codes import ALL_READ, FOUND, NO_URL, NOTHING_FETCHED, PARTIAL
-from sitemapreader.cli.files import open_pieces
+from sitemapreader.cli.files import UnreadableError, open_pieces
 from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.progress import show_progress
@@ -119,18 +121,21 @@ class _AuditCommand:
         from sitemapreader.audit.api import audit  # noqa: PLC0415 (DuckDB is not needed before)
 
         source = self._source
-        with NamedTemporaryFile(prefix="sitemapreader-", suffix=".xml") as copy:
+        with TemporaryDirectory(prefix="sitemapreader-") as folder:
             if source == Path(STANDARD_INPUT):
-                async with open_pieces(STANDARD_INPUT) as pieces:
-                    async for piece in pieces:
-                        copy.write(piece)
-                copy.flush()
-                source = Path(copy.name)
+                source = Path(folder) / "standard-input"
+                try:
+                    await _copy_standard_input(source)
+                except UnreadableError as error:
+                    self.console.print_error(str(error))
+                    return NOTHING_FETCHED
             async with show_progress(self.console, self._summary):
                 try:
                     result = await audit(source, **self._passed)
                 except AuditInputError as error:
                     raise UsageError(str(error)) from None
+        if source != self._source:
+            result.facts = attrs.evolve(result.facts, source="standard input")
         with result:
             self._write(result)
             return self._find_exit_code(result)
@@ -165,3 +170,11 @@ class _AuditCommand:
     def _count_document(self, document: Document) -> None:
         self._summary.statuses[document.status] += 1
         self._summary.bytes_raw += document.bytes_raw
+
+
+async def _copy_standard_input(path: Path) -> None:
+    """Write what comes from standard input into a file; raise UnreadableError."""
+    async with open_pieces(STANDARD_INPUT) as pieces:
+        with path.open("wb") as copy:
+            async for piece in pieces:
+                copy.write(piece)
