@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 32_768
 """Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""
-FIRST_BLOCK_BYTES = SMALL_BYTES
+FIRST_BLOCK_BYTES = 4_096
 """Size of the first block if it is conclusive, so that the first URL need not wait for 200."""
 
 _DEFAULT_LIMITS = Limits()
@@ -121,8 +121,9 @@ class SitemapReader:
         if self.finished:
             return
         if self._decompressor is None:
+            most = SMALL_BYTES if not self._unread else self._block_bytes - 1
             data = self._unread + data
-            if len(data) < self._block_bytes and data[:1] in (b"", b"<") and not self._codings:
+            if len(data) <= most and data[:1] in (b"", b"<") and not self._codings:
                 self._unread = data
                 return
         yield from self._decompress(data)

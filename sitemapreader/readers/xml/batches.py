@@ -22,6 +22,7 @@ from sitemapreader.readers.xml.boundaries import (
     COMMENT_END,
     Scanner,
     count_lines,
+    is_end,
     swallows_record,
 )
 from sitemapreader.readers.xml.grammar import NOTHING
@@ -97,8 +98,8 @@ class BatchReader:
         self._tree = TreeReader(prolog, limits)
         self._pattern = PatternReader(prolog, self._names, self._tree, limits)
         self._scanner = Scanner()
-        self._is_long = False
-        """A record, or what stands before one, is longer than what came last."""
+        self._least = 0
+        """How much must be pending before the pattern is tried again."""
         self._expected: object = None
         self._skips: list[re.Pattern[str]] = []
         """What ends the oversized record or section that is being passed over, one by one."""
@@ -108,11 +109,14 @@ class BatchReader:
         self._pending += text
         if self.finished or not self._has_skipped():
             return
-        if PATTERNS and not self._is_long:
-            self._scanner.reset()
+        is_tried = PATTERNS and len(self._pending) >= self._least
+        if is_tried:
             yield from self._read_common()
         yield from self._read_complete()
-        self._is_long = bool(self._pending) and not self._position
+        if self._position:
+            self._least = 0
+        elif is_tried:  # a long record is tried again when it has doubled: so the work is linear
+            self._least = 2 * len(self._pending)
         self._drop_read()
         if len(self._pending) > self._limits.record_bytes and not self.finished:
             yield from self._shorten()
@@ -148,6 +152,9 @@ class BatchReader:
                 yield from self._read_gap(record[0])
                 if self._expect():  # a nested root, or a prefix that was bound anew
                     self._scanner.reset(record[0])
+                    continue
+                if PATTERNS and not self._stats.records:  # it was the head of a feed
+                    yield from self._read_common()
                     continue
             run.append(record)
             if len(run) % _MANY_RECORDS == 0:
@@ -203,6 +210,10 @@ class BatchReader:
     def _read_common(self) -> Iterator[list[Event]]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
         begin = self._position
+        if not self._stats.records and self.prolog.format.is_feed:
+            begin, channel = self._pattern.find_head(self._pending, begin)
+            if channel:
+                self.prolog.open_wrapper(channel, {})
         parts, end = self._pattern.read(self._pending, begin, self._stats.sitemap)
         for part in parts:
             if isinstance(part[0], tuple):
@@ -352,6 +363,11 @@ class BatchReader:
 
     def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
         """Read what stands behind the last complete record; `why` says what may have cut it."""
+        names = [*reversed(self.prolog.wrappers), self.prolog.root]
+        is_whole = not (self._scanner.is_within or self.prolog.closed)
+        if is_whole and is_end(self._pending, self._position, names):
+            self.prolog.closed = True
+            return
         text = self._pending[self._position :]
         last = text.rfind("<")
         if self._scanner.name and last >= 0 and _PARTIAL_TAG.match(text, last):

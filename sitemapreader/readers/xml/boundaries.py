@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from sitemapreader.readers.records.fields import KNOWN_TAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator
+    from collections.abc import Collection, Generator, Iterable
 
+_BLANKS = " \t\r\n"
 _STEP = 5_000
 """Tags between two pauses: about 5 ms."""
 COMMENT_END = "-->"
@@ -200,6 +201,18 @@ def count_lines(text: str, start: int = 0, end: int | None = None) -> int:
     if text.find("\r", start, end) < 0:
         return lines
     return lines + text.count("\r", start, end) - text.count("\r\n", start, end)
+
+
+def is_end(text: str, position: int, names: Iterable[str]) -> bool:
+    """Tell whether the rest of a text is the end tags of these elements, and nothing else."""
+    rest = text[position:]
+    for name in names:
+        rest = rest.lstrip(_BLANKS)
+        end_tag = f"</{name}>"
+        if not rest.startswith(end_tag):
+            return False
+        rest = rest[len(end_tag) :]
+    return not rest.strip(_BLANKS)
 
 
 def record_end(records: frozenset[str]) -> re.Pattern[str]:

@@ -16,10 +16,12 @@ _LOST = "\ufffd"
 
 # -- well-formed text
 
-_CONTENT = r"[^\[\]]*+(?>(?:(?:\](?!\]>)|\[(?!CDATA\[))[^\[\]]*+)*)"
+_CONTENT = r"[^\]]*+(?>(?:\](?!\]>)[^\]]*+)*)"  # a set would take three times as long
 SECTION = rf"<!\[CDATA\[{_CONTENT}\]\]>"
-"""A CDATA section in which no other one begins: then it would not have been closed."""
+COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
 _SECTION = re.compile(rf"<!\[CDATA\[({_CONTENT})\]\]>")
+_HIDDEN = re.compile(rf"<!(?:(\[)CDATA\[{_CONTENT}\]\]>|{COMMENT.removeprefix('<!')})")
+"""A section, which the group tells, or a comment; one literal beginning makes it fast."""
 _LEGAL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r")
 _DECIMAL = "9|10|13|3[2-9]|[4-9][0-9]|[1-9][0-9]{2,3}|[1-4][0-9]{4}|[1-9][0-9]{5}"
 _HEX = "[9AaDd]|[2-9A-Fa-f].|[1-9A-Fa-f]..|[1-9A-Ca-c]...|[1-9A-Fa-f]....".replace(
@@ -47,8 +49,12 @@ def are_sound(text: str) -> bool:
     if not text.isascii() and any(odd in text for odd in _ODD_CHARACTERS):
         return False
     if "]" in text or "[" in text:  # one character is found ten times as fast as three
-        text = _SECTION.sub("", text)
-        if ("]" in text and "]]>" in text) or ("[" in text and "<![CDATA[" in text):
+        pieces = _HIDDEN.split(text)
+        # A section in which another begins was not closed
+        if pieces[1::2].count("[") != text.count("<![CDATA["):
+            return False
+        text = "".join(pieces[::2])
+        if "]" in text and "]]>" in text:
             return False
     return not _ODD_REFERENCE.search(text)
 

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING
 
 from sitemapreader.models import Format
-from sitemapreader.readers.formats import RECORD_OF
+from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.fields import (
     BY_KEY,
     CERTAIN_TEXTS,
@@ -28,17 +30,22 @@ from sitemapreader.readers.records.fields import (
     Field,
 )
 from sitemapreader.readers.records.namespaces import ATOM, DC, OWN, XHTML
-from sitemapreader.readers.xml.characters import SECTION
+from sitemapreader.readers.xml.characters import COMMENT, SECTION
 from sitemapreader.urls import parse_reference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
+
+    Shape: TypeAlias = tuple[tuple[str, ...], ...]
 
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
 _TEXT = f"[^<]*+(?>(?:{SECTION}[^<]*+)?)"
-_COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
 _INSTRUCTION = r"<\?[^?]*+(?>(?:\?(?!>)[^?]*+)*)\?>"
 _PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
 _REST_OF_TAG = """(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*)>"""
-NOTHING = re.compile(f"(?>(?:{_BLANK}++|{_COMMENT})*)")
+NOTHING = re.compile(f"(?>(?:{_BLANK}++|{COMMENT})*)")
 """What may stand between two records without a word."""
 _REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
 BORDER = "<>"
@@ -102,7 +109,7 @@ def write_record_pattern(
     fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
     parts = [f"<{_any_of(fields)}", *(grammar.run(f"{each}:") for _, each in runs)]
     parts.append(grammar.run(f"{_any_of([*others])}:") if others else grammar.once("(?!)", ""))
-    common = f"<{record}{_GAP}>{_GAP}{_repeat([*parts, _COMMENT + _GAP])}</{record}{_GAP}>"
+    common = f"<{record}{_GAP}>{_GAP}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
     return _or_odd(common, record, "|".join(RECORD_OF.values()))
 
 
@@ -122,13 +129,13 @@ def _or_odd(common: str, record: str, names: str) -> re.Pattern[str]:
     """Write the pattern of common records, of odd ones without these names in them, of the rest."""
     inside = [
         "[^<]++",
-        _COMMENT,
+        COMMENT,
         SECTION,
         _INSTRUCTION,
         f"<(?![!?]|/?+{_PREFIX}(?ai:{names})[ \t\r\n/>])",
     ]
     odd = f"(<{record}(?=[ \t\r\n>]){_REST_OF_TAG}{_repeat(inside)}</{record}{_GAP}>)"
-    return re.compile(f"(?:{common}|{odd}){_GAP}(?>(?:{_COMMENT}{_GAP})*)|{_REST}")
+    return re.compile(f"(?:{common}|{odd}){_GAP}(?>(?:{COMMENT}{_GAP})*)|{_REST}")
 
 
 FEED_DATE_NAMES = {
@@ -136,50 +143,157 @@ FEED_DATE_NAMES = {
     Format.ATOM: tuple((OWN, tag) for tag in ("updated", "modified", "published", "issued")),
 }
 """Format -> the dates of its records as they are commonly written, best first."""
-_FEED_RECORDS = {Format.RSS: "item", Format.ATOM: "entry"}
-_FEED_TAGS = "|".join(sorted({*_FEED_RECORDS.values(), "title", *FEED_FIELDS} - {"guid"}))
-_MOST_INSIDE = 60
-"""Tags inside an element that is passed over: too few to nest deeper than is allowed."""
+FEED_RECORDS = {Format.RSS: "item", Format.ATOM: "entry"}
+_FEED_TAGS = {
+    OWN: {"title", *FEED_FIELDS} - {"guid"},
+    DC: FEED_FIELDS - {"link"},
+    ATOM: FEED_FIELDS - {"link"},
+}
+"""Key of a namespace -> the elements of a record that must not be passed over."""
+_DEEPEST_PASSED = 3
+"""Elements in one another that are passed over: a group of media, with a title in it."""
+MOST_ATTRIBUTES = 8
+LONGEST_ATTRIBUTE = 1_000
+"""Of an element that is passed over."""
+_MANY = f"{{0,{LONGEST_ATTRIBUTE}}}+"
+_VALUE = f"""{_GAP}={_GAP}(?:"[^"<>]{_MANY}"|'[^'<>]{_MANY}')"""
+_PASSED = f"[^<]*+(?>(?:(?:{SECTION}|{COMMENT})[^<]*+)*)"
+_TAG = re.compile(r"<(/?+)([^<>/ \t\r\n]++)([^<>]*?)(/?)>")
+_ATTRIBUTE = re.compile(rf"([^= \t\r\n]++){_VALUE}")
+_HIDDEN = re.compile(f"{SECTION}|{COMMENT}")
+_MOST_TAGS, _LONGEST_SHAPE = 60, 1_000
+_LOCAL_NAME = r"(?a:[A-Za-z_][\w.-]*+)(?!:)"
+
+
+class FeedGrammar(Grammar):
+    """Writes elements of a feed that are passed over, so that they are well-formed for sure.
+
+    Args:
+        own: what the names of the feed's vocabulary begin with, or "".
+        bound: the other prefixes that are bound, with the key of their namespace.
+    """
+
+    def __init__(self, own: str, bound: tuple[tuple[str, str], ...]) -> None:
+        super().__init__()
+        self._prefixes = [(OWN, own), *((key, f"{prefix}:") for prefix, key in bound)]
+
+    def attributes(self) -> str:
+        """Write the attributes of a tag, none of which can be there twice or bind a prefix."""
+        name, same = self.name(_LOCAL_NAME)
+        once = f"(?![^<>]*[ \t\r\n:]{same}{_GAP}=)"
+        return f"(?>(?:{self.attribute(name)}{once}){{0,{MOST_ATTRIBUTES}}}){_GAP}"
+
+    def attribute(self, name: str = _LOCAL_NAME) -> str:
+        """Write one attribute; it binds no prefix, and its own is bound."""
+        prefixes = "|".join(["xml:", *(prefix for _, prefix in self._prefixes[1:])])
+        return f"{_BLANK}++(?!xmlns)(?:{prefixes})?{name}{_VALUE}"
+
+    def element(self, barred: Mapping[str, Iterable[str]], depth: int = 1) -> str:
+        """Write an element, but for `barred` ones: by the key of a namespace, or "*" for any."""
+        names = []
+        for key, prefix in self._prefixes:
+            tags = "|".join(sorted({*barred.get(key, ()), *barred["*"]}))
+            names.append(f"{prefix}(?!(?ai:{tags})[ \t\r\n/>])")
+        name, same = self.name(f"{_any_of(names)}{_LOCAL_NAME}")
+        tag = f"<{name}{self.attributes()}"
+        inside = [SECTION, COMMENT]
+        if depth < _DEEPEST_PASSED:
+            inside.append(self.element({"*": barred["*"]}, depth + 1))
+        return f"{tag}(?:/>|>[^<]*+{_repeat([f'{_any_of(inside)}[^<]*+'])}</{same}{_GAP}>)"
+
+
+def name_fields(format_: Format, prefix: str, bound: tuple[tuple[str, str], ...]) -> list[str]:
+    """Return the names of a record's link, title and dates; "" where no prefix is bound for one."""
+    prefixes = {key: f"{each}:" for each, key in reversed(bound)} | {OWN: prefix}
+    dates = FEED_DATE_NAMES[format_]
+    names = [prefixes[key] + tag if key in prefixes else "" for key, tag in dates]
+    return [f"{prefix}link", f"{prefix}title", *names]
 
 
 @lru_cache(maxsize=64)
 def write_item_pattern(
     format_: Format, prefix: str, bound: tuple[tuple[str, str], ...]
 ) -> re.Pattern[str]:
-    """Write the pattern of a feed's records, for markup that is known to be well-formed.
+    """Write the pattern of a feed's records.
 
     Args:
         format_: RSS or Atom.
         prefix: what the names of its vocabulary begin with, or "".
         bound: the other prefixes that are bound, with the key of their namespace.
 
-    Groups: the link or links, the title, each date, the name of an element that is passed over, an
-    odd record as a whole, and all that is left.
+    Groups: the link or links, the title, each date, names that are compared, an odd record as a
+    whole, and all that is left.
     """
-    grammar = Grammar()
-    record, link = prefix + _FEED_RECORDS[format_], f"{prefix}link"
+    grammar = FeedGrammar(prefix, bound)
+    record = prefix + FEED_RECORDS[format_]
+    link, title, *dates = name_fields(format_, prefix, bound)
     if format_ is Format.ATOM:
-        parts = [grammar.once(f"(?=<{link}{_BLANK})", f"(?>(?:</?+{link}[ \t\r\n/>][^<]*+)+)")]
+        parts = [grammar.once(f"(?=<{link}{_BLANK})", _write_link_run(link))]
     else:
         parts = [f"<{grammar.field(link)}"]
-    title = f'<{prefix}title(?>(?: type="[a-z]++")?)>'
-    parts.append(grammar.once(title, _TEXT, f"</{prefix}title>{_GAP}"))
-    prefixes = {OWN: prefix} | {key: f"{each}:" for each, key in reversed(bound)}
-    for key, tag in FEED_DATE_NAMES[format_]:
-        known = key in prefixes
-        parts.append(
-            f"<{grammar.field(prefixes[key] + tag)}" if known else grammar.once("(?!)", "")
-        )
-    names = [f"{prefix}(?!(?ai:{_FEED_TAGS})[ \t\r\n/>])[^\\W\\d][\\w.-]*+(?!:)"]
-    names += [f"{each}:(?!(?ai:{_FEED_TAGS})[ \t\r\n/>])[\\w.-]++" for each, _ in bound]
-    name, same = grammar.name(_any_of(names))
-    other = f"<(?!/{same}[ \t\r\n>]|[!?])"
-    inside = f"[^<]*+(?>(?:(?:{SECTION}|{_COMMENT}|{other})[^<]*+){{0,{_MOST_INSIDE}}})"
-    end = f"(?:(?<=/>)|{inside}</{same}{_GAP}>)"
-    parts.append(f"<{name}(?=[ \t\r\n/>]){_REST_OF_TAG}{end}{_GAP}")
-    start = f"<{record}(?=[ \t\r\n>])(?![^<]*xmlns){_REST_OF_TAG}(?<!/>){_GAP}"
-    common = f"{start}{_repeat([*parts, _COMMENT + _GAP])}</{record}{_GAP}>"
-    return _or_odd(common, record, "|".join(_FEED_RECORDS.values()))
+    parts.append(grammar.once(f'<{title}(?>(?: type="[a-z]++")?)>', _TEXT, f"</{title}>{_GAP}"))
+    parts += [f"<{grammar.field(date)}" if date else grammar.once("(?!)", "") for date in dates]
+    start = f"<{record}(?:{grammar.attribute()})?{_GAP}>{_GAP}"
+    parts.append(grammar.element(_FEED_TAGS | {"*": FEED_RECORDS.values()}) + _GAP)
+    common = f"{start}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
+    return _or_odd(common, record, "|".join(FEED_RECORDS.values()))
+
+
+def learn_shape(record: str) -> Shape:
+    """Return the tags of a record, in order: `/` of an end tag, the name, `/`, attributes."""
+    tags = _TAG.findall(_HIDDEN.sub("", record))
+    return tuple((end, name, empty, *_ATTRIBUTE.findall(rest)) for end, name, rest, empty in tags)
+
+
+@lru_cache(maxsize=64)
+def write_uniform_item_pattern(
+    shape: Shape, fields: tuple[str, ...], link: str
+) -> tuple[re.Pattern[str], tuple[int, ...]] | None:
+    """Write the pattern of a feed's records that have exactly these tags, in this order.
+
+    It takes half the time of the one that takes any order. Groups: the fields that are there, whose
+    places are returned too, and the rest. `link` is the field that is a run of tags, if one is.
+    """
+    if len(shape) > _MOST_TAGS or sum(map(len, chain.from_iterable(shape))) > _LONGEST_SHAPE:
+        return None
+    places: list[int] = []
+    parts: list[str] = []
+    depth, before = 0, ""
+    for (end, name, empty, *attributes), (is_leaf, *_) in pairwise((*shape, ("",))):
+        depth -= bool(end)
+        is_field = depth == 1 and name in fields and not end
+        if is_field and name != before:
+            places.append(fields.index(name))
+        if depth == 1 and name == link:
+            parts += [f"({_write_link_run(link)})"] * (name != before)
+        else:
+            values = "".join(f"{_BLANK}++{re.escape(each)}{_VALUE}" for each in attributes)
+            text = f"({_TEXT})" if is_field else _GAP if end or empty or not is_leaf else _PASSED
+            parts.append(f"<{end}{re.escape(name)}{values}{_GAP}{empty}>{text}")
+        depth += not (end or empty)
+        before = name
+    return re.compile(f"{''.join(parts)}|{_REST}"), tuple(places)
+
+
+def _write_link_run(link: str) -> str:
+    return f"(?>(?:</?+{link}[ \t\r\n/>][^<]*+)+)"
+
+
+@lru_cache(maxsize=64)
+def write_head_pattern(
+    format_: Format, prefix: str, bound: tuple[tuple[str, str], ...]
+) -> re.Pattern[str]:
+    """Write the pattern of all that stands in a feed before its first record.
+
+    Group: the channel's name, if the records stand in it.
+    """
+    grammar = FeedGrammar(prefix, bound)
+    channel, _ = grammar.name(f"{prefix}channel" if format_ is Format.RSS else "(?!)")
+    start = f"(?:<{channel}(?:{grammar.attribute()})?{_GAP}>{_GAP})?"
+    barred = [*FEED_RECORDS.values(), *ROOTS, "channel"]
+    parts = [grammar.element({"*": barred}) + _GAP, COMMENT + _GAP]
+    end = f"(?=<{prefix}{FEED_RECORDS[format_]}[ \t\r\n>])"
+    return re.compile(f"{_GAP}{start}{_repeat(parts)}{end}")
 
 
 @lru_cache(maxsize=16)

@@ -25,13 +25,20 @@ from sitemapreader.readers.xml.characters import are_sound, decode_many
 from sitemapreader.readers.xml.grammar import (
     BORDER,
     FEED_DATE_NAMES,
+    FEED_RECORDS,
     LINK_ATTRIBUTES,
+    LONGEST_ATTRIBUTE,
+    MOST_ATTRIBUTES,
     NOTHING,
     RUNS,
+    learn_shape,
+    name_fields,
     write_atom_link_pattern,
     write_clean_pattern,
+    write_head_pattern,
     write_item_pattern,
     write_record_pattern,
+    write_uniform_item_pattern,
     write_uniform_pattern,
 )
 from sitemapreader.readers.xml.unread import UnreadParts, Vocabulary
@@ -52,9 +59,9 @@ if TYPE_CHECKING:
 
 _FIELDS = 4
 """Groups of the record pattern that are fields of the protocol."""
-_MOST_ATTRIBUTES = 8
+_FEW_RECORDS = 30
 _DEEPEST = 32
-"""Of what the patterns take: attributes of an element, and elements in one another."""
+"""Of what the patterns take: elements in one another."""
 _NAME = re.compile(r"<([^\s<>/:]++):([^\s<>/]++)")
 _PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
 """Attributes, with their quotes, of a link that leads to the page itself."""
@@ -80,14 +87,27 @@ class PatternReader:
         self._tree = tree
         self._names = names
         self._limits = limits
-        self._can_read = limits.attributes >= _MOST_ATTRIBUTES and limits.record_depth >= _DEEPEST
+        self._can_read = (
+            limits.attributes >= MOST_ATTRIBUTES
+            and limits.record_depth >= _DEEPEST
+            and limits.field_chars >= LONGEST_ATTRIBUTE
+        )
         self._learnt: object = None
         self._start = ""
         """How a link of Atom begins."""
         self._own = ""
         """What the names of the document's own vocabulary begin with."""
+        self._record = ""
+        """The name of its records."""
+        self._fields: tuple[str, ...] = ()
+        self._is_long, self._is_uniform = False, True
+        """Whether a batch of a feed had many records, and whether these were alike."""
+        self._uniform: tuple[re.Pattern[str], tuple[int, ...]] | None = None
+        """The pattern of a feed's records that are alike, and the columns of its groups."""
         self._runs: tuple[tuple[str, str], ...] = ()
         self._pattern: re.Pattern[str] | None = None
+        self._head: re.Pattern[str] | None = None
+        """The pattern of what stands before the first record of a feed."""
 
     def read(
         self, text: str, start: int, sitemap: str
@@ -96,7 +116,7 @@ class PatternReader:
 
         Returns entries, and in their place the spans of odd records; and where the last one ends.
         """
-        pattern = self._find_pattern(text, start)
+        pattern = self._find_pattern()
         if pattern is None:
             return [], start
         if blank := NOTHING.match(text, start):
@@ -108,9 +128,10 @@ class PatternReader:
         most = self._limits.record_elements
         if not size or (len(read) > most * _SHORTEST_ELEMENT and read.count("<") > most):
             return [], start
-        if self._prolog.format.is_feed and not self._tree.is_well_formed(read):
-            return [], start
         odd = set(compress(range(size), found[-1]))
+        if end - start > (longest := self._limits.field_chars):
+            for column in found[:-1]:
+                odd.update(place for place, one in enumerate(column) if len(one) > longest)
         spans: list[Span] = []
         if odd or not are_sound(read):
             spans = [match.span() for match in pattern.finditer(text, start, end)]
@@ -127,31 +148,68 @@ class PatternReader:
         spans = spans or [match.span() for match in pattern.finditer(text, start, end)]
         return list(_weave(spans, odd, iter(entries))), end
 
+    def find_head(self, text: str, start: int) -> tuple[int, str | None]:
+        """Return where the first record of a feed begins, and the channel that it stands in.
+
+        That is `start` if there is more before it than well-formed elements.
+        """
+        if self._find_pattern() and self._head:
+            head = self._head.match(text, start)
+            if head and are_sound(head[0]):
+                return head.end(), head[1]
+        return start, None
+
     def _find_columns(
         self, pattern: re.Pattern[str], text: str, start: int
     ) -> tuple[list[list[str]], str]:
         """Find the records from a place on: a column for each group, and what they leave."""
-        first = None if self._prolog.format.is_feed else pattern.match(text, start)
-        starts = [at for at, _ in first.regs[1:]] if first else []
-        if first and max(starts[_FIELDS:]) < 0 <= max(starts):
-            order = sorted((at, place) for place, at in enumerate(starts) if at >= 0)
-            tags = tuple(place for _, place in order)
-            uniform = write_uniform_pattern(self._prolog.format, self._own, tags)
-            columns, rest = _split_records(uniform, text, start)
-            if columns[0] and f"</{self._own}{RECORD_OF[self._prolog.format]}" not in rest:
-                found = [[""] * len(columns[0])] * pattern.groups
-                for place, column in zip(tags, columns, strict=True):
-                    found[place] = column
-                return found, rest
-        return _split_records(pattern, text, start)
+        columns: list[list[str]] = [[]] * pattern.groups
+        if known := self._learn_uniform(pattern, text, start):
+            uniform, places = known
+            found, rest = _split_records(uniform, text, start)
+            size = len(found[0])
+            columns = [[""] * size] * (pattern.groups - 1)
+            for place, column in zip(places, found, strict=True):
+                columns[place] = column
+            if f"</{self._record}" not in rest:
+                return columns, rest
+            if size < _FEW_RECORDS:
+                self._is_uniform, self._uniform = False, None
+            start = len(text) - len(rest)
+        found, rest = _split_records(pattern, text, start)
+        self._is_long = self._is_long or len(found[0]) > _FEW_RECORDS
+        return [a + b for a, b in zip(columns, found, strict=False)], rest
 
-    def _find_pattern(self, text: str, start: int) -> re.Pattern[str] | None:
+    def _learn_uniform(
+        self, pattern: re.Pattern[str], text: str, start: int
+    ) -> tuple[re.Pattern[str], tuple[int, ...]] | None:
+        """Return the pattern of records like the first one, and the columns of its groups."""
+        is_feed = self._prolog.format.is_feed
+        # To compile one for a feed pays in a long one, and where most records are like the first
+        if self._uniform or (is_feed and not (self._is_long and self._is_uniform)):
+            return self._uniform
+        first = pattern.match(text, start)
+        if is_feed:
+            if first and first.end(pattern.groups - 1) < 0 and first.end(pattern.groups) < 0:
+                link = self._fields[0] if self._prolog.format is Format.ATOM else ""
+                shape = learn_shape(first[0])
+                self._uniform = write_uniform_item_pattern(shape, self._fields, link)
+            return self._uniform
+        starts = [at for at, _ in first.regs[1:]] if first else []
+        if first is None or max(starts[_FIELDS:]) >= 0 or max(starts) < 0:
+            return None
+        order = sorted((at, place) for place, at in enumerate(starts) if at >= 0)
+        places = tuple(place for _, place in order)
+        return write_uniform_pattern(self._prolog.format, self._own, places), places
+
+    def _find_pattern(self) -> re.Pattern[str] | None:
         """Return the pattern for the names that records have here, if there is one."""
-        if not self._can_read or len(text) - start > self._limits.field_chars:
+        if not self._can_read:
             return None
         learnt = self._prolog.namespaces, self._names.own_count
         if learnt != self._learnt:
             self._learnt = learnt
+            self._uniform = None
             self._learn()
         return self._pattern
 
@@ -164,7 +222,9 @@ class PatternReader:
             if (len(prefix) <= _MAX_PREFIX_CHARS and prefix.replace("-", "").isalnum())
             or not prefix
         }
-        own = self._prolog.root.rpartition(":")[0]
+        own, _, root = self._prolog.root.rpartition(":")
+        if root.lower() == "rdf":  # RSS 1.0, whose root alone is RDF's
+            own = ""
         if keys.get(own, OWN) != OWN or (own and own not in keys):
             self._pattern = None
             return
@@ -173,15 +233,18 @@ class PatternReader:
         start = f"{own}:" if own else ""
         self._start = f"<{start}link"
         self._own = start
+        self._record = start + (RECORD_OF | FEED_RECORDS)[self._prolog.format]
         if self._prolog.format.is_feed:
             dated = {key for key, _ in FEED_DATE_NAMES[self._prolog.format]}
             # SECURITY: the key of an unknown namespace is its URI, and the pattern is cached by it
             bound = tuple(
-                (each, key if key in dated else "?")
+                (each, key if key in dated or key == OWN else "?")
                 for each, key in keys.items()
-                if each and key != OWN
+                if each and each != own
             )
+            self._fields = tuple(name_fields(self._prolog.format, start, bound))
             self._pattern = write_item_pattern(self._prolog.format, start, bound)
+            self._head = write_head_pattern(self._prolog.format, start, bound)
             return
         known = {*RUNS, ATOM, OWN}
         others = tuple(each for each, key in keys.items() if each and key not in known)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.options import PATTERNS, Limits
 from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.stats import ReadStats
+from sitemapreader.readers.xml.boundaries import is_end
 from sitemapreader.readers.xml.pattern import PatternReader
 from sitemapreader.readers.xml.prolog import PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
@@ -20,13 +21,15 @@ from sitemapreader.readers.xml.tree import TreeReader
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
 
-SMALL_BYTES = 4_096
+SMALL_BYTES = 65_535
 _MAX_ROOT_CHARS = 1_000
 _ROOT = re.compile(
-    r"""(?:<\?xml version=["']1\.0["'](?: encoding=["'](?ai:utf-8)["'])? ?\?>)?[ \t\r\n]*+"""
-    r"""(<(?:urlset|sitemapindex)(?>(?:[ \t\r\n]++[\w:.-]++=(?:"[^"<&]*+"|'[^'<&]*+'))*)>)"""
+    r"""(?:<\?xml version=["']1\.0["'](?: encoding=["'](?ai:utf-8)["'])?"""
+    r"""(?: standalone=["'](?:yes|no)["'])? ?\?>)?[ \t\r\n]*+"""
+    r"""(?>(?:<\?xml-stylesheet [^?<>]*+\?>[ \t\r\n]*+)?)"""
+    r"""(<(?:urlset|sitemapindex|rss|feed|rdf:RDF)"""
+    r"""(?>(?:[ \t\r\n]++[\w:.-]++=(?:"[^"<&]*+"|'[^'<&]*+'))*)[ \t\r\n]*+>)"""
 )
-_BLANKS = " \t\r\n"
 
 
 def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, list[Event]] | None:
@@ -38,15 +41,17 @@ def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, l
     except UnicodeDecodeError:
         return None
     root = _ROOT.match(text)
-    end = text.rfind("</")
     if root is None or len(root[1]) > _MAX_ROOT_CHARS:
         return None
     known = _learn_root(root[1])
-    if known is None or text[end:].rstrip(_BLANKS) != known[1]:
+    if known is None:
         return None
-    pattern, _, format_ = known
-    parts, read = pattern.read(text[:end], root.end(), stats.sitemap)
-    if read != end or len(parts) != 1 or isinstance(parts[0][0], tuple):
+    pattern, name, format_ = known
+    start, channel = pattern.find_head(text, root.end())
+    parts, end = pattern.read(text, start, stats.sitemap)
+    if len(parts) != 1 or isinstance(parts[0][0], tuple):
+        return None
+    if not is_end(text, end, [channel, name] if channel else [name]):
         return None
     stats.inflated_bytes = len(data)
     stats.deliver(len(parts[0]))
@@ -55,7 +60,7 @@ def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, l
 
 @lru_cache(maxsize=64)
 def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
-    """Return what reads the records behind a root's start tag, the end tag, and the format.
+    """Return what reads the records behind a root's start tag, its name, and the format.
 
     `None` if something must be said of the tag, or it has a base.
     """
@@ -67,14 +72,15 @@ def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
     limits = Limits()
     names = Names(prolog.uri, prolog.format, limits.names)
     tree = TreeReader(prolog, limits)
-    return PatternReader(prolog, names, tree, limits), f"</{prolog.root}>", prolog.format
+    return PatternReader(prolog, names, tree, limits), prolog.root, prolog.format
 
 
 @lru_cache(maxsize=16)
 def _allow_all(limits: Limits) -> bool:
     """Tell whether no small document can reach a limit."""
     return min(limits.inflated_bytes, limits.record_bytes, limits.field_chars) > SMALL_BYTES and (
-        min(limits.entries, limits.record_elements) >= SMALL_BYTES // len("<url/>")
+        limits.entries >= SMALL_BYTES // len("<url/>")
         and limits.attributes >= Limits().attributes
         and limits.record_depth >= Limits().record_depth
+        and limits.names >= Limits().names
     )
