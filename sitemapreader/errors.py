@@ -27,7 +27,7 @@ LOGIN_STATUSES = frozenset({401, 407})
 
 
 class SitemapReaderError(Exception):
-    """Base of every exception that this package raises for a reason outside the program."""
+    """Base of all exceptions that this package raises for outside reasons."""
 
 
 class FetchError(SitemapReaderError):

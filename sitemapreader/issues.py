@@ -1,4 +1,4 @@
-"""The table of Issue codes, and the Issue: one problem of a sitemap or of its fetch.
+"""The table of Issue codes, and Issue: one problem of a sitemap or of its fetch.
 
 Content never raises. Everything that was repaired, dropped or not reached is an `Issue` in the
 stream and in the report; nothing is only logged.

@@ -1,4 +1,4 @@
-"""The values that reading yields: entries, their extensions, and what they are called.
+"""The values that reading yields: entries, their extensions, and their enums.
 
 Treat them as values, although they are not frozen.
 """
@@ -58,7 +58,9 @@ class Via(StrEnum):
 
 @attrs.define(weakref_slot=False)
 class Image:
-    """An `<image:image>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps).
+    """An `<image:image>` of Google's image extension.
+
+    https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
 
     `loc` is as written: a relative one is not resolved, and a template or one that has lost
     characters is left out, with an Issue.
@@ -91,7 +93,9 @@ class Price:
 
 @attrs.define(weakref_slot=False)
 class Video:
-    """A `<video:video>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps).
+    """A `<video:video>` of Google's video extension.
+
+    https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
 
     `duration` is in seconds; yes/no fields are booleans; `None` means that the field is absent.
     URLs are as written: relative ones are not resolved, and templates or those that have lost
@@ -127,7 +131,10 @@ class Video:
 
 @attrs.define(weakref_slot=False)
 class News:
-    """A `<news:news>` (https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap)."""
+    """A `<news:news>` of Google's news extension.
+
+    https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap
+    """
 
     name: str | None = None
     language: str | None = None

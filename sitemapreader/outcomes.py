@@ -242,7 +242,7 @@ def has_errors(counts: Counter[IssueCode]) -> bool:
 
 
 def judge_counts(counts: Counter[IssueCode], records: int) -> tuple[Status, str]:
-    """Return a document's status by its Issues, with the code of its first error as the reason."""
+    """Return a document's status, and the code of its first error as the reason."""
     error = next((code for code in counts if code.severity is Severity.ERROR and counts[code]), "")
     if not error:
         return Status.COMPLETE, ""

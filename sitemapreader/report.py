@@ -122,7 +122,7 @@ class Report:
         return "".join(draw_tree(origin_of(first) or first, self.documents, in_ascii=in_ascii))
 
     def documents_frame(self) -> pd.DataFrame:
-        """Return the documents as a pandas DataFrame, a row each; needs the extra `pandas`.
+        """Return the documents as a pandas DataFrame; needs the extra `pandas`.
 
         Its columns are the fields of `Document`; `issues` is how many there were.
         """
@@ -131,7 +131,7 @@ class Report:
         return make_documents_frame(self.documents)
 
     def issues_frame(self) -> pd.DataFrame:
-        """Return the Issues that were kept as a pandas DataFrame; needs the extra `pandas`.
+        """Return the Issues as a pandas DataFrame; needs the extra `pandas`.
 
         Its columns are the fields of `Issue`, and `severity`.
         """

@@ -74,7 +74,7 @@ def run_process(
 def run_sources(
     run: Callable[[], Awaitable[None]], lines: LineWriter, console: Console, summary: RunSummary
 ) -> int:
-    """Read the sources of a command that prints lines, print the summary, return the exit code.
+    """Read the sources, print the summary, and return the exit code.
 
     Args:
         run: reads the sources.

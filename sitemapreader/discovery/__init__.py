@@ -1,4 +1,4 @@
-"""Discovery of the sitemaps of a site: `discover`, and the search that a walk shares."""
+"""Discovery of a site's sitemaps: `discover`, and the search that a walk shares."""
 
 from sitemapreader.discovery.api import Discovery, discover, discover_sync
 from sitemapreader.discovery.arguments import Probe

@@ -1,4 +1,4 @@
-"""`discover` and `discover_sync`: find the sitemaps of a site without reading them."""
+"""`discover` and `discover_sync`: find a site's sitemaps without reading them."""
 
 from __future__ import annotations
 

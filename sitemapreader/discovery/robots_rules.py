@@ -44,7 +44,7 @@ _BUDGETS = frozenset({IssueCode.BUDGET_DOCUMENTS, IssueCode.BUDGET_BYTES, IssueC
 
 
 class RobotsRules:
-    """The robots.txt of each origin (scheme, host, port), fetched when it is first needed.
+    """The robots.txt of each origin (scheme, host, port), fetched when first needed.
 
     With `respect=False` nothing is disallowed and Crawl-delay is ignored; Sitemap lines still
     count.

@@ -1,4 +1,4 @@
-"""The search for a site's sitemaps: robots.txt, well-known paths, links of the start page.
+"""The search for a site's sitemaps: robots.txt, well-known paths, the start page.
 
 The search goes from what a site says to what can be guessed. It stops at the first sitemap, or
 where every answer is a demand for a login or a bot protection.

@@ -1,4 +1,4 @@
-"""The version of a document that was read before, and whether a body is still the same."""
+"""The prior version of a document, and whether a body is still the same."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Response(Protocol):
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives, never decompressed; raise FetchError if it breaks off."""
+        """Yield the body as it arrives, not decompressed; raise FetchError if it is cut."""
         ...
 
 

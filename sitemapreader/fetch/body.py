@@ -96,7 +96,7 @@ async def read_start(
 
 
 class Body:
-    """One body within its bounds; what arrived before a failure is given before it is raised."""
+    """One body within its bounds; what arrives before a failure is given first."""
 
     def __init__(
         self,

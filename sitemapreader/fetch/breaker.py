@@ -172,7 +172,7 @@ BREAKER: ContextVar[HostBreaker | None] = ContextVar("breaker", default=None)
 
 
 def _classify(error: FetchError) -> IssueCode | None:
-    """Return what a failure means for the host; `None` if it concerns the document alone."""
+    """Return what a failure means for the host; `None` if for the document alone."""
     if error.code in _REFUSING or error.code is IssueCode.LOGIN_REQUIRED:
         return IssueCode.HOST_REFUSES
     if error.code in _DOWN:

@@ -63,7 +63,7 @@ def is_conditional(headers: Mapping[str, str]) -> bool:
 
 
 def is_current(requested: Mapping[str, str], current: Mapping[str, str]) -> bool:
-    """Tell whether a conditional request names the current version, so that 304 is right.
+    """Tell whether a conditional request names the current version: 304 is right.
 
     RFC 9110, section 13.2.2, steps 3 and 4. `current` are the headers of the current version, by
     lower-case name.
@@ -84,7 +84,7 @@ def _tags(text: str) -> set[str]:
 
 
 def parse_date(text: str) -> datetime | None:
-    """Parse an HTTP date in any of its three forms (RFC 9110, section 5.6.7), or return `None`."""
+    """Parse an HTTP date (RFC 9110, section 5.6.7), or return `None`."""
     if not 0 < len(text) <= _MAX_DATE_CHARS:
         return None
     try:

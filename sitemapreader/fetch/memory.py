@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @attrs.define
 class StoredResponse:
-    """A Response whose body is in memory; a `url` other than the requested one is a redirect."""
+    """A Response whose body is in memory; a `url` of its own means a redirect."""
 
     url: str
     body: bytes = b""

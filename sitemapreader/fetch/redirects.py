@@ -1,4 +1,4 @@
-"""RedirectChain: which redirects are followed, which are refused, and what they change."""
+"""RedirectChain: which redirects are followed or refused, and what they change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classification of answers without a document: bot protections, logins, sitemaps under an error.
+"""Classification of answers without a document: bot protections, logins, errors.
 
 Each row of the tables says where it comes from: documentation of the vendor that was read, or
 public code and recorded answers in which the header or text was observed.

@@ -1,4 +1,4 @@
-"""Retries: which failures are worth another request, and how long to wait before it."""
+"""Retries: which failures are worth another request, and how long to wait."""
 
 from __future__ import annotations
 

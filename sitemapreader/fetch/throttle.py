@@ -1,4 +1,4 @@
-"""Throttling of requests to one host: how many at once, and how long between two starts.
+"""Throttling of requests to one host: how many at once, and how often.
 
 A slot is the right to one request. A response that is not read for a moment lends its slot to
 another requester (see `REQUESTER`): a reader that waits for its own consumer asks for nothing.

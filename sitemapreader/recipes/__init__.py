@@ -1,4 +1,4 @@
-"""Recipes: this package inside other people's crawlers, each short enough to be copied.
+"""Recipes: this package inside other people's crawlers, short enough to copy.
 
 | module | needs the extra | what it is |
 |---|---|---|

@@ -70,7 +70,7 @@ async def crawl(
     workers: int = 8,
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
 ) -> Report:
-    """Fetch every page of a site once; call `visit` for each, and `miss` for those that failed.
+    """Fetch every page of a site once; call `visit` for each, `miss` for failures.
 
     Pages and sitemaps come through one fetcher, so a host gets no more than `options.per_host`
     requests at once from both, and its Crawl-delay and Retry-After hold for both. A page that
@@ -128,7 +128,7 @@ async def fetch_page(fetcher: Fetcher, rules: PageRules, entry: UrlEntry) -> Pag
 
 
 class PageRules:
-    """The rules for pages: the robots.txt of each origin, fetched when its first page is."""
+    """The rules for pages: the robots.txt of each origin, fetched when first needed."""
 
     def __init__(self, fetcher: Fetcher, agent: str) -> None:
         self._fetcher = fetcher

@@ -1,4 +1,4 @@
-"""Search pipelines and RAG indexes: the changes of a site's pages, and their removals.
+"""Search and RAG indexes: the changes and removals of a site's pages.
 
 ```python
 pages = SiteDocuments("https://www.example.org/", state="site.db")
@@ -339,7 +339,7 @@ def _sort(
 
 
 def iterate_blocking(source: AsyncGenerator[list[PageChange], None]) -> Iterator[list[PageChange]]:
-    """Yield what an asynchronous generator yields; its loop runs on in a thread meanwhile."""
+    """Yield what an asynchronous generator yields, from an event loop in a thread."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="sitemapreader.documents", daemon=True)
     thread.start()

@@ -144,7 +144,7 @@ async def submit_changes(
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
     **arguments: Any,
 ) -> SubmissionResult:
-    """Walk a site with a state, and submit what is new, changed or removed since the last walk.
+    """Walk a site with a state, and submit its new, changed and removed URLs.
 
     Removed URLs are submitted once more when the next call begins, for this one may be stopped
     before they are. The first walk finds everything new: call `walk_sync(site, state=state,
@@ -191,7 +191,7 @@ async def submit_changes(
 
 
 class _Service:
-    """A client of the service, with the URLs that wait and the hosts whose key file was checked.
+    """A client of the service, with the URLs that wait for a request.
 
     Attributes:
         accepted: URLs that the service has accepted.

@@ -1,4 +1,4 @@
-"""The text of a page, by the standard library; replace it by an extractor of your own."""
+"""The text of a page, by the standard library; replace it by your own extractor."""
 
 from __future__ import annotations
 
