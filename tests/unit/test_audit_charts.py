@@ -247,6 +247,18 @@ def test_tree_has_an_end() -> None:
     assert collect(build_sitemap_tree(circle)) == [("a", 0), ("b", 1), ("c", 0)]
 
 
+def test_failed_probes_are_not_in_the_tree() -> None:
+    """Paths that were tried on suspicion are left out; a listed sitemap that was skipped is not."""
+    documents = [
+        DocumentFact("robots", role="robots", status="skipped"),
+        DocumentFact("tried", status="skipped", reason="http-status", http_status=404),
+        DocumentFact("found", format="urlset"),
+        DocumentFact("listed", "robots", status="skipped"),
+    ]
+    rows = collect(build_sitemap_tree(documents))
+    assert rows == [("robots", 0), ("listed", 1), ("found", 0)]
+
+
 def test_urls_of_the_main_origin_are_paths() -> None:
     """Only a URL that begins with the whole origin is shortened."""
     documents = [DocumentFact(f"https://e.org/{n}.xml") for n in range(3)]

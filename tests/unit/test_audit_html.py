@@ -11,7 +11,7 @@ import audits
 import pytest
 
 from sitemapreader.audit.formats import format_audit
-from sitemapreader.audit.models import AuditRule, Example, NotRun
+from sitemapreader.audit.models import AuditRule, DocumentFact, Example, NotRun
 from sitemapreader.audit.report.treemap import COLORS
 from sitemapreader.issues import Severity
 
@@ -158,13 +158,28 @@ def test_ids_are_given_once() -> None:
 
 def test_report_of_a_clean_site() -> None:
     """Without findings and URLs, the report says so and leaves out charts of nothing."""
-    facts = audits.make_facts(passed=(audits.make_rule("a"), audits.make_rule("b")))
+    documents = (DocumentFact(f"{audits.SITE}/sitemap.xml", format="urlset"),)
+    passed = (audits.make_rule("a"), audits.make_rule("b"))
+    facts = audits.make_facts(passed=passed, documents=documents, documents_total=1)
     report = format_audit("html", [], facts)
+    assert 'class="notice passed"' in report
     assert "No rule hit." in report
     assert "2 rules passed" in report
     ids = set(read(report).find_values("id"))
     assert ids.isdisjoint({"freshness", "folders", "languages", "search"})
     assert {"summary", "findings", "sitemaps", "rules"} < ids
+
+
+def test_site_that_was_not_read_is_neither_blamed_nor_praised() -> None:
+    """Where no sitemap was read, the report says that first, and ticks nothing off."""
+    robots = DocumentFact(f"{audits.SITE}/robots.txt", role="robots", status="failed")
+    not_run = (NotRun(audits.make_rule(), "no sitemap was read"),)
+    facts = audits.make_facts(documents=(robots,), not_run=not_run, complete=False)
+    report = format_audit("html", [], facts)
+    assert "No sitemap was read." in report
+    assert "notice passed" not in report
+    assert "card passed" not in report
+    assert '<svg class="icon passed"' not in report
 
 
 def test_rules_that_were_not_run_have_their_reason() -> None:
@@ -173,11 +188,16 @@ def test_rules_that_were_not_run_have_their_reason() -> None:
     not_run = (NotRun(rule, "no list of known URLs: give one with --urls"),)
     broken = (NotRun(audits.make_rule("mine"), "Binder Error: no column <x>", is_error=True),)
     report = format_audit("html", [], audits.make_facts(not_run=not_run + broken, complete=False))
-    assert "no list of known URLs: give one with --urls" in report
+    assert "No list of known URLs: give one with --urls" in report
     assert "Binder Error: no column &lt;x&gt;" in report
     assert "Not run (2)" in report
     assert "Passed (0)" in report
-    assert "Not all sitemaps could be read." in report
+
+
+def test_walk_that_was_not_complete() -> None:
+    """A report of a part of the sitemaps says so before its figures."""
+    report = format_audit("html", *audits.make_shop())
+    assert "Not all sitemaps could be read." in report.partition("<dl")[0]
 
 
 def test_hits_that_a_baseline_has_not() -> None:

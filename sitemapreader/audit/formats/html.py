@@ -16,7 +16,12 @@ from sitemapreader.audit.models import Category
 from sitemapreader.audit.report import figures
 from sitemapreader.audit.report.charts import Part, chart_months, stack_parts, sum_years
 from sitemapreader.audit.report.languages import build_matrix
-from sitemapreader.audit.report.sitemaps import build_sitemap_tree, find_main_origin, shorten_url
+from sitemapreader.audit.report.sitemaps import (
+    build_sitemap_tree,
+    find_main_origin,
+    is_failed_probe,
+    shorten_url,
+)
 from sitemapreader.audit.report.treemap import chart_sections, name_section
 from sitemapreader.installation import advise_extra
 from sitemapreader.issues import Severity, excerpt
@@ -33,7 +38,7 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sitemapreader.audit.models import AuditRule, Facts, Finding
+    from sitemapreader.audit.models import AuditRule, Facts, Finding, NotRun
 
 _PARTS = files("sitemapreader.audit.report")
 _MAX_TEXT = 500
@@ -69,6 +74,7 @@ def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
         counts=_count_severities(findings),
         categories=_chart_categories(findings),
         passed=_group_rules(facts.passed),
+        not_run=_group_reasons(facts.not_run),
         months=chart_months(facts.months, facts.begun) if facts.months else None,
         years=sum_years(facts.months),
         treemaps={
@@ -77,6 +83,7 @@ def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
         },
         matrix=build_matrix(facts.languages) if facts.languages else None,
         tree=build_sitemap_tree(facts.documents),
+        probes=sum(map(is_failed_probe, facts.documents)),
         origin=find_main_origin(facts.documents),
     )
 
@@ -166,3 +173,11 @@ def _group_rules(rules: Sequence[AuditRule]) -> list[tuple[str, list[AuditRule]]
         for category in Category
     ]
     return [(name, members) for name, members in groups if members]
+
+
+def _group_reasons(not_run: Sequence[NotRun]) -> list[tuple[str, list[NotRun]]]:
+    """Return the rules for each reason not to run them, broken rules first."""
+    groups: dict[str, list[NotRun]] = {}
+    for each in sorted(not_run, key=lambda each: not each.is_error):
+        groups.setdefault(each.reason, []).append(each)
+    return list(groups.items())

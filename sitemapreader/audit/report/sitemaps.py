@@ -45,14 +45,14 @@ class TreeNode:
 def build_sitemap_tree(documents: Sequence[DocumentFact]) -> list[TreeNode]:
     """Put documents below those that list them; return the roots.
 
-    Children that were not read come first, then the largest.
+    Children that were not read come first, then the largest. Failed probes are left out.
 
     Args:
         documents: parents before children, so that no document can stand below itself.
     """
     roots: list[TreeNode] = []
     holders: dict[str, TreeNode] = {}
-    nodes = [TreeNode(document) for document in documents]
+    nodes = [TreeNode(document) for document in documents if not is_failed_probe(document)]
     for node in nodes:
         url, holder = node.document.url, holders.get(node.document.parent)
         if holder is None:
@@ -65,6 +65,12 @@ def build_sitemap_tree(documents: Sequence[DocumentFact]) -> list[TreeNode]:
     for node in nodes:
         _hide_children(node)
     return roots
+
+
+def is_failed_probe(document: DocumentFact) -> bool:
+    """Tell whether a well-known path was requested that nobody listed, and had no sitemap."""
+    is_unlisted = document.role == "sitemap" and not document.parent
+    return is_unlisted and document.status == "skipped" and not document.format
 
 
 def _hide_children(node: TreeNode) -> None:
