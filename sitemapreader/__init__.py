@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
     from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
+    from sitemapreader.many import SiteRun, SiteTask, walk_many, walk_many_sync
     from sitemapreader.models import (
         Alternate,
         Change,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.robots.parser import parse_robots
     from sitemapreader.readers.robots.rules import OtherLine, Robots
     from sitemapreader.report import Report
+    from sitemapreader.site_outcome import SiteOutcome, SiteStatus
     from sitemapreader.state import State
     from sitemapreader.tables.arrow import read_batches, to_arrow
     from sitemapreader.tables.pandas import to_dataframe
@@ -111,6 +113,10 @@ __all__ = [
     "Robots",
     "Role",
     "Severity",
+    "SiteOutcome",
+    "SiteRun",
+    "SiteStatus",
+    "SiteTask",
     "SitemapEntry",
     "SitemapReader",
     "SitemapReaderError",
@@ -137,6 +143,8 @@ __all__ = [
     "to_arrow",
     "to_dataframe",
     "walk",
+    "walk_many",
+    "walk_many_sync",
     "walk_sync",
 ]
 
@@ -154,6 +162,7 @@ _EXPORTS_BY_MODULE = {
     "tables.pandas": ("to_dataframe",),
     "tables.summary": ("IncompleteWarning",),
     "tables.arrow": ("read_batches", "to_arrow"),
+    "many": ("SiteRun", "SiteTask", "walk_many", "walk_many_sync"),
     "issues": ("Issue", "IssueCode", "Severity", "make_issue"),
     "models": (
         "Alternate",
@@ -178,6 +187,7 @@ _EXPORTS_BY_MODULE = {
     "readers.robots.rules": ("OtherLine", "Robots"),
     "outcomes": ("Document", "Role", "Status"),
     "report": ("Report",),
+    "site_outcome": ("SiteOutcome", "SiteStatus"),
     "state": ("State",),
     "urls": ("origin_of",),
     "walker": ("Walk", "WalkArguments", "walk", "walk_sync"),

@@ -12,6 +12,7 @@ from sitemapreader.errors import IssueGroup
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, Severity
 from sitemapreader.logs import LOGGER
 from sitemapreader.outcomes import LEFT_EARLY, NOTHING_LOST, Document, Status, has_errors
+from sitemapreader.site_outcome import SiteOutcome, SiteTally
 from sitemapreader.urls import origin_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Report:
         resumed: whether the walk resumed an interrupted one.
         removed: how many URLs are no longer listed, of sitemaps that were read to their end; `None`
             before the end of a walk, and without `changes`. `Walk.removed` lists them.
+        tally: what counts for `outcome`; for the walk's own use.
         removals_unknown: how many sitemaps in the state were not read to their end, so that their
             removed URLs are not known; `None` as above. `Walk.removals_unknown` lists them.
     """
@@ -61,6 +63,7 @@ class Report:
         self.resumed = False
         self.removed: int | None = None
         self.removals_unknown: int | None = None
+        self.tally = SiteTally()
         self._kept: Counter[IssueCode] = Counter()
         self._unfetched_left = max_documents
         self._on_document = on_document
@@ -75,6 +78,17 @@ class Report:
         is False as soon as something is lost.
         """
         return not self._lost and not has_errors(self.counts)
+
+    @property
+    def outcome(self) -> SiteOutcome:
+        """How the walk over the site ended, in one row; how it stands while it runs."""
+        return self.tally.make_outcome(
+            self.counts,
+            complete=self.complete,
+            entries=self.entries,
+            removed=self.removed,
+            size=self.bytes_raw,
+        )
 
     def __repr__(self) -> str:
         return f"<Report: {self._summarize()}>"
@@ -204,6 +218,7 @@ class Report:
         if document.is_left_out:
             self.left_out[reason] += 1
         self._lost |= document.is_lost
+        self.tally.note_document(document)
         # An index may list millions of sitemaps that are not fetched: those are kept up to a limit.
         if status in _NOT_FETCHED and not (document.final_url and document.http_status):
             if not self._unfetched_left:
@@ -227,7 +242,9 @@ class Report:
         """Count skipped sitemaps that have no outcome of their own, because there is no room."""
         self.statuses[Status.SKIPPED] += number
         self.left_out[reason] += number
-        self._lost |= reason not in NOTHING_LOST
+        if reason not in NOTHING_LOST:
+            self._lost = True
+            self.tally.note_skipped(reason)
 
     @contextmanager
     def ensure_outcome(self, document: Document) -> Iterator[Document]:

@@ -12,7 +12,8 @@ import attrs
 
 from sitemapreader.cli.exit_codes import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
 from sitemapreader.issues import IssueCode, Severity
-from sitemapreader.outcomes import ASKED_FOR, FINISHED_BEFORE, NOTHING_LOST, Document, Role, Status
+from sitemapreader.outcomes import ASKED_FOR, NOTHING_LOST, Document, Role, Status
+from sitemapreader.site_outcome import is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +91,7 @@ class RunSummary:
 
     def add(self, label: str, result: SourceResult) -> None:
         """Add the result of a source."""
-        found = result.entries > 0 or any(map(_is_known, result.documents))
+        found = result.entries > 0 or any(map(is_known, result.documents))
         self.done += 1
         self._answered |= result.answered
         self._found |= found
@@ -197,15 +198,6 @@ def describe_unknown_removals(documents: DocumentCount) -> str:
     return (
         f"removed URLs are unknown for {documents.number} sitemaps that were not read "
         f"completely; their URLs count as not removed: {documents}"
-    )
-
-
-def _is_known(document: Document) -> bool:
-    """Return whether a state knows URLs of a document, which were not printed."""
-    return (
-        document.known > 0
-        or document.reason == FINISHED_BEFORE
-        or document.status is Status.UNCHANGED
     )
 
 

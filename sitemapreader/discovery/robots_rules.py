@@ -144,6 +144,8 @@ class RobotsRules:
     def _apply_crawl_delay(self, url: str, robots: Robots) -> None:
         delay = robots.crawl_delay(self._agent) if self._respect else None
         if delay is not None:
+            tally = self._context.report.tally
+            tally.crawl_delay = delay if tally.crawl_delay is None else tally.crawl_delay
             self._context.set_crawl_delay(url, delay)
 
     def _evict(self) -> None:

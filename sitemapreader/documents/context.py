@@ -113,13 +113,21 @@ class WalkContext:
 
 @asynccontextmanager
 async def borrow_fetcher(
-    fetcher: Fetcher | None, options: FetchOptions, limits: Limits
+    fetcher: Fetcher | None,
+    options: FetchOptions,
+    limits: Limits,
+    *,
+    keepalive_seconds: float | None = None,
 ) -> AsyncIterator[Fetcher]:
     """Yield the given fetcher; or an HttpFetcher, which is closed at the end."""
     if fetcher is not None:
         yield fetcher
         return
-    from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (aiohttp takes 150 ms)
+    from sitemapreader.fetch.http import (  # noqa: PLC0415 (aiohttp takes 150 ms)
+        KEEPALIVE_SECONDS,
+        HttpFetcher,
+    )
 
-    async with HttpFetcher(options, limits=limits) as own:
+    seconds = KEEPALIVE_SECONDS if keepalive_seconds is None else keepalive_seconds
+    async with HttpFetcher(options, limits=limits, keepalive_seconds=seconds) as own:
         yield own

@@ -65,7 +65,10 @@ async def open_document(
                 context.fetcher.open(url, headers=headers) if headers else context.fetcher.open(url)
             )
             opening = stack.enter_async_context(opener)
-            yield await context.budget.within(opening, url)
+            response = await context.budget.within(opening, url)
+            tally = context.report.tally
+            tally.address = tally.address or str(getattr(response, "address", ""))
+            yield response
     except FetchError as error:
         context.breaker.note_error(url, error, guessed=guessed)
         raise

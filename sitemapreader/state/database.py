@@ -41,6 +41,11 @@ _HARMLESS = frozenset(
 """SQLite's errors of the disk and the system; all other errors mean that the file is damaged."""
 
 
+_ALONE = ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",))
+_WITHIN_HELD = ("SAVEPOINT part", "RELEASE part", ("ROLLBACK TO part", "RELEASE part"))
+"""How a transaction begins, ends well, and is undone."""
+
+
 class DamageError(Exception):
     """A state file with content that no walk can have written."""
 
@@ -86,6 +91,7 @@ class StateFile:
         self.quarantined_as: Path | None = None
         self._is_damaged = False
         self._is_closed = False
+        self._is_held = False
         with wrap_errors(path):
             if path.is_dir():
                 raise StateError(path, "this is a folder: name a file in it")
@@ -127,10 +133,40 @@ class StateFile:
             self._is_damaged |= is_damage(error)
             raise
 
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit all changes of the block, or none if it raises; when held, with all others."""
+        begin, commit, undo = _WITHIN_HELD if self._is_held else _ALONE
+        with self.guard():
+            self.connection.execute(begin)
+            try:
+                yield
+            except BaseException:
+                if self.connection.in_transaction:
+                    for statement in undo:
+                        self.connection.execute(statement)
+                raise
+            self.connection.execute(commit)
+
+    def hold(self) -> None:
+        """Hold back all changes from now on, until `commit_held`; closing drops them."""
+        with self.guard():
+            self.connection.execute("BEGIN IMMEDIATE")
+        self._is_held = True
+
+    def commit_held(self) -> None:
+        """Commit the changes that were held back, and flush them to the disk."""
+        with self.guard():
+            self.connection.execute("COMMIT")
+        self._is_held = False
+        self.sync()
+
     def sync(self) -> None:
         """Flush committed changes to the disk; may be called from any thread."""
         # Its own connection lets the walk's thread go on writing, and the checkpoint keeps the log
         # short: https://www.sqlite.org/wal.html, section 3.4
+        if self._is_held:
+            return
         with self.guard():
             # SQLite would go on writing to a file that is not there any more, and another
             # connection would bring its log into the file that has taken its place.
@@ -226,6 +262,7 @@ def _open_checked(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA temp_store = FILE")
         schema.migrate(connection)
         _check_tables(connection)
+        connection.create_function("seal_chunk", 4, schema.seal_chunk, deterministic=True)
     except BaseException:
         connection.close()
         raise

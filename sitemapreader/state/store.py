@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -10,7 +9,7 @@ import attrs
 from sitemapreader.models import Change
 from sitemapreader.outcomes import Status
 from sitemapreader.state import run, url_index
-from sitemapreader.state.database import DamageError, StateFile
+from sitemapreader.state.database import DamageError
 from sitemapreader.state.fingerprints import FINGERPRINT_BYTES
 from sitemapreader.state.rows import (
     DocumentRow,
@@ -22,11 +21,12 @@ from sitemapreader.state.rows import (
 from sitemapreader.state.schema import seal_chunk, seal_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from sitemapreader._digest import BodyDigest
     from sitemapreader.outcomes import Document
+    from sitemapreader.state.database import StateFile
     from sitemapreader.state.run import Ending, Removals, Request
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
@@ -37,75 +37,78 @@ _SAVE = (
 _INSERT = f"INSERT INTO document ({', '.join(_COLUMNS)}, seal) VALUES (?{', ?' * len(_COLUMNS)})"
 
 
+_HAS_MANY_CHUNKS = (
+    "SELECT 1 FROM site JOIN document ON document.site = site.id"
+    " JOIN chunk ON chunk.document = document.id WHERE site.name = ? LIMIT 1 OFFSET ?"
+)
+_FEW_CHUNKS = 8
+"""Lists of URLs that are merged at once, in a few milliseconds."""
+_NO_DOCUMENT = 0
+"""A number that no document has."""
+_ROWS = 1_000
+
+
 class SiteStore:
-    """The state of one site, open for one walk.
+    """The state of one site, as one walk reads and writes it.
 
     Attributes:
-        quarantined_as: new path of an unusable file that was in its place.
         run: the walk.
     """
 
-    def __init__(self, path: Path, site: str, *, lists: bool) -> None:
-        self._file = StateFile(path)
-        self.quarantined_as = self._file.quarantined_as
-        self._db = self._file.connection
-        try:
-            with self._file.guard():
-                self._db.create_function("seal_chunk", 4, seal_chunk, deterministic=True)
-                self._db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (site,))
-                (number,) = self._db.execute(
-                    "SELECT id FROM site WHERE name = ?", (site,)
-                ).fetchone()
-        except BaseException:
-            self._file.close()
-            raise
-        self.run = run.Run(number, lists)
+    def __init__(self, file: StateFile, site: str, *, lists: bool) -> None:
+        self.run = run.Run(0, lists)
+        self._site = site
+        self._file = file
+        self._db = file.connection
 
-    def close(self) -> None:
-        """Close the file; may be called again."""
-        self._file.close()
+    @property
+    def transaction(self) -> Callable[[], AbstractContextManager[None]]:
+        """Make a context that commits all changes of its block, or none if it raises."""
+        return self._file.transaction
 
-    def sync(self) -> None:
-        """Flush committed changes to the disk; may be called from any thread."""
-        self._file.sync()
-
-    def interrupt(self) -> None:
-        """Interrupt and roll back what another thread writes."""
-        self._db.interrupt()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commit all changes of the block, or none if it raises."""
+    def may_take_long(self) -> bool:
+        """Tell whether to begin or to finish the walk may hold up other work."""
         with self._file.guard():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+            row = self._db.execute(_HAS_MANY_CHUNKS, (self._site, _FEW_CHUNKS)).fetchone()
+        return row is not None
 
     def begin(self, request: Request) -> None:
-        """Resume the interrupted walk, or begin a new one. May take long."""
+        """Resume the interrupted walk, or begin a new one."""
         with self.transaction():
-            self.run = run.begin(self._db, self.run, request)
+            self._db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (self._site,))
+            (number,) = self._db.execute(
+                "SELECT id FROM site WHERE name = ?", (self._site,)
+            ).fetchone()
+            self.run = run.begin(self._db, attrs.evolve(self.run, site=number), request)
 
     def finish(self, ending: Ending) -> Removals | None:
-        """End the walk; return what was removed, if it saves URLs. May take long."""
+        """End the walk; return what was removed, if it saves URLs."""
         with self.transaction():
             return run.finish(self._db, self.run, ending)
 
+    def list_removed(self) -> Iterator[str]:
+        """Yield the URLs that no document lists any more, a few at a time."""
+        last = ""
+        while True:
+            with self._file.guard():
+                rows = self._db.execute(
+                    "SELECT loc FROM removed WHERE site = ? AND loc > ? ORDER BY loc LIMIT ?",
+                    (self.run.site, last, _ROWS),
+                ).fetchall()
+            if not rows:
+                return
+            for (last,) in rows:
+                yield last
+
     def open_document(self, url: str) -> DocumentStore:
-        """Return the store of a document, by its `url_key`; add the document if it is new."""
+        """Return the store of a document, by its `url_key`."""
         with self._file.guard():
             where = (self.run.site, url)
-            sql = "SELECT {} FROM document WHERE site = ? AND url = ?"
-            row = read_row(self._db, DocumentRow, sql, where)
+            row = read_row(
+                self._db, DocumentRow, "SELECT {} FROM document WHERE site = ? AND url = ?", where
+            )
             if row is None:
-                row = DocumentRow(*where)
-                values = attrs.astuple(row, recurse=False)
-                self._db.execute(_INSERT, (*values, seal_of(*values)))
+                return DocumentStore(self._file, self.run, None, DocumentRow(*where))
             (number,) = self._db.execute(
                 "SELECT id FROM document WHERE site = ? AND url = ?", where
             ).fetchone()
@@ -129,12 +132,22 @@ class DocumentStore:
         row: what is known of it; each save updates it.
     """
 
-    def __init__(self, file: StateFile, walk: run.Run, number: int, row: DocumentRow) -> None:
+    def __init__(
+        self, file: StateFile, walk: run.Run, number: int | None, row: DocumentRow
+    ) -> None:
         self.row = row
-        self._id = number
+        self._number = number
         self._run = walk
         self._file = file
         self._db = file.connection
+
+    @property
+    def _id(self) -> int:
+        """The number of the document; one that is new gets it with the first change."""
+        if self._number is None:
+            values = attrs.astuple(self.row, recurse=False)
+            self._number = self._db.execute(_INSERT, (*values, seal_of(*values))).lastrowid or 0
+        return self._number
 
     @property
     def is_finished(self) -> bool:
@@ -149,6 +162,8 @@ class DocumentStore:
 
     def progress(self) -> Progress | None:
         """Return how far the resumed walk had read the document."""
+        if self._number is None:
+            return None
         with self._file.guard():
             return read_row(
                 self._db,
@@ -159,6 +174,8 @@ class DocumentStore:
 
     def children(self) -> list[tuple[str, str | None]]:
         """Return loc and lastmod of each child of an index, in its order."""
+        if self._number is None:
+            return []
         with self._file.guard():
             return load_children(self._db, self._id, self.row.url)
 
@@ -167,7 +184,9 @@ class DocumentStore:
         if self._run.is_new:
             return dict.fromkeys(range(len(fingerprints) // FINGERPRINT_BYTES), Change.NEW)
         with self._file.guard():
-            return url_index.compare(self._db, self._run.site, self._id, fingerprints)
+            return url_index.compare(
+                self._db, self._run.site, self._number or _NO_DOCUMENT, fingerprints
+            )
 
     # -- to be called inside of a transaction
 
@@ -279,9 +298,10 @@ class DocumentStore:
         }
 
     def _save(self, **changes: Any) -> None:
+        number = self._id
         self.row = attrs.evolve(self.row, **changes)
         values = attrs.astuple(self.row, recurse=False)
-        self._db.execute(_SAVE, (*values, seal_of(*values), self._id))
+        self._db.execute(_SAVE, (*values, seal_of(*values), number))
 
 
 def _text(value: str | None) -> str | None:

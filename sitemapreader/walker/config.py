@@ -45,13 +45,9 @@ Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 """One or several regular expressions; each is searched for in a URL."""
 
 
-class WalkArguments(TypedDict, total=False):
-    """The keyword arguments of `walk`, for `walk_sync`, `to_dataframe` and others.
+class SharedArguments(TypedDict, total=False):
+    """The keyword arguments that `walk` and `walk_many` share."""
 
-    A test compares names and types with the signature of `walk`, which explains them.
-    """
-
-    sitemaps: Sitemaps
     since: datetime | None
     undated: Undated
     prune: bool
@@ -74,6 +70,15 @@ class WalkArguments(TypedDict, total=False):
     fetcher: Fetcher | None
     limits: Limits
     options: FetchOptions
+
+
+class WalkArguments(SharedArguments, total=False):
+    """The keyword arguments of `walk`, for `walk_sync`, `to_dataframe` and others.
+
+    A test compares names and types with the signature of `walk`, which explains them.
+    """
+
+    sitemaps: Sitemaps
 
 
 def _patterns(values: Patterns) -> tuple[re.Pattern[str], ...]:
@@ -153,6 +158,8 @@ class WalkConfig:
     changes: bool = False
     on_document: OnDocument | None = None
     trusted: bool = True
+    logins: tuple[str, ...] = ()
+    """URLs that are trusted besides, with the user and password for their origins."""
 
     def __attrs_post_init__(self) -> None:
         if self.search is None and not self.sitemaps:

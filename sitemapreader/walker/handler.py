@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
-    from sitemapreader.walker.persistence import DocumentTracker
+    from sitemapreader.walker.tracker import DocumentTracker
 
 
 class WalkDocumentHandler:
@@ -89,12 +89,12 @@ class WalkDocumentHandler:
             await self._emit_entries(self._filter.deduplicate(passed), len(entries))
             return
         for chunk in tracker.chunks(entries):
-            differing, fingerprints = tracker.compare(chunk)
+            differing, fingerprints = await tracker.compare(chunk)
             self._document.known += len(chunk) - len(differing)
             passed = self._select(differing)
             kept = self._filter.deduplicate(passed)
             await self._emit_entries(kept, len(differing))
-            tracker.record(chunk, fingerprints, passed, kept, len(differing) - len(kept))
+            await tracker.record(chunk, fingerprints, passed, kept, len(differing) - len(kept))
 
     def _select(self, entries: list[UrlEntry]) -> list[UrlEntry]:
         passed, outside = self._filter.select(entries, self._scope)
@@ -107,6 +107,7 @@ class WalkDocumentHandler:
         if entries:
             self._document.entries += len(entries)
             self._context.report.entries += len(entries)
+            self._context.report.tally.note_entries(entries)
             await self._context.emit(entries, self._count_new_bytes())
 
     async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
@@ -149,14 +150,14 @@ class WalkDocumentHandler:
     async def skip_entries(self, offset: int) -> None:
         """Tell the tracker how many entries are not delivered again."""
         if self._tracker is not None:
-            self._tracker.skip_entries(offset)
+            await self._tracker.skip_entries(offset)
 
     async def reuse_children(self) -> None:
         """Handle the children that an unchanged index had."""
         if self._tracker is None:
             return
         self._tracker.restore(self._document)
-        children = self._tracker.children()
+        children = await self._tracker.list_children()
         self._document.children = len(children)
         if children:
             await self.handle_sitemaps(children)

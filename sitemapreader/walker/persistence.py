@@ -7,51 +7,33 @@ was handling. This one batch may come twice, and nothing is lost.
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import time
 from collections import deque
-from contextlib import suppress
-from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sitemapreader.dates import is_since, parse_lastmod
-from sitemapreader.documents.revalidation import PriorVersion
-from sitemapreader.errors import StateError
-from sitemapreader.models import Change, Format, SitemapEntry, UrlEntry, Via
-from sitemapreader.outcomes import FINISHED_BEFORE, SAME_LASTMOD, Document, Status
-from sitemapreader.state.fingerprints import (
-    FINGERPRINT_BYTES,
-    OUTDATED,
-    UNDELIVERED,
-    URL_HASH_BYTES,
-    fingerprint_entries,
-)
 from sitemapreader.state.run import Ending, Removals, Request
 from sitemapreader.state.state import name_of_sitemaps
 from sitemapreader.state.store import DocumentStore, SiteStore
-from sitemapreader.state.url_index import pack_locs
-from sitemapreader.urls import folder_of, url_key
+from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import Coverage
+from sitemapreader.walker.state_access import StateAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator
+    from contextlib import AbstractAsyncContextManager
 
     from sitemapreader.documents.context import Batch
-    from sitemapreader.documents.visit import DocumentVisit
     from sitemapreader.state import State
     from sitemapreader.walker.channel import Channel
     from sitemapreader.walker.config import WalkConfig
 
 T = TypeVar("T")
 
-ACK_ENTRIES = 500
-"""Entries of one acknowledgement: the most that come twice after a `kill -9`."""
-_SYNC_SECONDS = 1.0
+_FEW_DOCUMENTS = 200
+"""Sitemaps of a site that are compared with the state at once, in a few milliseconds."""
 _CHUNKS_PER_CHECK = 64
 """Unsaved chunks after which the delivery is asked what has arrived."""
-_READ = frozenset({Status.COMPLETE, Status.PARTIAL})
 
 
 class Delivery(Protocol):
@@ -103,6 +85,7 @@ class StateWriter:
         trust_seconds: how long the lastmod of an index is trusted to show an unchanged child.
         delivery: knows which batches have arrived. Without one, asking for the next batch
             acknowledges the previous one.
+        quarantined_as: what an unusable file that was in the state's place is called now, or "".
     """
 
     def __init__(self, state: State, config: WalkConfig, channel: Channel[Batch]) -> None:
@@ -111,24 +94,20 @@ class StateWriter:
         self.trust_seconds = state.revalidate_after.total_seconds()
         self.delivery: Delivery | None = None
         self._channel = channel
-        self._store = SiteStore(state.path, self.name, lists=config.changes)
+        self._access = StateAccess.open(state.path, self.name)
+        self.quarantined_as = self._access.take_quarantined()
+        self._store = SiteStore(self._access.file, self.name, lists=config.changes)
         self._acknowledged = 0
         self._due: deque[tuple[int, Callable[[], None]]] = deque()
-        self._is_synced = True
 
     @property
     def is_resumed(self) -> bool:
         """Whether the walk resumes an interrupted one."""
         return self._store.run.is_resumed
 
-    @property
-    def quarantined_as(self) -> str:
-        """What an unusable file that was in the state's place is called now, or ""."""
-        return str(self._store.quarantined_as or "")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._store.close()
+    async def close(self) -> None:
+        """Leave the file to other walks; the last one closes it."""
+        await self._access.close(self.name)
 
     # -- the walk
 
@@ -140,10 +119,11 @@ class StateWriter:
             present.to_text(),
             lambda text: Coverage.from_text(text).covers(present),
         )
-        await self._run_in_thread(functools.partial(self._store.begin, request))
+        async with self._access.turn():
+            await self._do(functools.partial(self._store.begin, request))
 
     async def finish(
-        self, *, complete: bool, listed: Iterable[str], knows_all: bool
+        self, *, complete: bool, listed: Collection[str], knows_all: bool
     ) -> Removals | None:
         """Wait until the consumer has all; then end the run, and return its removals.
 
@@ -153,48 +133,40 @@ class StateWriter:
         await self._channel.wait_until_dry()
         if self.delivery is not None:
             await self.delivery.settle()
-        self._acknowledge(self._channel.taken)
-        removals = await self._run_in_thread(functools.partial(self._store.finish, ending))
-        await self._run_in_thread(self._store.sync)
+        await self._acknowledge(self._channel.taken)
+        async with self._access.turn():
+            is_long = len(listed) > _FEW_DOCUMENTS
+            removals = await self._do(
+                functools.partial(self._store.finish, ending), is_long=is_long
+            )
+        await self._access.sync_at_end()
         return removals
 
-    async def keep_synced(self) -> None:
-        """Sync the file to the disk once a second, until cancelled."""
-        while True:
-            await asyncio.sleep(_SYNC_SECONDS)
-            if not self._is_synced:
-                self._is_synced = True
-                await self._run_in_thread(self._store.sync)
+    async def _do(self, work: Callable[[], T], *, is_long: bool = False) -> T:
+        """Do work on the file: at once if it is little, else in a thread."""
+        if is_long or self._store.may_take_long():
+            return await self._access.run_in_thread(work)
+        return work()
 
-    async def _run_in_thread(self, work: Callable[[], T]) -> T:
-        """Run work in a thread; when cancelled, interrupt it and wait for its end."""
-        task = asyncio.create_task(asyncio.to_thread(work))
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            while not task.done():
-                self._store.interrupt()
-                with suppress(asyncio.CancelledError, StateError):
-                    await asyncio.wait([task], timeout=0.05)
-            if not task.cancelled():
-                task.exception()
-            raise
+    def list_removed(self) -> Iterator[str]:
+        """Yield the URLs that no sitemap lists any more, at the end of the walk."""
+        return self._store.list_removed()
 
     # -- acknowledgements
 
-    def acknowledge(self) -> None:
+    async def acknowledge(self) -> None:
         """Record that the consumer asks for more, and so has handled all it was given."""
         if self.delivery is None:
-            self._acknowledge(self._channel.taken)
+            await self._acknowledge(self._channel.taken)
         else:
             self.delivery.note(self._channel.taken)
-            self._acknowledge(self.delivery.arrived())
+            await self._acknowledge(self.delivery.arrived())
 
-    def _acknowledge(self, batches: int) -> None:
+    async def _acknowledge(self, batches: int) -> None:
         self._acknowledged = max(batches, self._acknowledged)
-        self._write_due()
+        await self._write_due()
 
-    def commit_on_ack(self, write: Callable[[], None]) -> None:
+    async def commit_on_ack(self, write: Callable[[], None]) -> None:
         """Call `write` when all batches that were emitted until now are acknowledged."""
         # Batches that wait for room in the channel count as well: `unique` may have dropped a URL
         # from this document because it is in one of them.
@@ -202,287 +174,33 @@ class StateWriter:
         due.append((self._channel.offered, write))
         # Where filters pass little, the consumer rarely asks for a batch, and nothing is checked.
         if self.delivery is not None and not len(due) % _CHUNKS_PER_CHECK:
-            self._acknowledge(self.delivery.arrived())
+            await self._acknowledge(self.delivery.arrived())
         elif self._channel.offered <= self._acknowledged:
-            self._write_due()
+            await self._write_due()
 
-    def _write_due(self) -> None:
-        due = self._due
-        if not due or due[0][0] > self._acknowledged:
+    async def _write_due(self) -> None:
+        if not self._is_due():
             return
-        with self._store.transaction():
-            while due and due[0][0] <= self._acknowledged:
-                due.popleft()[1]()
-        self._is_synced = False
+        async with self._access.turn():
+            if not self._is_due():  # another task has written it
+                return
+            with self._store.transaction():
+                while self._is_due():
+                    self._due.popleft()[1]()
+
+    def _is_due(self) -> bool:
+        return bool(self._due) and self._due[0][0] <= self._acknowledged
 
     # -- documents
 
-    def track(self, entry: SitemapEntry, scope: tuple[str, ...]) -> DocumentTracker:
-        """Return the tracker of a sitemap.
+    def open_document(self, url: str) -> DocumentStore:
+        """Return what the state has of a document."""
+        return self._store.open_document(url_key(url))
 
-        `scope` are URL prefixes that are proven for its entries, besides its own folder.
-        """
-        return DocumentTracker(self, self._store.open_document(url_key(entry.loc)), entry, scope)
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Wait until no other walk reads or writes the file."""
+        return self._access.turn()
 
     def delivered(self) -> Iterator[list[str]]:
         """Yield the URLs that were delivered before the walk was interrupted."""
         return self._store.delivered()
-
-
-class DocumentTracker:
-    """What the state knows of one document, and what it learns in this walk.
-
-    Attributes:
-        known: the row of the document.
-    """
-
-    def __init__(
-        self,
-        writer: StateWriter,
-        store: DocumentStore,
-        entry: SitemapEntry,
-        scope: tuple[str, ...],
-    ) -> None:
-        self.known = known = store.row
-        self._writer = writer
-        self._store = store
-        self._config = writer.config
-        self._entry = entry
-        self._scope = scope
-        self._visit: DocumentVisit | None = None
-        self._asked_at = time.time()
-        self._offset = 0
-        self._withheld = False
-        self._children: list[tuple[str, str | None]] = []
-        is_covered = self._covers(known.filters, known.final_url)
-        self._is_usable = (
-            bool(known.complete) and is_covered and (known.is_listed or not self._config.changes)
-        )
-        progress = store.progress() if writer.is_resumed else None
-        self._is_begun = progress is not None or store.is_finished
-        self._was_finished = store.is_finished and is_covered
-        if progress is not None and not self._covers(progress.filters, progress.final_url):
-            progress = None
-        self._progress = progress
-
-    def _covers(self, filters: str | None, final_url: str) -> bool:
-        """Return whether earlier filters delivered all entries that pass now."""
-        return filters is None or Coverage.from_text(filters).covers(self._coverage(final_url))
-
-    def _coverage(self, final_url: str) -> Coverage:
-        folders = (*self._scope, folder_of(self._entry.loc), folder_of(final_url))
-        return Coverage.of(self._config, folders)
-
-    # -- before the visit
-
-    @property
-    def was_finished(self) -> bool:
-        """Whether this walk finished the document before it was interrupted."""
-        return self._was_finished
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the lastmod in its index shows that the document is unchanged."""
-        return self._is_usable and not self._progress and self._trusts_lastmod()
-
-    def _trusts_lastmod(self) -> bool:
-        """Return whether the lastmod in an index shows that a child is unchanged."""
-        # Not if the child was read within the day, or the second, that its lastmod names: it may
-        # have been written again after that. And not for ever.
-        entry, known = self._entry, self.known
-        if (
-            entry.via is not Via.INDEX
-            or entry.lastmod is None
-            or _lastmod_of(entry) != known.lastmod
-            or known.read_at is None
-            or not self._config.prune
-        ):
-            return False
-        age = time.time() - known.read_at
-        return 0 <= age < self._writer.trust_seconds and not is_since(
-            entry.lastmod, entry.lastmod_text, datetime.fromtimestamp(known.read_at, UTC)
-        )
-
-    def outcome(self) -> tuple[Status, str]:
-        """Return the outcome of a document that is not fetched."""
-        if not self.was_finished:
-            return Status.UNCHANGED, SAME_LASTMOD
-        return Status(self.known.status), self.known.reason or FINISHED_BEFORE
-
-    def make_prior_version(self) -> PriorVersion:
-        """Return what the visit must know of earlier visits."""
-        known, progress = self.known, self._progress
-        if progress is not None:
-            return PriorVersion(
-                final_url=progress.final_url, start=progress.start, offset=progress.entries
-            )
-        if not self._is_usable:
-            return PriorVersion()
-        headers = {
-            name: value
-            for name, value in (
-                ("If-None-Match", known.etag),
-                ("If-Modified-Since", known.last_modified),
-            )
-            if value
-        }
-        return PriorVersion(headers, known.final_url, known.kind, known.body)
-
-    def set_visit(self, visit: DocumentVisit) -> None:
-        """Set the visit to the document, before `record`."""
-        self._visit = visit
-
-    def restore(self, document: Document) -> None:
-        """Describe a document that is not fetched as it was when it was read."""
-        known = self.known
-        document.final_url = known.final_url
-        document.format = known.kind
-        document.etag, document.last_modified = known.etag, known.last_modified
-        document.listed = known.entries if self._store.was_read_now else 0
-
-    def children(self) -> list[SitemapEntry]:
-        """Return the children that the document had."""
-        sitemap = self.known.final_url
-        return [
-            SitemapEntry(
-                loc,
-                None if lastmod is None else parse_lastmod(lastmod),
-                sitemap=sitemap,
-                lastmod_text=lastmod,
-            )
-            for loc, lastmod in self._store.children()
-        ]
-
-    # -- during the visit
-
-    def skip_entries(self, offset: int) -> None:
-        """Record how many entries were delivered before and are skipped."""
-        self._offset = offset
-        if offset and self._progress is not None:
-            self._withheld = self._progress.filters is not None
-        elif self._is_begun:
-            self._writer.commit_on_ack(self._store.restart)
-
-    def add_children(self, entries: list[SitemapEntry]) -> None:
-        """Remember children of the document."""
-        self._children += [(entry.loc, _lastmod_of(entry)) for entry in entries]
-
-    def chunks(self, entries: list[UrlEntry]) -> Iterator[list[UrlEntry]]:
-        """Yield entries in chunks that are acknowledged one by one."""
-        for start in range(0, len(entries), ACK_ENTRIES):
-            yield entries[start : start + ACK_ENTRIES]
-
-    def compare(self, entries: list[UrlEntry]) -> tuple[list[UrlEntry], bytes]:
-        """Return the entries that are new or changed, and the fingerprints of all.
-
-        Sets `change` of these. Without `changes`, returns all entries and no fingerprints.
-        """
-        if not self._config.changes:
-            return entries, b""
-        fingerprints = fingerprint_entries(entries)
-        found = self._store.compare(fingerprints)
-        for position, change in found.items():
-            entries[position].change = change
-        return [entries[position] for position in sorted(found)], fingerprints
-
-    def record(
-        self,
-        entries: list[UrlEntry],
-        fingerprints: bytes,
-        passed: list[UrlEntry],
-        sent: list[UrlEntry],
-        held: int,
-    ) -> None:
-        """Have a chunk written down.
-
-        Args:
-            entries: all entries of the chunk.
-            fingerprints: of all entries.
-            passed: entries that passed the filters; `unique` may have dropped some of them.
-            sent: entries that were delivered.
-            held: how many entries the filters left out.
-        """
-        if self._visit is None:
-            raise RuntimeError("set_visit must be called before record")
-        self._offset += len(entries)
-        self._withheld |= held > 0
-        document = self._visit.document
-        locs = b""
-        if fingerprints:
-            locs = pack_locs([entry.loc for entry in entries])
-            if held:
-                fingerprints = _patch_withheld(fingerprints, entries, passed, sent)
-        delivered = (
-            pack_locs([entry.loc for entry in sent]) if self._config.unique and sent else b""
-        )
-        save_progress = functools.partial(
-            self._store.save_progress,
-            self._offset,
-            document.final_url,
-            self._visit.hasher.snapshot(),
-            self._filters(document),
-        )
-        store = self._store
-
-        def write() -> None:
-            save_progress()
-            if fingerprints:
-                store.save_chunk(fingerprints, locs)
-            if delivered:
-                store.save_delivered(delivered)
-
-        self._writer.commit_on_ack(write)
-
-    def _filters(self, document: Document) -> str | None:
-        """Return the filters if they left out entries of the document; else `None`."""
-        return self._coverage(document.final_url).to_text() if self._withheld else None
-
-    # -- after the visit
-
-    def finish(self, document: Document) -> None:
-        """Save the outcome once it is acknowledged."""
-        store, visit = self._store, self._visit
-        lastmod, asked_at, children = _lastmod_of(self._entry), self._asked_at, self._children
-        filters = self._filters(document)
-
-        def write() -> None:
-            if visit is not None and document.status is Status.UNCHANGED:
-                store.save_confirmed(document, lastmod, asked_at)
-            elif visit is not None and document.status in _READ:
-                store.save_reading(
-                    document,
-                    body=visit.hasher.snapshot(),
-                    lastmod=lastmod,
-                    asked_at=asked_at,
-                    filters=filters,
-                    children=children if document.format is Format.INDEX else [],
-                )
-            else:
-                store.save_outcome(document)
-
-        self._writer.commit_on_ack(write)
-
-
-def _patch_withheld(
-    fingerprints: bytes, entries: list[UrlEntry], passed: list[UrlEntry], sent: list[UrlEntry]
-) -> bytes:
-    """Return the fingerprints of a chunk, where records that were not handed over are not known.
-
-    What `unique` drops was handed over by another document, so its URL is known.
-    """
-    given, met = set(map(id, sent)), set(map(id, passed))
-    patched = bytearray(fingerprints)
-    for position, entry in enumerate(entries):
-        if entry.change is not None and id(entry) not in given:
-            is_known = entry.change is not Change.NEW or id(entry) in met
-            end = position * FINGERPRINT_BYTES + FINGERPRINT_BYTES
-            patched[end - FINGERPRINT_BYTES + URL_HASH_BYTES : end] = (
-                OUTDATED if is_known else UNDELIVERED
-            )
-    return bytes(patched)
-
-
-def _lastmod_of(entry: SitemapEntry) -> str | None:
-    if entry.lastmod is None:
-        return None
-    return entry.lastmod_text or entry.lastmod.isoformat()

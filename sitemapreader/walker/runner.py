@@ -15,6 +15,7 @@ from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier, Job
 from sitemapreader.walker.handler import WalkDocumentHandler
+from sitemapreader.walker.tasks import find_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.persistence import DocumentTracker, StateWriter
+    from sitemapreader.walker.persistence import StateWriter
+    from sitemapreader.walker.tracker import DocumentTracker
 
 
 _HIDES_SITEMAPS = (
@@ -82,8 +84,9 @@ class WalkRunner:
         """Walk to the end; let a bug, here or in the caller's functions, out as it is."""
         fault: BaseException | None = None
         if self._writer is not None and self._writer.is_resumed and self._config.unique:
-            for locs in self._writer.delivered():
-                self._filter.remember(locs)
+            async with self._writer.turn():
+                for locs in self._writer.delivered():
+                    self._filter.remember(locs)
         try:
             async with asyncio.TaskGroup() as group:
                 await self._add_roots(self._config.sitemaps)
@@ -96,7 +99,7 @@ class WalkRunner:
             for _ in self._outcomes:
                 await self._context.loop_share.yield_if_due()
         except BaseExceptionGroup as errors:
-            fault = _first_of(errors)
+            fault = find_first(errors)
         finally:
             for _ in self._outcomes:  # the missing ones, where the walk was left early
                 pass
@@ -166,7 +169,7 @@ class WalkRunner:
         )
 
     async def _visit(self, job: Job) -> None:
-        tracker = self._writer.track(job.entry, job.scope) if self._writer else None
+        tracker = await self._open_tracker(job)
         if tracker is not None and (tracker.was_finished or tracker.is_current):
             await self._reuse(job, tracker)
             return
@@ -191,7 +194,16 @@ class WalkRunner:
             job.document = None
             self._frontier.postpone(job)
         elif tracker is not None:
-            tracker.finish(document)
+            await tracker.finish(document)
+
+    async def _open_tracker(self, job: Job) -> DocumentTracker | None:
+        if self._writer is None:
+            return None
+        from sitemapreader.walker.tracker import (  # noqa: PLC0415 (few walks have a state)
+            DocumentTracker,
+        )
+
+        return await DocumentTracker.open(self._writer, job.entry, job.scope)
 
     async def _reuse(self, job: Job, tracker: DocumentTracker) -> None:
         """End a sitemap that need not be fetched with what the state knows of it."""
@@ -208,7 +220,7 @@ class WalkRunner:
                 await handler.reuse_children()
                 report.end_document(document, *tracker.outcome())
         if not tracker.was_finished:
-            tracker.finish(document)
+            await tracker.finish(document)
 
     def _make_handler(
         self, job: Job, document: Document, tracker: DocumentTracker | None
@@ -280,10 +292,3 @@ def _hides_sitemaps(document: Document) -> bool:
         and document.status in (Status.FAILED, Status.PARTIAL)
         and document.http_status not in (404, 410)
     )
-
-
-def _first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -6,15 +6,14 @@ the channel of the walk has room, until the consumer pulls the batches.
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader.walker.channel import BatchCursor
+from sitemapreader.walker.loop_thread import LoopThread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
     from types import TracebackType
 
     from sitemapreader.documents.context import Batch
@@ -38,10 +37,7 @@ class BlockingWalk:
     def __init__(self, walk: Walk) -> None:
         self.report: Report = walk.report
         self._walk = walk
-        self._thread: threading.Thread | None = None
-        self._loop: Future[asyncio.AbstractEventLoop] = Future()
-        self._end: Future[None] = Future()
-        self._leaving = asyncio.Event()
+        self._thread = LoopThread(walk)
         self._is_left = False
         self._coming: Future[list[Batch]] | None = None
         self._batches: list[Batch] = []  # reversed: the next one is last
@@ -51,14 +47,9 @@ class BlockingWalk:
         return f"<BlockingWalk {self._walk.describe('with')}>"
 
     def __enter__(self) -> Self:
-        if self._thread is not None:
+        if self._thread.is_begun:
             raise ValueError("a walk is walked once: call walk_sync(...) again for another one")
-        # a daemon: if the interpreter ends inside the context, it does not wait for the network
-        self._thread = threading.Thread(
-            target=self._run_thread, name="sitemapreader.walk", daemon=True
-        )
-        self._thread.start()
-        self._loop.result()
+        self._thread.begin()
         return self
 
     def __exit__(
@@ -68,10 +59,7 @@ class BlockingWalk:
         traceback: TracebackType | None,
     ) -> None:
         self._is_left = True
-        self._loop.result().call_soon_threadsafe(self._leaving.set)
-        fault = self._end.exception()
-        if self._thread is not None:
-            self._thread.join()
+        fault = self._thread.end()
         if error is None and fault is not None:
             raise fault
 
@@ -129,8 +117,7 @@ class BlockingWalk:
         if not self._batches:
             self._check()
             if self._coming is None:  # else Ctrl-C interrupted the wait for it
-                batches = self._walk.next_batches()
-                self._coming = asyncio.run_coroutine_threadsafe(batches, self._loop.result())
+                self._coming = self._thread.call(self._walk.next_batches())
             self._batches = self._coming.result()[::-1]
             self._coming = None
         batch = self._batches.pop() if self._batches else None
@@ -138,28 +125,10 @@ class BlockingWalk:
         return batch is not None
 
     def _check(self) -> None:
-        if self._thread is None:
+        if not self._thread.is_begun:
             raise TypeError(
                 "a walk has a thread and sockets to close, so enter it first: "
                 "`with walk_sync(...) as entries: for entry in entries: ...`"
             )
         if self._is_left:
             raise ValueError("the walk is over: iterate it inside `with walk_sync(...)`")
-
-    # -- the thread's side
-
-    def _run_thread(self) -> None:
-        try:
-            asyncio.run(self._keep_open())
-        except BaseException as error:  # it goes to the consumer, whatever it is
-            if not self._loop.done():
-                self._loop.set_exception(error)
-            self._end.set_exception(error)
-        else:
-            self._end.set_result(None)
-
-    async def _keep_open(self) -> None:
-        """Keep the walk open until the consumer leaves."""
-        async with self._walk:
-            self._loop.set_result(asyncio.get_running_loop())
-            await self._leaving.wait()

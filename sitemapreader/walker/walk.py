@@ -15,6 +15,7 @@ from sitemapreader.models import Via
 from sitemapreader.report import Report
 from sitemapreader.walker.channel import BatchCursor, Channel
 from sitemapreader.walker.runner import WalkRunner
+from sitemapreader.walker.tasks import end_task
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
@@ -51,14 +52,20 @@ class Walk:
     """
 
     def __init__(
-        self, config: WalkConfig, *, fetcher: Fetcher | None, limits: Limits, options: FetchOptions
+        self,
+        config: WalkConfig,
+        *,
+        fetcher: Fetcher | None,
+        limits: Limits,
+        options: FetchOptions,
+        buffered: int = BUFFERED_EVENTS,
     ) -> None:
         self.report = Report(limits.documents, config.on_document)
         self._config = config
         self._fetcher = fetcher
         self._limits = limits
         self._options = options
-        self._channel: Channel[Batch] = Channel(BUFFERED_EVENTS)
+        self._channel: Channel[Batch] = Channel(buffered)
         self._task: asyncio.Task[None] | None = None
         self._runner: WalkRunner | None = None
         self._is_left = False
@@ -72,17 +79,22 @@ class Walk:
 
     def describe(self, keyword: str) -> str:
         """Return in one line what is walked, and how far; `keyword` is how to enter it."""
-        search, sitemaps = self._config.search, self._config.sitemaps
-        what = show_url(search.site if search else sitemaps[0].loc)
+        what = show_url(self._find_name())
         if self._task is None:
             return f"{what}: not entered, use it with `{keyword}`"
         how = "over" if self._is_left else "under way"
         return f"{what}: {how}, {self.report.entries} URLs, {self.pending} sitemaps to read"
 
+    def _find_name(self) -> str:
+        """Return the URL that stands for the walk: of the site, or of the first sitemap."""
+        search = self._config.search
+        return search.site if search else self._config.sitemaps[0].loc
+
     async def __aenter__(self) -> Self:
         if self._task is not None:
             raise ValueError("a walk is walked once: call walk(...) again for another one")
         self._writer = self._open_state()
+        self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
         self._task = asyncio.create_task(self._run(), name="sitemapreader.walk")
         return self
 
@@ -95,10 +107,10 @@ class Walk:
         task = self._check_entered()
         self._is_left = True
         try:
-            await _end(task)
+            await end_task(task)
         finally:
             if self._writer is not None:
-                self._writer.close()
+                await self._writer.close()
         for stream in self._streams.values():
             if not _is_running(stream):
                 await stream.aclose()
@@ -130,7 +142,7 @@ class Walk:
         """
         task = self._check_entered()
         if self._writer is not None and not self._is_left:
-            self._writer.acknowledge()
+            await self._writer.acknowledge()
         batch = await self._channel.get()
         if batch is None:
             await asyncio.wait([task])
@@ -266,6 +278,7 @@ class Walk:
                     context.trust(self._list_named())
                 await self._walk(context)
         finally:
+            self.report.tally.end()
             self._channel.close()
 
     async def _walk(self, context: WalkContext) -> None:
@@ -281,18 +294,12 @@ class Walk:
             await context.report_issue(
                 make_issue(IssueCode.STATE_REPLACED, value=writer.quarantined_as)
             )
-        syncing = asyncio.create_task(writer.keep_synced())
-        try:
-            await runner.run()
-            removals = await writer.finish(
-                complete=report.complete, listed=runner.listed(), knows_all=runner.knows_all()
-            )
-            if removals is not None:
-                report.removed, report.removals_unknown = removals.urls, removals.unknown
-        finally:
-            await _end(syncing)
-            if not syncing.cancelled():
-                syncing.result()  # a disk that failed
+        await runner.run()
+        removals = await writer.finish(
+            complete=report.complete, listed=runner.listed(), knows_all=runner.knows_all()
+        )
+        if removals is not None:
+            report.removed, report.removals_unknown = removals.urls, removals.unknown
 
     def _list_named(self) -> Iterator[str]:
         """Yield the URLs that the caller named."""
@@ -301,6 +308,7 @@ class Walk:
         for entry in self._config.sitemaps:
             if entry.via is Via.GIVEN:
                 yield entry.loc
+        yield from self._config.logins
 
     def _open_state(self) -> StateWriter | None:
         state = self._config.state
@@ -323,16 +331,3 @@ def _is_running(stream: AsyncGenerator[Any, None]) -> bool:
 def _is_over(stream: AsyncGenerator[Any, None]) -> bool:
     """Return whether a generator has ended, in any way: then it has no frame."""
     return isinstance(stream, AsyncGeneratorType) and stream.ag_frame is None
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait for its end, even if this task is cancelled too."""
-    task.cancel()
-    interruption = None
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError as error:
-            interruption = error
-    if interruption is not None:
-        raise interruption

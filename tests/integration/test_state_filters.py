@@ -21,7 +21,7 @@ from sitemapreader.models import UrlEntry
 from sitemapreader.options import FetchOptions
 from sitemapreader.outcomes import FINISHED_BEFORE
 from sitemapreader.state import State
-from sitemapreader.walker import persistence, walk
+from sitemapreader.walker import tracker, walk
 from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.filters import Coverage
 
@@ -306,7 +306,7 @@ async def check_sequence(steps: list[Step], *, changes: bool) -> None:
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(persistence, "ACK_ENTRIES", 2)
+    monkeypatch.setattr(tracker, "ACK_ENTRIES", 2)
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -56,6 +56,10 @@ def passes_on(handler: ast.ExceptHandler) -> bool:
     )
 
 
+BARRIERS = {"many.run": 1}
+"""Where a bug ends one site of many: its traceback is logged, its outcome is "error"."""
+
+
 def broad_excepts(tree: ast.AST) -> list[int]:
     """List the lines on which everything is caught, and not passed on."""
     broad = {"Exception", "BaseException"}
@@ -80,8 +84,8 @@ def test_no_yield_inside_a_cancel_scope(module: str) -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_bugs_are_not_caught(module: str) -> None:
-    """Nothing catches `Exception` and goes on as if it were data."""
-    assert broad_excepts(MODULES[module]) == []
+    """Nothing catches `Exception` and goes on as if it were data, but for `BARRIERS`."""
+    assert len(broad_excepts(MODULES[module])) == BARRIERS.get(module, 0)
 
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.name)

@@ -12,13 +12,14 @@ import sitemapreader
 LAYERS = (
     {"version", "_digest"},
     {"models", "issues", "errors", "options", "installation", "logs"},
-    {"dates", "urls", "outcomes", "document_tree", "report", "report_views"},
+    {"dates", "urls", "outcomes", "document_tree", "site_outcome", "report", "report_views"},
     {"readers"},
     {"fetch"},
     {"documents"},
     {"discovery"},
     {"walker", "state"},
     {"output"},
+    {"many"},
     {"tables"},
     {"audit"},
     {"cli"},
@@ -29,7 +30,7 @@ LAYERS = (
 
 CONFINED = {
     "aiohttp": {"fetch", "recipes"},
-    "asyncio": {"audit", "fetch", "documents", "discovery", "walker", "cli", "recipes"},
+    "asyncio": {"audit", "fetch", "documents", "discovery", "walker", "many", "cli", "recipes"},
     "crawlee": {"recipes"},
     "duckdb": {"audit"},
     "feedparser": {"readers"},
@@ -39,7 +40,7 @@ CONFINED = {
     "scrapy": {"recipes"},
     "sqlite3": {"state"},
     "argparse": {"cli"},
-    "pyarrow": {"audit", "output", "tables"},
+    "pyarrow": {"audit", "many", "output", "tables"},
     "pandas": {"audit", "tables", "report", "report_views"},
 }
 """Foreign modules, and the only rooms that import them."""

@@ -30,8 +30,8 @@ def test_the_list_is_that_of_the_signature(
     """`WalkArguments` has the names and types that the signature of `walk` has; so for discover."""
     parameters = [*inspect.signature(function).parameters.values()][1:]
     assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
-    expected = [(parameter.name, parameter.annotation) for parameter in parameters]
-    listed = [(name, written(kind)) for name, kind in arguments.__annotations__.items()]
+    expected = {parameter.name: parameter.annotation for parameter in parameters}
+    listed = {name: written(kind) for name, kind in arguments.__annotations__.items()}
     assert listed == expected
 
 

@@ -1,0 +1,8 @@
+"""Many sites in one walk: one fetcher, one state, one stream, and an outcome for each site."""
+
+from sitemapreader.many.api import walk_many, walk_many_sync
+from sitemapreader.many.run import SiteRun
+from sitemapreader.many.sync import BlockingSiteRun
+from sitemapreader.many.task import SiteTask
+
+__all__ = ["BlockingSiteRun", "SiteRun", "SiteTask", "walk_many", "walk_many_sync"]

@@ -1,0 +1,154 @@
+"""The functions `walk_many` and `walk_many_sync`: the URLs of many sites as one stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.discovery import Search
+from sitemapreader.many.run import RunPlan, SiteRun
+from sitemapreader.many.sync import BlockingSiteRun
+from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.walker.config import WalkConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Unpack
+
+    from sitemapreader.many.run import OnSite, OnWalk, Sites
+    from sitemapreader.many.task import SiteTask
+    from sitemapreader.walker.config import SharedArguments
+
+AT_ONCE = 64
+"""Sites that are read at the same time, by default."""
+_SEARCH = ("probe", "extra_paths", "feeds", "respect_robots", "extra_formats")
+_RUN = ("fetcher", "limits", "options")
+
+
+def walk_many(
+    sites: Sites,
+    *,
+    at_once: int = AT_ONCE,
+    site_seconds: float | None = None,
+    site_urls: int | None = None,
+    removed: bool = False,
+    on_site: OnSite | None = None,
+    **arguments: Unpack[SharedArguments],
+) -> SiteRun:
+    """Walk over the sitemaps of many sites at once.
+
+    ```python
+    async with walk_many(open("hosts.txt"), probe="few", state="all.db") as run:
+        async for site, entries in run.batches():
+            print(site, len(entries))
+    for outcome in run.outcomes:
+        print(outcome.site, outcome.status, outcome.reason)
+    ```
+
+    Args:
+        sites: URLs, names of hosts, or `SiteTask`s, of any iterable or async iterable. It is read
+            as there is work, and never held as a whole. A site that is named twice is read once.
+            A URL may be that of a site or of a sitemap. What is no URL gets an outcome, too.
+        at_once: how many sites are read at the same time. Sites of one registrable domain wait for
+            each other.
+        site_seconds: how long one site may take; what was read until then stays read.
+        site_urls: how many URLs of one site are delivered. With a state, the next run begins where
+            this one stopped.
+        removed: with `changes`, deliver also the URLs that are no longer listed, with `change` set
+            to "removed".
+        on_site: called with the `SiteOutcome` of each site when it is known. It must not block. An
+            exception that it raises ends the run, which raises it.
+        arguments: all other arguments of `walk`, for each site; a `state` is one file for all. But
+            the sites are not `trusted` unless you say so: only public addresses and the ports 80
+            and 443 are connected to; `FetchOptions.allow_networks` and `allow_ports` open more.
+
+    One fetcher serves all sites. A bug that ends the walk over one site does not end the others.
+    Raises what `walk` raises.
+    """
+    return plan_run(
+        sites,
+        arguments,
+        at_once=at_once,
+        site_seconds=site_seconds,
+        site_urls=site_urls,
+        removed=removed,
+        on_site=on_site,
+    )
+
+
+def walk_many_sync(
+    sites: Iterable[str | SiteTask],
+    *,
+    at_once: int = AT_ONCE,
+    site_seconds: float | None = None,
+    site_urls: int | None = None,
+    removed: bool = False,
+    on_site: OnSite | None = None,
+    **arguments: Unpack[SharedArguments],
+) -> BlockingSiteRun:
+    """Walk over many sites as `walk_many` does, with the same arguments, but without `await`.
+
+    ```python
+    with walk_many_sync(["example.org", "example.com"]) as run:
+        for site, entries in run.batches():
+            print(site, len(entries))
+    ```
+
+    The walks run in a thread of their own, which also reads `sites` and calls `on_site`.
+    """
+    run = plan_run(
+        sites,
+        arguments,
+        at_once=at_once,
+        site_seconds=site_seconds,
+        site_urls=site_urls,
+        removed=removed,
+        on_site=on_site,
+    )
+    return BlockingSiteRun(run)
+
+
+def plan_run(
+    sites: Sites,
+    arguments: SharedArguments,
+    *,
+    at_once: int = AT_ONCE,
+    site_seconds: float | None = None,
+    site_urls: int | None = None,
+    removed: bool = False,
+    on_site: OnSite | None = None,
+    on_walk: OnWalk | None = None,
+) -> SiteRun:
+    """Check the arguments of `walk_many`, and make the run."""
+    if isinstance(sites, str | bytes):
+        raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
+    for name, number in (("at_once", at_once), ("site_urls", site_urls)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be 1 or more, not {number!r}")
+    limits = arguments.get("limits", Limits())
+    if site_seconds is not None:
+        limits = attrs.evolve(limits, walk_seconds=min(site_seconds, limits.walk_seconds))
+    if removed and not arguments.get("changes"):
+        raise ValueError("removed=True compares with a state: pass changes=True and state, too")
+    search = {name: value for name, value in arguments.items() if name in _SEARCH}
+    checked = Search(site="https://localhost/", **search)  # type: ignore[arg-type]
+    others = {n: v for n, v in arguments.items() if n not in (*_SEARCH, *_RUN)}
+    config = WalkConfig(
+        **{"trusted": False} | others,  # type: ignore[arg-type]
+        search=checked,
+        respect_robots=checked.respect_robots,
+        extra_formats=checked.extra_formats,
+    )
+    plan = RunPlan(
+        config=config,
+        at_once=at_once,
+        site_urls=site_urls,
+        fetcher=arguments.get("fetcher"),
+        limits=limits,
+        options=arguments.get("options", FetchOptions()),
+        gives_removed=removed,
+        on_site=on_site,
+        on_walk=on_walk,
+    )
+    return SiteRun(sites, plan)

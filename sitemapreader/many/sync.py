@@ -1,0 +1,75 @@
+"""The run over many sites for code without `await`, with its event loop in a thread of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from sitemapreader.walker.loop_thread import LoopThread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+    from types import TracebackType
+
+    import pyarrow as pa
+
+    from sitemapreader.many.run import SiteRun
+    from sitemapreader.models import UrlEntry
+    from sitemapreader.site_outcome import SiteOutcome
+
+
+class BlockingSiteRun:
+    """The walks over many sites in a thread; made by `walk_many_sync`, entered with `with`, once.
+
+    Attributes:
+        outcomes: one for each site that was begun; complete when the context is left.
+    """
+
+    def __init__(self, run: SiteRun) -> None:
+        self.outcomes: list[SiteOutcome] = run.outcomes
+        self._run = run
+        self._thread = LoopThread(run)
+        self._coming: Future[tuple[str, list[UrlEntry]] | None] | None = None
+
+    @property
+    def repeated(self) -> int:
+        """How many sites were named before, and not read again."""
+        return self._run.repeated
+
+    def __enter__(self) -> Self:
+        if self._thread.is_begun:
+            raise ValueError("a run is made once: call walk_many_sync(...) again for another one")
+        self._thread.begin()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        fault = self._thread.end()
+        if error is None and fault is not None:
+            raise fault
+
+    def batches(self) -> Iterator[tuple[str, list[UrlEntry]]]:
+        """Yield a site, as it was given, and a list of its entries; see `SiteRun.batches`."""
+        if not self._thread.is_begun:
+            raise TypeError(
+                "a run has a thread and sockets to close, so enter it first: "
+                "`with walk_many_sync(...) as run: for site, entries in run.batches(): ...`"
+            )
+        while True:
+            if self._coming is None:  # else Ctrl-C interrupted the wait for it
+                self._coming = self._thread.call(self._run.next_batch())
+            batch = self._coming.result()
+            self._coming = None
+            if batch is None:
+                return
+            yield batch
+
+    def record_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as Arrow's record batches; see `SiteRun.record_batches`."""
+        from sitemapreader.many.columns import collect_batches  # noqa: PLC0415 (needs pyarrow)
+
+        return collect_batches(self.batches())

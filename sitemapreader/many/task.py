@@ -1,0 +1,118 @@
+"""SiteTask: one site of a list, from a URL or the bare name of a host."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+
+from sitemapreader.discovery.arguments import one_of
+from sitemapreader.issues import show_url
+from sitemapreader.urls import (
+    has_suffixes,
+    has_web_scheme,
+    host_of,
+    load_suffixes,
+    parse_url,
+    site_of,
+    url_key,
+)
+from sitemapreader.walker.attempts import Attempt, list_attempts
+
+if TYPE_CHECKING:
+    from yarl import URL
+
+SiteKind: TypeAlias = Literal["auto", "site", "sitemap"]
+"""What a URL is: a site to search, a sitemap, or whatever its content shows."""
+
+_FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
+"""Suffixes of files that no host has, for none is a top-level domain."""
+
+
+@attrs.frozen
+class SiteTask:
+    """One site to read.
+
+    Attributes:
+        url: its URL, or the name of its host: then https is assumed.
+        kind: whether the URL is a "site" or a "sitemap"; with "auto" its content shows that.
+        trusted: whether you know whom you name, as `walk` has it; `None` leaves it to `walk_many`.
+    """
+
+    url: str
+    kind: SiteKind = attrs.field(default="auto", validator=one_of(SiteKind))
+    trusted: bool | None = None
+
+
+class InvalidSiteError(ValueError):
+    """A text that is no URL, and no name of a host."""
+
+
+@attrs.frozen
+class CheckedTask:
+    """A task whose URL can be requested.
+
+    Attributes:
+        task: the task.
+        name: what it is called in outcomes: its text without a password.
+        url: the URL, without a login.
+        login: the URL with its login; "" where it has none.
+    """
+
+    task: SiteTask
+    name: str
+    url: str
+    login: str = ""
+
+    @property
+    def key(self) -> str:
+        """The key under which spellings of the URL meet."""
+        return url_key(self.url)
+
+    @property
+    def host(self) -> str:
+        """The host."""
+        return host_of(self.url)
+
+    def list_attempts(self) -> tuple[Attempt, ...]:
+        """Return what to walk, each if the one before shows that it was no sitemap."""
+        if self.task.kind == "sitemap":
+            return (Attempt(sitemaps=(self.url,)),)
+        attempts = list_attempts(self.url)
+        return attempts if self.task.kind == "auto" else attempts[-1:]
+
+
+def check_task(given: object) -> CheckedTask:
+    """Return the task of a URL, a host or a SiteTask; raise InvalidSiteError for other values."""
+    task = given if isinstance(given, SiteTask) else SiteTask(str(given))
+    text = task.url.strip()
+    url = text if "://" in text else f"https://{text}"
+    parsed = parse_url(url) if has_web_scheme(url) else None
+    if parsed is None or ("://" not in text and not _looks_like_host(parsed)):
+        raise InvalidSiteError(hide_login(text))
+    if parsed.raw_user is None and parsed.raw_password is None:
+        return CheckedTask(task, text, url)
+    return CheckedTask(task, hide_login(text), str(parsed.with_user(None)), url)
+
+
+def _looks_like_host(parsed: URL) -> bool:
+    """Tell whether a text without a scheme is a host rather than a missing file."""
+    host = parsed.host or ""
+    if parsed.explicit_port is not None or ":" in host or host == "localhost":
+        return True
+    return "." in host and not host.startswith(".") and not host.endswith(_FILES)
+
+
+def hide_login(text: str) -> str:
+    """Remove what may be a user and a password from a text that may be no URL."""
+    scheme, slashes, rest = text.rpartition("://")
+    userinfo, _, bare = rest.rpartition("@")
+    return show_url(scheme + slashes + bare if slashes or ":" in userinfo else text)
+
+
+async def find_domain(host: str) -> str:
+    """Return the registrable domain of a host, whose sites wait for each other."""
+    if not has_suffixes():
+        await asyncio.to_thread(load_suffixes)
+    return site_of(host)

@@ -1,0 +1,80 @@
+"""Turns: tasks of one key run one after another, those of different keys at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+T = TypeVar("T")
+
+_MOST_PARKED = 1_024
+"""Tasks that wait for another one of their key. With more the source is read no further."""
+
+
+class TaskTurns(Generic[T]):
+    """The tasks of a source, which is read only as far as there is work.
+
+    Args:
+        at_once: how many tasks run at the same time.
+        find_key: returns the key of a task; tasks without one ("") wait for none.
+        work: does a task. What it raises ends all.
+    """
+
+    def __init__(
+        self,
+        at_once: int,
+        find_key: Callable[[T], Awaitable[str]],
+        work: Callable[[T], Awaitable[None]],
+    ) -> None:
+        self._at_once = at_once
+        self._find_key = find_key
+        self._work = work
+        self._ready: asyncio.Queue[tuple[str, T] | None] = asyncio.Queue(maxsize=1)
+        self._parked: dict[str, deque[T]] = {}
+        """Key of a task that runs -> the tasks that wait for it."""
+        self._parked_number = 0
+        self._room = asyncio.Event()
+
+    async def run(self, source: AsyncGenerator[T, None]) -> None:
+        """Do all tasks of a source, and close it."""
+        async with asyncio.TaskGroup() as group, aclosing(source):
+            workers = 0
+            async for task in source:
+                key = await self._find_key(task)
+                if key and key in self._parked:
+                    await self._park(key, task)
+                    continue
+                if key:
+                    self._parked[key] = deque()
+                if workers < self._at_once:
+                    workers += 1
+                    group.create_task(self._run_worker())
+                await self._ready.put((key, task))
+            for _ in range(workers):
+                await self._ready.put(None)
+
+    async def _park(self, key: str, task: T) -> None:
+        """Let a task wait for the one that runs; wait as well while too many wait."""
+        self._parked[key].append(task)
+        self._parked_number += 1
+        while self._parked_number >= _MOST_PARKED:
+            self._room.clear()
+            await self._room.wait()
+
+    async def _run_worker(self) -> None:
+        while (turn := await self._ready.get()) is not None:
+            key, task = turn
+            await self._work(task)
+            while key:
+                waiting = self._parked[key]
+                if not waiting:
+                    del self._parked[key]
+                    break
+                self._parked_number -= 1
+                self._room.set()
+                await self._work(waiting.popleft())

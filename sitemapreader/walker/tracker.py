@@ -1,0 +1,305 @@
+"""What the state knows of one document, and what it learns of it in a walk."""
+
+from __future__ import annotations
+
+import functools
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Self
+
+from sitemapreader.dates import is_since, parse_lastmod
+from sitemapreader.documents.revalidation import PriorVersion
+from sitemapreader.models import Change, Format, SitemapEntry, UrlEntry, Via
+from sitemapreader.outcomes import FINISHED_BEFORE, SAME_LASTMOD, Document, Status
+from sitemapreader.state.fingerprints import (
+    FINGERPRINT_BYTES,
+    OUTDATED,
+    UNDELIVERED,
+    URL_HASH_BYTES,
+    fingerprint_entries,
+)
+from sitemapreader.state.url_index import pack_locs
+from sitemapreader.urls import folder_of
+from sitemapreader.walker.filters import Coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sitemapreader.documents.visit import DocumentVisit
+    from sitemapreader.state.store import DocumentStore
+    from sitemapreader.walker.persistence import StateWriter
+
+ACK_ENTRIES = 500
+"""Entries of one acknowledgement: the most that come twice after a `kill -9`."""
+_READ = frozenset({Status.COMPLETE, Status.PARTIAL})
+
+
+class DocumentTracker:
+    """What the state knows of one document, and what it learns in this walk.
+
+    Attributes:
+        known: the row of the document.
+    """
+
+    def __init__(
+        self,
+        writer: StateWriter,
+        store: DocumentStore,
+        entry: SitemapEntry,
+        scope: tuple[str, ...],
+    ) -> None:
+        self.known = known = store.row
+        self._writer = writer
+        self._store = store
+        self._config = writer.config
+        self._entry = entry
+        self._scope = scope
+        self._visit: DocumentVisit | None = None
+        self._asked_at = time.time()
+        self._offset = 0
+        self._withheld = False
+        self._children: list[tuple[str, str | None]] = []
+        is_covered = self._covers(known.filters, known.final_url)
+        self._is_usable = (
+            bool(known.complete) and is_covered and (known.is_listed or not self._config.changes)
+        )
+        progress = store.progress() if writer.is_resumed else None
+        self._is_begun = progress is not None or store.is_finished
+        self._was_finished = store.is_finished and is_covered
+        if progress is not None and not self._covers(progress.filters, progress.final_url):
+            progress = None
+        self._progress = progress
+
+    @classmethod
+    async def open(cls, writer: StateWriter, entry: SitemapEntry, scope: tuple[str, ...]) -> Self:
+        """Return the tracker of a sitemap.
+
+        `scope` are URL prefixes that are proven for its entries, besides its own folder's.
+        """
+        async with writer.turn():
+            return cls(writer, writer.open_document(entry.loc), entry, scope)
+
+    def _covers(self, filters: str | None, final_url: str) -> bool:
+        """Return whether earlier filters delivered all entries that pass now."""
+        return filters is None or Coverage.from_text(filters).covers(self._coverage(final_url))
+
+    def _coverage(self, final_url: str) -> Coverage:
+        folders = (*self._scope, folder_of(self._entry.loc), folder_of(final_url))
+        return Coverage.of(self._config, folders)
+
+    # -- before the visit
+
+    @property
+    def was_finished(self) -> bool:
+        """Whether this walk finished the document before it was interrupted."""
+        return self._was_finished
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the lastmod in its index shows that the document is unchanged."""
+        return self._is_usable and not self._progress and self._trusts_lastmod()
+
+    def _trusts_lastmod(self) -> bool:
+        """Return whether the lastmod in an index shows that a child is unchanged."""
+        # Not if the child was read within the day, or the second, that its lastmod names: it may
+        # have been written again after that. And not for ever.
+        entry, known = self._entry, self.known
+        if (
+            entry.via is not Via.INDEX
+            or entry.lastmod is None
+            or _lastmod_of(entry) != known.lastmod
+            or known.read_at is None
+            or not self._config.prune
+        ):
+            return False
+        age = time.time() - known.read_at
+        return 0 <= age < self._writer.trust_seconds and not is_since(
+            entry.lastmod, entry.lastmod_text, datetime.fromtimestamp(known.read_at, UTC)
+        )
+
+    def outcome(self) -> tuple[Status, str]:
+        """Return the outcome of a document that is not fetched."""
+        if not self.was_finished:
+            return Status.UNCHANGED, SAME_LASTMOD
+        return Status(self.known.status), self.known.reason or FINISHED_BEFORE
+
+    def make_prior_version(self) -> PriorVersion:
+        """Return what the visit must know of earlier visits."""
+        known, progress = self.known, self._progress
+        if progress is not None:
+            return PriorVersion(
+                final_url=progress.final_url, start=progress.start, offset=progress.entries
+            )
+        if not self._is_usable:
+            return PriorVersion()
+        headers = {
+            name: value
+            for name, value in (
+                ("If-None-Match", known.etag),
+                ("If-Modified-Since", known.last_modified),
+            )
+            if value
+        }
+        return PriorVersion(headers, known.final_url, known.kind, known.body)
+
+    def set_visit(self, visit: DocumentVisit) -> None:
+        """Set the visit to the document, before `record`."""
+        self._visit = visit
+
+    def restore(self, document: Document) -> None:
+        """Describe a document that is not fetched as it was when it was read."""
+        known = self.known
+        document.final_url = known.final_url
+        document.format = known.kind
+        document.etag, document.last_modified = known.etag, known.last_modified
+        document.listed = known.entries if self._store.was_read_now else 0
+
+    async def list_children(self) -> list[SitemapEntry]:
+        """Return the children that the document had."""
+        sitemap = self.known.final_url
+        async with self._writer.turn():
+            known = self._store.children()
+        return [
+            SitemapEntry(
+                loc,
+                None if lastmod is None else parse_lastmod(lastmod),
+                sitemap=sitemap,
+                lastmod_text=lastmod,
+            )
+            for loc, lastmod in known
+        ]
+
+    # -- during the visit
+
+    async def skip_entries(self, offset: int) -> None:
+        """Record how many entries were delivered before and are skipped."""
+        self._offset = offset
+        if offset and self._progress is not None:
+            self._withheld = self._progress.filters is not None
+        elif self._is_begun:
+            await self._writer.commit_on_ack(self._store.restart)
+
+    def add_children(self, entries: list[SitemapEntry]) -> None:
+        """Remember children of the document."""
+        self._children += [(entry.loc, _lastmod_of(entry)) for entry in entries]
+
+    def chunks(self, entries: list[UrlEntry]) -> Iterator[list[UrlEntry]]:
+        """Yield entries in chunks that are acknowledged one by one."""
+        for start in range(0, len(entries), ACK_ENTRIES):
+            yield entries[start : start + ACK_ENTRIES]
+
+    async def compare(self, entries: list[UrlEntry]) -> tuple[list[UrlEntry], bytes]:
+        """Return the entries that are new or changed, and the fingerprints of all.
+
+        Sets `change` of these. Without `changes`, returns all entries and no fingerprints.
+        """
+        if not self._config.changes:
+            return entries, b""
+        fingerprints = fingerprint_entries(entries)
+        async with self._writer.turn():
+            found = self._store.compare(fingerprints)
+        for position, change in found.items():
+            entries[position].change = change
+        return [entries[position] for position in sorted(found)], fingerprints
+
+    async def record(
+        self,
+        entries: list[UrlEntry],
+        fingerprints: bytes,
+        passed: list[UrlEntry],
+        sent: list[UrlEntry],
+        held: int,
+    ) -> None:
+        """Have a chunk written down.
+
+        Args:
+            entries: all entries of the chunk.
+            fingerprints: of all entries.
+            passed: entries that passed the filters; `unique` may have dropped some of them.
+            sent: entries that were delivered.
+            held: how many entries the filters left out.
+        """
+        if self._visit is None:
+            raise RuntimeError("set_visit must be called before record")
+        self._offset += len(entries)
+        self._withheld |= held > 0
+        document = self._visit.document
+        locs = b""
+        if fingerprints:
+            locs = pack_locs([entry.loc for entry in entries])
+            if held:
+                fingerprints = _patch_withheld(fingerprints, entries, passed, sent)
+        delivered = (
+            pack_locs([entry.loc for entry in sent]) if self._config.unique and sent else b""
+        )
+        save_progress = functools.partial(
+            self._store.save_progress,
+            self._offset,
+            document.final_url,
+            self._visit.hasher.snapshot(),
+            self._filters(document),
+        )
+        store = self._store
+
+        def write() -> None:
+            save_progress()
+            if fingerprints:
+                store.save_chunk(fingerprints, locs)
+            if delivered:
+                store.save_delivered(delivered)
+
+        await self._writer.commit_on_ack(write)
+
+    def _filters(self, document: Document) -> str | None:
+        """Return the filters if they left out entries of the document; else `None`."""
+        return self._coverage(document.final_url).to_text() if self._withheld else None
+
+    # -- after the visit
+
+    async def finish(self, document: Document) -> None:
+        """Save the outcome once it is acknowledged."""
+        store, visit = self._store, self._visit
+        lastmod, asked_at, children = _lastmod_of(self._entry), self._asked_at, self._children
+        filters = self._filters(document)
+
+        def write() -> None:
+            if visit is not None and document.status is Status.UNCHANGED:
+                store.save_confirmed(document, lastmod, asked_at)
+            elif visit is not None and document.status in _READ:
+                store.save_reading(
+                    document,
+                    body=visit.hasher.snapshot(),
+                    lastmod=lastmod,
+                    asked_at=asked_at,
+                    filters=filters,
+                    children=children if document.format is Format.INDEX else [],
+                )
+            else:
+                store.save_outcome(document)
+
+        await self._writer.commit_on_ack(write)
+
+
+def _patch_withheld(
+    fingerprints: bytes, entries: list[UrlEntry], passed: list[UrlEntry], sent: list[UrlEntry]
+) -> bytes:
+    """Return the fingerprints of a chunk, where records that were not handed over are not known.
+
+    What `unique` drops was handed over by another document, so its URL is known.
+    """
+    given, met = set(map(id, sent)), set(map(id, passed))
+    patched = bytearray(fingerprints)
+    for position, entry in enumerate(entries):
+        if entry.change is not None and id(entry) not in given:
+            is_known = entry.change is not Change.NEW or id(entry) in met
+            end = position * FINGERPRINT_BYTES + FINGERPRINT_BYTES
+            patched[end - FINGERPRINT_BYTES + URL_HASH_BYTES : end] = (
+                OUTDATED if is_known else UNDELIVERED
+            )
+    return bytes(patched)
+
+
+def _lastmod_of(entry: SitemapEntry) -> str | None:
+    if entry.lastmod is None:
+        return None
+    return entry.lastmod_text or entry.lastmod.isoformat()

@@ -1,0 +1,407 @@
+"""Many sites in one run: a stream, an outcome for each, and neighbours that do not notice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from walking import Pages, fault, index, status, urlset
+
+from sitemapreader import (
+    FetchOptions,
+    Limits,
+    MemoryFetcher,
+    SiteOutcome,
+    SiteStatus,
+    SiteTask,
+    StateError,
+    walk,
+    walk_many,
+    walk_many_sync,
+)
+from sitemapreader.issues import IssueCode
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+    from typing import Unpack
+
+    from sitemapreader.walker.config import SharedArguments
+
+URLS = 20
+
+
+def make_site(host: str, urls: int = URLS) -> Pages:
+    """Return a site with an index of two sitemaps."""
+    base = f"https://{host}"
+    locs = [f"{base}/{number}" for number in range(urls)]
+    return {
+        f"{base}/robots.txt": f"Sitemap: {base}/index.xml".encode(),
+        f"{base}/index.xml": index(f"{base}/a.xml", f"{base}/b.xml"),
+        f"{base}/a.xml": urlset(*locs[::2]),
+        f"{base}/b.xml": urlset(*locs[1::2]),
+    }
+
+
+def make_web(*hosts: str) -> Pages:
+    """Return several sites."""
+    return {url: page for host in hosts for url, page in make_site(host).items()}
+
+
+HOSTS = [f"s{number}.example" for number in range(30)]
+
+
+async def read(
+    sites: object, web: Pages, **arguments: Unpack[SharedArguments]
+) -> tuple[Counter[str], dict[str, SiteOutcome]]:
+    """Read many sites; return how many URLs each gave, and the outcomes."""
+    found: Counter[str] = Counter()
+    arguments.setdefault("fetcher", MemoryFetcher(web))
+    async with walk_many(sites, **arguments) as run:  # type: ignore[arg-type]
+        async for site, entries in run.batches():
+            assert entries
+            found[site] += len(entries)
+    assert len(run.outcomes) == len({outcome.site for outcome in run.outcomes})
+    return found, {outcome.site: outcome for outcome in run.outcomes}
+
+
+async def test_every_site_is_read_and_has_an_outcome() -> None:
+    """All URLs of thirty sites come with the site as it was given, and so do the outcomes."""
+    found, outcomes = await read(HOSTS, make_web(*HOSTS))
+    assert found == dict.fromkeys(HOSTS, URLS)
+    assert outcomes.keys() == set(HOSTS)
+    for outcome in outcomes.values():
+        assert (outcome.status, outcome.reason) == (SiteStatus.COMPLETE, "")
+        assert (outcome.entries, outcome.documents, outcome.requests) == (URLS, 3, 4)
+        assert (outcome.changed, outcome.removed) == (None, None)
+        assert outcome.bytes > 0
+
+
+async def test_each_neighbour_of_bad_input_is_exact() -> None:
+    """No URL, a site twice, sites that fail in every way: an outcome each, the others whole."""
+    web = make_web("good.example", "fine.example") | {
+        "https://dead.example/robots.txt": fault(IssueCode.DNS, "https://dead.example/robots.txt"),
+        "https://torn.example/robots.txt": b"Sitemap: https://torn.example/map.xml",
+        "https://torn.example/map.xml": urlset("https://torn.example/1")[:-40],
+        "https://empty.example/robots.txt": status(404),
+        "https://empty.example/": b"<html><body>Nothing here</body></html>",
+        "https://ill.example/robots.txt": status(500),
+    }
+    sites = [
+        "good.example", "", "not a url", "ftp://x.example/", "file.xml", float("nan"), "https://",
+        "dead.example", "torn.example", "empty.example", "ill.example", "good.example",
+        "https://good.example/", "u:secret@@bad url", "fine.example",
+    ]  # fmt: skip
+    found, outcomes = await read(sites, web)
+    assert (found["good.example"], found["fine.example"]) == (URLS, URLS)
+    said = {site: (str(each.status), each.reason) for site, each in outcomes.items()}
+    assert said == {
+        "good.example": ("complete", ""),
+        "fine.example": ("complete", ""),
+        "dead.example": ("failed", "dns"),
+        "torn.example": said["torn.example"],
+        "empty.example": ("none", "no-sitemap"),
+        "ill.example": said["ill.example"],
+        "": ("failed", "invalid-url"),
+        "not a url": ("failed", "invalid-url"),
+        "ftp://x.example/": ("failed", "invalid-url"),
+        "file.xml": ("failed", "invalid-url"),
+        "nan": ("failed", "invalid-url"),
+        "https://": ("failed", "invalid-url"),
+        said_without_secret(said): ("failed", "invalid-url"),
+    }
+    assert said["torn.example"][0] in {"partial", "failed"}
+    assert said["ill.example"][0] == "failed"
+
+
+def said_without_secret(said: dict[str, tuple[str, str]]) -> str:
+    """Return the site whose text had a password, which is not shown."""
+    (site,) = [site for site in said if "bad url" in site]
+    assert "secret" not in site
+    return site
+
+
+async def test_an_empty_list_is_an_empty_run() -> None:
+    """No site, no entry, no outcome, no error."""
+    assert await read([], {}) == (Counter(), {})
+
+
+async def test_a_site_named_twice_is_read_once() -> None:
+    """Spellings of one URL are one site, and the run says how many were left out."""
+    fetcher = MemoryFetcher(make_web("one.example"))
+    names = [
+        "one.example",
+        "https://one.example",
+        "https://ONE.example/",
+        "https://one.example:443",
+    ]
+    async with walk_many(names, fetcher=fetcher) as run:
+        assert sum([len(entries) async for _, entries in run.batches()]) == URLS
+    assert (len(run.outcomes), run.repeated) == (1, 3)
+
+
+async def test_sites_come_as_they_are_wanted() -> None:
+    """The source is read as far as there is work, not to its end."""
+    taken = 0
+
+    def many() -> Iterator[str]:
+        nonlocal taken
+        for host in HOSTS:
+            taken += 1
+            yield host
+
+    async with walk_many(many(), at_once=2, fetcher=MemoryFetcher(make_web(*HOSTS))) as run:
+        async for _ in run.batches():
+            break
+        assert taken < len(HOSTS)
+    assert all(outcome.status is not SiteStatus.ERROR for outcome in run.outcomes)
+
+
+async def test_sources_may_be_asynchronous() -> None:
+    """An async generator of URLs and tasks is as good as a list."""
+
+    async def many() -> AsyncIterator[str | SiteTask]:
+        yield "s0.example"
+        await asyncio.sleep(0)
+        yield SiteTask("https://s1.example/a.xml", kind="sitemap")
+        yield "https://s2.example/b.xml"
+
+    found, outcomes = await read(many(), make_web(*HOSTS[:3]))
+    assert found == {
+        "s0.example": URLS,
+        "https://s1.example/a.xml": URLS // 2,
+        "https://s2.example/b.xml": URLS // 2,
+    }
+    assert {outcome.status for outcome in outcomes.values()} == {SiteStatus.COMPLETE}
+
+
+async def test_a_page_below_which_a_site_lies() -> None:
+    """A URL that is no sitemap is searched as a site, and has one outcome."""
+    web = make_web("one.example") | {"https://one.example/shop/": b"<html><body>x</body></html>"}
+    found, outcomes = await read(["https://one.example/shop/"], web)
+    assert found == {"https://one.example/shop/": URLS}
+    assert [each.status for each in outcomes.values()] == [SiteStatus.COMPLETE]
+
+
+async def test_sites_of_one_domain_wait_for_each_other() -> None:
+    """Of hosts of one registrable domain one is read at a time, while others are read beside."""
+    hosts = [f"h{number}.one.example" for number in range(8)]
+    running: set[str] = set()
+    most = 0
+
+    class Watched(MemoryFetcher):
+        def open(self, url: str, **_: object) -> Any:
+            nonlocal most
+            running.add(url.split("/")[2])
+            most = max(most, len(running))
+            return super().open(url)
+
+    def forget(outcome: SiteOutcome) -> None:
+        running.discard(outcome.site)
+
+    async with walk_many(
+        hosts, fetcher=Watched(make_web(*hosts)), on_site=forget, at_once=8
+    ) as run:
+        assert sum([len(entries) async for _, entries in run.batches()]) == 8 * URLS
+    assert most == 1
+
+
+async def test_a_bug_at_one_site_is_an_outcome(caplog: pytest.LogCaptureFixture) -> None:
+    """An exception that nobody expects ends its site alone, and the log has it."""
+
+    class Buggy(MemoryFetcher):
+        def open(self, url: str, **_: object) -> Any:
+            if "s3.example/b.xml" in url:
+                raise ZeroDivisionError("a bug")
+            return super().open(url)
+
+    hosts = HOSTS[:6]
+    found, outcomes = await read(hosts, {}, fetcher=Buggy(make_web(*hosts)))
+    wrong = outcomes.pop("s3.example")
+    assert (wrong.status, wrong.reason) == (SiteStatus.ERROR, "ZeroDivisionError")
+    assert {outcome.status for outcome in outcomes.values()} == {SiteStatus.COMPLETE}
+    assert sum(found.values()) >= 5 * URLS
+    assert "s3.example" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["follow", "on_document", "on_site"])
+async def test_what_the_callers_own_functions_raise_ends_the_run(name: str) -> None:
+    """An error in `follow`, `on_document` or `on_site` is the caller's, and comes as it is."""
+
+    def fail(_: object) -> bool:
+        raise KeyError(name)
+
+    with pytest.raises(KeyError, match=name):
+        await read(HOSTS, make_web(*HOSTS), **{name: fail})  # type: ignore[arg-type]
+
+
+async def test_leaving_early_leaves_nothing_running() -> None:
+    """Whoever has seen enough leaves; what was begun has an outcome."""
+    before = asyncio.all_tasks()
+    async with walk_many(HOSTS, at_once=4, fetcher=MemoryFetcher(make_web(*HOSTS))) as run:
+        async for _ in run.batches():
+            break
+    assert asyncio.all_tasks() == before
+    assert 0 < len(run.outcomes) < len(HOSTS)
+    assert {o.reason for o in run.outcomes if not o.status.is_whole} <= {"left-early"}
+
+
+async def test_a_site_may_have_so_many_urls() -> None:
+    """`site_urls` cuts each site at its number, and an outcome says that more is there."""
+    web = make_site("big.example", 2_500) | make_web("small.example")
+    async with walk_many(
+        ["big.example", "small.example"], fetcher=MemoryFetcher(web), site_urls=URLS
+    ) as run:
+        found: Counter[str] = Counter()
+        async for site, entries in run.batches():
+            found[site] += len(entries)
+    assert found == {"big.example": URLS, "small.example": URLS}
+    said = {o.site: (str(o.status), o.reason) for o in run.outcomes}
+    assert said == {
+        "big.example": ("partial", "budget-urls"),
+        "small.example": ("complete", ""),
+    }
+
+
+async def test_a_site_may_take_so_long() -> None:
+    """`site_seconds` ends the walk over a site that never answers, and no other."""
+
+    class Slow(MemoryFetcher):
+        def open(self, url: str, **_: object) -> Any:
+            if "slow.example" in url:
+                return Waiting()
+            return super().open(url)
+
+    class Waiting:
+        async def __aenter__(self) -> None:
+            await asyncio.sleep(60)
+
+        async def __aexit__(self, *_: object) -> None: ...
+
+    web = make_web("fine.example")
+    async with walk_many(
+        ["slow.example", "fine.example"], fetcher=Slow(web), site_seconds=0.3
+    ) as run:
+        assert sum([len(entries) async for _, entries in run.batches()]) == URLS
+    said = {o.site: (str(o.status), o.reason) for o in run.outcomes}
+    assert said == {"slow.example": ("failed", "budget-seconds"), "fine.example": ("complete", "")}
+
+
+def test_without_await() -> None:
+    """`walk_many_sync` gives the same in a thread."""
+    web = make_web(*HOSTS[:4])
+    found: Counter[str] = Counter()
+    with walk_many_sync(HOSTS[:4], fetcher=MemoryFetcher(web)) as run:
+        for site, entries in run.batches():
+            found[site] += len(entries)
+    assert found == dict.fromkeys(HOSTS[:4], URLS)
+    assert {outcome.status for outcome in run.outcomes} == {SiteStatus.COMPLETE}
+
+
+async def test_rows_as_columns() -> None:
+    """Record batches have the rows of all sites, and the column `site` first."""
+    pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+    async with walk_many(HOSTS, fetcher=MemoryFetcher(make_web(*HOSTS))) as run:
+        table = pa.Table.from_batches([batch async for batch in run.record_batches()])
+    assert table.column_names[:2] == ["site", "loc"]
+    pairs = zip(table["site"].to_pylist(), table["loc"].to_pylist(), strict=True)
+    assert set(pairs) == {(h, f"https://{h}/{n}") for h in HOSTS for n in range(URLS)}
+
+
+async def test_one_walk_has_the_same_outcome() -> None:
+    """`Report.outcome` is the row of the site that was walked."""
+    async with walk("https://one.example/", fetcher=MemoryFetcher(make_web("one.example"))) as one:
+        assert len([entry async for entry in one]) == URLS
+    outcome = one.report.outcome
+    assert (outcome.site, outcome.status) == ("https://one.example/", SiteStatus.COMPLETE)
+    assert outcome.seconds == one.report.outcome.seconds
+
+
+async def test_many_walks_share_a_state(tmp_path: Path) -> None:
+    """One file serves thirty walks at once; the next run finds nothing new, then what is."""
+    db, web = tmp_path / "all.db", make_web(*HOSTS)
+    first, _ = await read(HOSTS, web, state=db, changes=True)
+    assert first == dict.fromkeys(HOSTS, URLS)
+    again, outcomes = await read(HOSTS, web, state=db, changes=True)
+    assert again == {}
+    assert {outcome.status for outcome in outcomes.values()} == {SiteStatus.UNCHANGED}
+    web |= make_site("s7.example", URLS - 4)
+    web["https://s8.example/a.xml"] = urlset(
+        ("https://s8.example/0", "2026-01-01"),
+        *[f"https://s8.example/{n}" for n in range(2, 20, 2)],
+    )
+    gone: list[str | None] = []
+    async with walk_many(
+        HOSTS, state=db, changes=True, removed=True, fetcher=MemoryFetcher(web)
+    ) as run:
+        async for _, entries in run.batches():
+            gone += [entry.change for entry in entries]
+    rows = {outcome.site: outcome for outcome in run.outcomes}
+    assert Counter(gone) == {"removed": 4, "changed": 1}
+    assert (rows["s7.example"].removed, rows["s7.example"].changed) == (4, 0)
+    assert (rows["s8.example"].removed, rows["s8.example"].changed) == (0, 1)
+
+
+async def test_walks_beside_each_other_share_a_state(tmp_path: Path) -> None:
+    """Walks of one process may have one file, but a site only once at a time."""
+    db, web = tmp_path / "all.db", make_web(*HOSTS[:8])
+
+    async def count(host: str) -> int:
+        fetcher = MemoryFetcher(web)
+        async with walk(f"https://{host}/", state=db, fetcher=fetcher) as entries:
+            return len([entry async for entry in entries])
+
+    assert await asyncio.gather(*map(count, HOSTS[:8])) == [URLS] * 8
+    async with walk("https://s0.example/", state=db, fetcher=MemoryFetcher(web)):
+        with pytest.raises(StateError, match="another walk is writing it"):
+            await count("s0.example")
+        assert await count("s1.example") == 0
+
+
+async def test_sites_are_strangers_unless_they_are_trusted() -> None:
+    """Loopback is refused as a line of a list, and read as a task that is trusted."""
+    sites = [SiteTask("http://127.0.0.1:9/"), SiteTask("http://127.0.0.1:10/", trusted=True)]
+    options = FetchOptions(max_attempts=1, connect_seconds=1)
+    async with walk_many(sites, options=options, probe="never") as run:
+        async for _ in run.batches():
+            raise AssertionError("nothing is there")
+    reasons = {outcome.site: outcome.reason for outcome in run.outcomes}
+    assert reasons["http://127.0.0.1:9/"] == "blocked-port"
+    assert reasons["http://127.0.0.1:10/"] == "connect"
+
+
+@pytest.mark.parametrize(
+    ("sites", "arguments", "error"),
+    [
+        ("https://one.example/", {}, TypeError),
+        (b"x", {}, TypeError),
+        ([], {"at_once": 0}, ValueError),
+        ([], {"site_urls": 0}, ValueError),
+        ([], {"site_seconds": 0}, ValueError),
+        ([], {"removed": True}, ValueError),
+        ([], {"changes": True}, ValueError),
+        ([], {"probe": "sometimes"}, ValueError),
+        ([], {"include": "("}, ValueError),
+    ],
+)
+def test_misuse(sites: object, arguments: dict[str, object], error: type[Exception]) -> None:
+    """Arguments that make no sense are refused at the call."""
+    with pytest.raises(error):
+        walk_many(sites, **arguments)  # type: ignore[arg-type]
+
+
+async def test_a_run_is_used_as_a_context() -> None:
+    """It is entered once, iterated inside, and says what to write instead."""
+    run = walk_many([], limits=Limits())
+    assert "not entered" in repr(run)
+    with pytest.raises(TypeError, match="async with"):
+        await anext(run.batches())
+    async with run:
+        assert [batch async for batch in run.batches()] == []
+    with pytest.raises(ValueError, match="once"):
+        await run.__aenter__()
+    with pytest.raises(ValueError, match="over"):
+        await anext(run.batches())
+    assert "0 sites ended" in repr(run)
