@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         StateError,
     )
     from sitemapreader.fetch import Fetcher, Response
-    from sitemapreader.fetch.content import read_body
+    from sitemapreader.fetch.body import read_body
     from sitemapreader.fetch.folder import FolderFetcher
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
@@ -155,7 +155,7 @@ _EXPORTS_BY_MODULE = {
     "documents.download": ("charset_of", "is_absent"),
     "errors": ("FetchError", "IssueError", "IssueGroup", "SitemapReaderError", "StateError"),
     "fetch": ("Fetcher", "Response"),
-    "fetch.content": ("read_body",),
+    "fetch.body": ("read_body",),
     "fetch.folder": ("FolderFetcher",),
     "fetch.http": ("HttpFetcher",),
     "fetch.memory": ("MemoryFetcher", "StoredResponse"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.documents.download import is_absent
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.content import read_body
+from sitemapreader.fetch.body import read_body
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Role
 from sitemapreader.readers.robots.parser import parse_robots

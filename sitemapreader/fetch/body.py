@@ -1,4 +1,4 @@
-"""Bounds for a body while it arrives: its silence, its rate and its size."""
+"""Bodies: bounds while one arrives, and `read_body`, which reads one whole."""
 
 # Time-outs of the client are not enough. aiohttp's parser in C stops its timer at an error in the
 # chunk framing without a report, so that a read can wait for ever. And one byte now and then
@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
+from sitemapreader.options import Limits
+from sitemapreader.readers.decode.codings import DecompressionError, read_codings
+from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from sitemapreader.fetch import Response
     from sitemapreader.options import FetchOptions
 
 T = TypeVar("T")
@@ -159,3 +163,34 @@ class Body:
 
     def _make_failure(self, code: IssueCode) -> FetchError:
         return FetchError(code, self._url, f"after {self._received} bytes")
+
+
+async def read_body(response: Response, max_bytes: int) -> bytes:
+    """Read the body of a response to its end, and decompress it.
+
+    ```python
+    async with HttpFetcher() as fetcher, fetcher.open("https://example.org/") as response:
+        page = await read_body(response, 10_000_000)
+    ```
+
+    Raises:
+        FetchError: the body breaks off, is damaged, or decompresses to more than `max_bytes`.
+    """
+    body = bytearray()
+    decompressor = Decompressor(Limits(), [], codings=read_codings(response.headers))
+    try:
+        async for chunk in response.chunks():
+            for piece in decompressor.feed(chunk):
+                body += piece
+                _check_size(body, response, max_bytes)
+        for piece in decompressor.close():
+            body += piece
+            _check_size(body, response, max_bytes)
+    except DecompressionError as error:
+        raise FetchError(error.code, response.url, error.detail) from error
+    return bytes(body)
+
+
+def _check_size(body: bytearray, response: Response, max_bytes: int) -> None:
+    if len(body) > max_bytes:
+        raise FetchError(IssueCode.TOO_LARGE, response.url, f"{max_bytes} bytes")
