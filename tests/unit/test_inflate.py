@@ -9,6 +9,7 @@ import pytest
 from reading import issues, locs, read, urlset
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
 from sitemapreader.readers.decode.codings import DecompressionError
@@ -140,3 +141,44 @@ def test_what_follows_the_data_is_judged_in_any_chunks(
         out += piece
     assert bytes(out) == SMALL
     assert notes == [code]
+
+
+@pytest.mark.parametrize("size", [1, 7, 512, 100_000])
+@pytest.mark.parametrize("members", [1, 3])
+def test_gzip_data_behind_a_document_is_read(size: int, members: int) -> None:
+    """`cat a.xml b.xml.gz` gives the URLs of both files, wherever the chunks end."""
+    one, two = (
+        b"<urlset>"
+        + b"".join(b"<url><loc>http://a.b/%s/%d</loc></url>" % (name, n) for n in range(50))
+        + b"</urlset>\n"
+        for name in (b"one", b"two")
+    )
+    data = one + deflate(two, "gzip") * members
+    reader, events = SitemapReader(), []
+    for at in range(0, len(data), size):
+        events += reader.feed(data[at : at + size])
+    events += reader.close()
+    locs = [event.loc for event in events if isinstance(event, UrlEntry)]
+    assert len(locs) == 50 + 50 * members
+    assert locs[50:] == [f"http://a.b/two/{n}" for n in range(50)] * members
+    assert reader.stats.counts == {IssueCode.NAMESPACE: 1, IssueCode.NESTED_ROOT: 1}
+    assert reader.stats.raw_bytes == len(data)
+
+
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+def test_what_only_looks_like_gzip_data_stays_in_the_document(size: int) -> None:
+    """Bytes that begin no sitemap cost the record in which they stand at most."""
+    junk = b"\x1f\x8b\x08" + b"\x1f" * 20 + deflate(b"no sitemap", "gzip")
+    data = (
+        b"<urlset>" + SMALL_URL % b"1" + b"<url><loc>" + junk + b"</loc></url>" + SMALL_URL % b"2"
+    )
+    data += b"</urlset>" + b"\x1f\x8b"
+    reader, events = SitemapReader(), []
+    for at in range(0, len(data), size):
+        events += reader.feed(data[at : at + size])
+    events += reader.close()
+    locs = [event.loc for event in events if isinstance(event, UrlEntry)]
+    assert (locs[0], locs[-1]) == ("http://a.b/1", "http://a.b/2")
+
+
+SMALL_URL = b"<url><loc>http://a.b/%s</loc></url>"

@@ -14,7 +14,7 @@ from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Image, UrlEntry
 from sitemapreader.readers import SitemapReader
 from sitemapreader.readers import reader as sitemap_reader
-from sitemapreader.readers.xml.batches import BatchReader
+from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def test_fast_is_exact(name: str) -> None:
 def test_lenient_is_exact(name: str) -> None:
     """What is well-formed says the same in a batch that is broken elsewhere."""
     events = read(ALIKE[name], **LIMITS.get(name, {}))
-    with mock.patch.object(BatchReader, "_is_heavy", return_value=True):
+    with mock.patch.object(TreeReader, "_may_break_limit", return_value=True):
         assert read_by_tree(ALIKE[name], **LIMITS.get(name, {})) == events
 
 
@@ -201,7 +201,7 @@ def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
     record = b'<url xmlns="urn:%d"><loc>http://a.b/%d</loc></url>'
     records = b"".join(record % (number, number) for number in range(5)) + url(b"")
     for data in (urlset(records), b"<urlset>" + records + b"</urlset>"):
-        with mock.patch.object(BatchReader, "_is_heavy", return_value=is_heavy):
+        with mock.patch.object(TreeReader, "_may_break_limit", return_value=is_heavy):
             events = read_by_tree(data)
         assert locs(events) == [f"http://a.b/{number}" for number in (0, 1, 2, 3, 4, 1)]
         codes = [event.code for event in events if isinstance(event, Issue)]
@@ -211,7 +211,7 @@ def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
 @pytest.mark.parametrize("is_heavy", [False, True])
 def test_an_empty_root_inside_a_feed_is_closed(is_heavy: bool) -> None:
     """What ends it ends the document, leniently as well: text behind it is said to be there."""
-    with mock.patch.object(BatchReader, "_is_heavy", return_value=is_heavy):
+    with mock.patch.object(TreeReader, "_may_break_limit", return_value=is_heavy):
         events = read(b'<feed><title/><urlset a=""/><entry </entry>')
     assert issues(events) == [IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.EMPTY]
 

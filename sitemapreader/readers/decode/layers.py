@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,8 @@ _CERTAIN_STARTS = (
 """Starts so long that no accident makes them, even where the data is damaged right after."""
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _NOT_ASCII = bytes(range(128, 256))
+_MAX_TRIALS = 64
+"""Places in data that is not compressed where gzip data may begin."""
 _PROOF_BYTES = 512
 """Bytes that detection needs: more than the Huffman tables before the first character."""
 
@@ -84,6 +87,9 @@ class Decompressor:
         self._layer: _Layer | None = None
         self._inner: Decompressor | None = None
         self._is_detected = False
+        self._held = b""
+        """Of data that is not compressed, the end that may begin gzip data."""
+        self._trials = _MAX_TRIALS
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Decode `data`; yield pieces of at most 128 KiB, or raise DecompressionError.
@@ -98,9 +104,11 @@ class Decompressor:
         yield from self._inflate(data)
 
     def _inflate(self, data: bytes) -> Iterator[bytes]:
-        if self._layer is None or self._inner is None:
-            yield data
+        if self._layer is None:
+            yield from self._pass_on(data)
             return
+        if self._inner is None:
+            raise RuntimeError("a layer without the next one")
         for piece in self._layer.feed(data):
             # SECURITY: without this bound, a bomb inside a layer would be inflated to its end to
             # reach output that the caller counts.
@@ -123,9 +131,37 @@ class Decompressor:
         """Yield the remaining output; raise DecompressionError if data is missing."""
         if not self._is_detected:
             yield from self._inflate(self._detect_layer())
-        if self._layer is not None and self._inner is not None:
+        if self._layer is None:
+            yield from self._pass_on(b"", final=True)
+        else:
             self._layer.close()
+        if self._inner is not None:
             yield from self._inner.close()
+
+    def _pass_on(self, data: bytes, *, final: bool = False) -> Iterator[bytes]:
+        """Yield data that is not compressed, and decode a sitemap in gzip data behind it.
+
+        So `cat` joins files. What stands behind that, its decoder judges.
+        """
+        if self._inner is not None:
+            yield from self._inner.feed(data)
+            return
+        data, self._held = self._held + data, b""
+        place = -1 if self._depth else data.find(GZIP_MAGIC[:1])
+        while place >= 0 and self._trials:
+            rest = data[place : place + _PROOF_BYTES]
+            if len(rest) < _PROOF_BYTES and not final:
+                data, self._held = data[:place], data[place:]
+                break
+            if rest.startswith(GZIP_MAGIC):
+                self._trials -= 1
+                if _is_gzipped_sitemap(rest):
+                    yield data[:place]
+                    self._inner = Decompressor(self._limits, self._notes)
+                    yield from self._inner.feed(data[place:])
+                    return
+            place = data.find(GZIP_MAGIC[:1], place + 1)
+        yield data
 
     def _can_detect(self) -> bool:
         """Tell whether the bytes at hand are enough to detect a layer."""
@@ -243,6 +279,14 @@ def _is_zlib(first: bytes) -> bool:
         header % 31 == 0 and header & 0x8F20 == 0x0800
     )  # deflate, window <= 32 KiB, no dictionary
     return is_header and _inflates_to_sitemap(first[2:])
+
+
+def _is_gzipped_sitemap(first: bytes) -> bool:
+    """Tell whether bytes are gzip data of a sitemap."""
+    with suppress(zlib.error):
+        plain = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(first, _PROOF_BYTES)
+        return plain.removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_CERTAIN_STARTS)
+    return False
 
 
 def _is_raw_deflate(first: bytes) -> bool:

@@ -27,7 +27,7 @@ from sitemapreader.readers.xml.boundaries import (
 )
 from sitemapreader.readers.xml.grammar import NOTHING
 from sitemapreader.readers.xml.lenient.builder import RecordBuilder
-from sitemapreader.readers.xml.lenient.parser import MAX_TAG_CHARS, LenientParser
+from sitemapreader.readers.xml.lenient.parser import LenientParser
 from sitemapreader.readers.xml.pattern import PatternReader
 from sitemapreader.readers.xml.tree import NotWellFormedError, TreeReader
 
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     Span: TypeAlias = tuple[int, int]
     """Where a record begins and ends."""
 
-_MANY_CHARS = 131_072
-"""Of larger batches, a tree takes 120 bytes for each element, 500 for an attribute."""
-_HUGE_TAG = re.compile(f"<[^<]{{{MAX_TAG_CHARS}}}")
 _MANY_RECORDS = 1_000
 """The smallest records are found in 3 ms."""
 _STEP = 100
@@ -144,7 +141,9 @@ class BatchReader:
         """Read all records that are complete, and what stands between them."""
         run: list[Span] = []
         self._expect()
-        while record := (yield from self._find_record()):
+        while not self.finished and (
+            record := (yield from self._scanner.find_record(self._pending))
+        ):
             end = run[-1][1] if run else self._position
             if not NOTHING.fullmatch(self._pending, end, record[0]):
                 yield from self._read_run(run)
@@ -176,18 +175,6 @@ class BatchReader:
         ]
         self._scanner.expect(prolog.records, foreign)
         return True
-
-    def _find_record(self) -> Generator[list[Event], None, Span | None]:
-        if self.finished:
-            return None
-        search = self._scanner.find_record(self._pending)
-        while True:
-            try:
-                next(search)
-            except StopIteration as stop:
-                found: Span | None = stop.value
-                return found
-            yield []
 
     def _drop_read(self) -> None:
         """Let go of what was read, and counted."""
@@ -247,35 +234,18 @@ class BatchReader:
         """Read records by the tree; tell whether it takes them."""
         start, end = batch[0][0], batch[-1][1]
         text = self._pending[start:end]
-        if self._is_heavy(text):
-            if len(batch) == 1:
-                yield from self._read_leniently(start, end)
-            return len(batch) == 1
         if _ends_open(text) or swallows_record(text, self.prolog.records):
             return False
         try:
-            parsed = yield from self._parse(text, self._count_lines(start))
+            records = yield from self._tree.parse(text, self._count_lines(start))
         except NotWellFormedError:
             return False
-        yield from self._read_records(parsed)
-        self._position = end
-        return True
-
-    def _parse(self, text: str, line: int) -> Generator[list[Event], None, list[Record]]:
-        steps = self._tree.parse(text, line)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as stop:
-                records: list[Record] = stop.value
-                return records
-            yield []
-
-    def _is_heavy(self, text: str) -> bool:
-        """Tell whether a parser could be made to take a lot of memory for a batch."""
-        return len(text) > _MANY_CHARS and (
-            text.count("<") > self._limits.record_elements or bool(_HUGE_TAG.search(text))
-        )
+        if records is None and len(batch) == 1:
+            yield from self._read_leniently(start, end)
+        elif records is not None:
+            yield from self._read_records(records)
+            self._position = end
+        return records is not None or len(batch) == 1
 
     def _read_broken(self, span: Span) -> Iterator[list[Event]]:
         """Read a record leniently that the tree has refused: something must be said of that."""

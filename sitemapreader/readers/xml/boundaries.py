@@ -16,6 +16,8 @@ from sitemapreader.readers.records.fields import KNOWN_TAGS
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable
 
+    from sitemapreader.models import Event
+
 _BLANKS = " \t\r\n"
 _STEP = 5_000
 """Tags between two pauses: about 5 ms."""
@@ -71,13 +73,13 @@ class Scanner:
         self._checked = max(0, self._checked - size)
         self._section = max(0, self._section - size)
 
-    def find_record(self, text: str) -> Generator[None, None, tuple[int, int] | None]:
+    def find_record(self, text: str) -> Generator[list[Event], None, tuple[int, int] | None]:
         """Return where the next complete record begins and ends, if there is one; with pauses."""
         for tags in count(1):
             if not self._close_section(text):
                 return None
             if tags % _STEP == 0:
-                yield
+                yield []
             match = self._tag.search(text, self.position)
             if match is None:
                 break

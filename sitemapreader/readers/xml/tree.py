@@ -7,25 +7,23 @@ bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a
 from __future__ import annotations
 
 import re
+from functools import partial
 from html import escape
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import (
-    ParseError,
-    TreeBuilder,
-    XMLParser,
-)
+from xml.etree.ElementTree import ParseError, XMLParser
 from xml.parsers import expat
 
 from defusedxml.ElementTree import DefusedXMLParser
 
-from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.elements import Record, has_name
+from sitemapreader.readers.records.elements import Record
+from sitemapreader.readers.xml.boundaries import count_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator
     from xml.etree.ElementTree import Element
 
+    from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.xml.prolog import Prolog
 
@@ -36,6 +34,8 @@ _PREFIX = re.compile(r"[^\W\d][\w.\xb7-]*|")
 _RESERVED = ("xml", "xmlns")
 _SHORTEST_ATTRIBUTE = len(" a=''")
 _END_TAG = "</r>"
+_MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<)[^/]", re.DOTALL)
+"""A comment, a section or, with a group, the beginning of a start tag."""
 
 
 class NotWellFormedError(Exception):
@@ -55,28 +55,29 @@ class TreeReader:
         )
         self._long_tag = re.compile(f"<[^<]{{{limits.attributes * _SHORTEST_ATTRIBUTE}}}")
 
-    def parse(self, text: str, line: int) -> Generator[None, None, list[Record]]:
+    def parse(self, text: str, line: int) -> Generator[list[Event], None, list[Record] | None]:
         """Return the records of a batch whose first line is `line`; with pauses.
 
-        Raises NotWellFormedError.
+        `None` if one of them may break a limit, or has a processing instruction in it: what has to
+        be said of that, the lenient parser says. Raises NotWellFormedError.
         """
-        builder = TreeBuilder(insert_pis=True) if "<?" in text else TreeBuilder()
-        parser = XMLParser(target=builder)  # noqa: S314 (a DTD cannot stand behind a start tag)
+        if self._may_break_limit(text):
+            return None
+        parser = XMLParser()  # noqa: S314 (a DTD cannot stand behind a start tag)
         try:
             parser.feed(self.start_tag)
             for start in range(0, len(text), _STEP_CHARS):
                 if start:
-                    yield
+                    yield []
                 parser.feed(text[start : start + _STEP_CHARS])
             parser.feed(_END_TAG)
             root: Element = parser.close()
         except (ParseError, ValueError):  # ValueError: a byte that is no UTF-8
             raise NotWellFormedError from None
-        if not self._must_be_checked(text, root):
-            find_line = _LineFinder(self.start_tag, text, line, root.iter())
-            return [Record(element, find_line) for element in root]
-        find_line = _LineFinder(self.start_tag, text, line, list(root.iter()))
-        return [self._check(element, find_line) for element in root]
+        if self._is_too_deep(root):
+            return None
+        find_line = partial(_find_line, text, line, root)
+        return [Record(element, find_line) for element in root]
 
     @property
     def start_tag(self) -> str:
@@ -93,8 +94,7 @@ class TreeReader:
             parser.Parse(f"{self.start_tag}{text}{_END_TAG}", True)
         except (expat.ExpatError, ValueError):
             return False
-        # A long tag is found in a tenth of the time that it takes to look at attributes
-        return not (self._long_tag.search(text) and self._many_attributes.search(text))
+        return not self._has_many_attributes(text)
 
     def is_well_formed_gap(self, text: str) -> bool:
         """Tell whether what stands between two records is well-formed as far as it goes.
@@ -113,74 +113,31 @@ class TreeReader:
 
     # -- limits
 
-    def _must_be_checked(self, text: str, root: Element) -> bool:
-        """Tell whether a record may break a limit, or has a processing instruction in it."""
+    def _may_break_limit(self, text: str) -> bool:
         limits = self._limits
-        if len(text) > limits.field_chars or "<?" in text or self._long_tag.search(text):
-            return True
-        depth, elements, level = 0, 0, list(root)
-        while level and depth <= limits.record_depth:
-            depth, elements = depth + 1, elements + len(level)
-            level = list(chain.from_iterable(level))
-        return depth > limits.record_depth or elements > limits.record_elements
+        return (
+            len(text) > limits.field_chars
+            or "<?" in text
+            or text.count("<") > limits.record_elements
+            or self._has_many_attributes(text)
+        )
 
-    def _check(self, record: Element, find_line: _LineFinder) -> Record:
-        """Look at every element of a record for what is not to be read."""
-        errors: dict[Element, IssueCode] = {}
-        error = self._find_error(record)
-        for element in islice(record.iter(), 1, None):
-            if not has_name(element):
-                element.text = None
-                continue
-            if any(map(self._is_too_long, (element.text, *(child.tail for child in element)))):
-                errors[element] = IssueCode.FIELD_TOO_LONG
-                element.text = None
-                for child in element:
-                    child.tail = None
-            elif not all(map(has_name, element)):
-                errors[element] = IssueCode.TEMPLATE
-        return Record(element=record, find_line=find_line, error=error, errors=errors)
+    def _has_many_attributes(self, text: str) -> bool:
+        # A long tag is found in a tenth of the time that it takes to look at attributes
+        return bool(self._long_tag.search(text) and self._many_attributes.search(text))
 
-    def _find_error(self, record: Element) -> IssueCode | None:
-        """Find the first limit that a record breaks as a whole; cut off what is behind it."""
-        path = [(record, 0)]
-        elements = 0
-        error = self._judge(record, 0, 0)
-        while path and not error:
-            element, place = path[-1]
-            text = element[place - 1].tail if place else element.text
-            if element is record and self._is_too_long(text):
-                error = IssueCode.FIELD_TOO_LONG
-            elif place == len(element):
-                path.pop()
-            else:
-                elements += has_name(element[place])
-                error = self._judge(element[place], len(path), elements)
-                if not error:
-                    path[-1] = element, place + 1
-                    path.append((element[place], 0))
-        for element, place in path if error else ():
-            del element[place:]
-        for (element, place), _ in pairwise(path) if error else ():
-            element[place - 1].tail = None
-        return error
+    def _is_too_deep(self, root: Element) -> bool:
+        depth, level = 0, list(root)
+        while level and depth <= self._limits.record_depth:
+            depth, level = depth + 1, list(chain.from_iterable(level))
+        return depth > self._limits.record_depth
 
-    def _judge(self, element: Element, depth: int, elements: int) -> IssueCode | None:
-        """Find the limit that an element breaks, given how many there are around and before it."""
-        limits = self._limits
-        if depth >= limits.record_depth:
-            return IssueCode.TOO_DEEP
-        if elements > limits.record_elements:
-            return IssueCode.TOO_MANY_ELEMENTS
-        if len(element.keys()) > limits.attributes:
-            return IssueCode.TOO_MANY_ATTRIBUTES
-        if any(len(value) > limits.field_chars for _, value in element.items()):
-            return IssueCode.FIELD_TOO_LONG
-        return None
 
-    def _is_too_long(self, text: str | None) -> bool:
-        """Tell whether a text is; blanks between two fields never are."""
-        return text is not None and len(text) > self._limits.field_chars and not text.isspace()
+def _find_line(text: str, line: int, root: Element, element: Element) -> int:
+    """Return the line on which an element of a batch begins."""
+    place = list(root.iter()).index(element) - 1
+    tags = (markup for markup in _MARKUP.finditer(text) if markup[1])
+    return line + count_lines(text, 0, next(islice(tags, place, None)).start())
 
 
 def parse_element(start_tag: str, text: str) -> Element:
@@ -219,33 +176,3 @@ class _Nothing:
 
     def close(self) -> None:
         """Build nothing."""
-
-
-class _LineFinder:
-    """Finds the lines of a batch's elements, once one is asked for: hardly any ever is."""
-
-    __slots__ = ("_elements", "_line", "_lines", "_start_tag", "_text")
-
-    def __init__(self, start_tag: str, text: str, line: int, elements: Iterable[Element]) -> None:
-        self._start_tag, self._text, self._line = start_tag, text, line
-        self._elements = elements
-        self._lines: dict[Element, int] | None = None
-
-    def __call__(self, element: Element) -> int:
-        if self._lines is None:
-            elements = filter(has_name, self._elements)
-            self._lines = dict(zip(elements, self._list_lines(), strict=True))
-        return self._line + self._lines[element] - 1
-
-    def _list_lines(self) -> list[int]:
-        """List the lines on which elements begin, in document order."""
-        lines: list[int] = []
-        parser = expat.ParserCreate()
-
-        def start(_name: str, _attributes: object) -> None:
-            lines.append(parser.CurrentLineNumber)
-
-        parser.StartElementHandler = start
-        parser.Parse(f"{self._start_tag}{self._text}{_END_TAG}", True)
-        parser.StartElementHandler = None  # it knows the parser, which knows it
-        return lines

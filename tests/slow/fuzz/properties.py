@@ -27,7 +27,7 @@ from sitemapreader.readers.feedparser import fallback
 from sitemapreader.readers.formats import RECORDS, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.robots.parser import parse_robots
-from sitemapreader.readers.xml import batches
+from sitemapreader.readers.xml import batches, tree
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
         return
     with (
         mock.patch.object(batches, "PATTERNS", new=False),
-        mock.patch.object(batches.BatchReader, "_is_heavy", return_value=True),
+        mock.patch.object(tree.TreeReader, "_may_break_limit", return_value=True),
     ):
         lenient = read(case)
     if _without(lenient) != _without(by_tree) and not is_ambiguous(inflate(case.data)):
