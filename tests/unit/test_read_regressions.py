@@ -182,6 +182,9 @@ FLOODS: dict[str, Callable[[int], bytes]] = {
     "elements of a long namespace": lambda size: (
         b'<url xmlns:p="' + b"u" * 10_000 + b'"><loc>http://a.b/1</loc>' + b"<p:a/>" * size
     ),
+    "many declarations, none of which ends": lambda size: (
+        b"<url><loc>http://a.b/1</loc><a " + b"xmlns" * size + b"/></url>"
+    ),
     "a long namespace": lambda size: (
         b'<url xmlns:p="' + b"u" * size * 3 + b'"><loc>http://a.b/1</loc>' + b"<p:a/>" * 500
     ),

@@ -17,6 +17,7 @@ from xml.parsers import expat
 from defusedxml.ElementTree import DefusedXMLParser
 
 from sitemapreader.readers.records.elements import Record
+from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _PREFIX = re.compile(r"[^\W\d][\w.\xb7-]*|")
 _RESERVED = ("xml", "xmlns")
 _SHORTEST_ATTRIBUTE = len(" a=''")
 _END_TAG = "</r>"
+_LONG_NAMESPACE = re.compile(rf"xmlns[^<>=]{{0,{MAX_NAMESPACE_CHARS}}}+=[^<>]{{{MAX_NAMESPACE_CHARS}}}")
+"""A parser makes the name of each element with it."""
 _MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<)[^/]", re.DOTALL)
 """A comment, a section or, with a group, the beginning of a start tag."""
 
@@ -119,6 +122,7 @@ class TreeReader:
             len(text) > limits.field_chars
             or "<?" in text
             or text.count("<") > limits.record_elements
+            or ("xmlns" in text and _LONG_NAMESPACE.search(text) is not None)
             or self._has_many_attributes(text)
         )
 

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.characters import unescape
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:
     for name, value in attributes.items():
         match = _PREFIX.fullmatch(name)
         if match and (value or not match[1]):
-            namespaces[match[1] or ""] = value
+            # SECURITY: the name of each element is made with its namespace
+            namespaces[match[1] or ""] = value[: MAX_NAMESPACE_CHARS + 1]
 
 
 def find_unbound(attributes: dict[str, str], namespaces: Container[str]) -> str | None:
