@@ -35,7 +35,9 @@ _PREFIX = re.compile(r"[^\W\d][\w.\xb7-]*|")
 _RESERVED = ("xml", "xmlns")
 _SHORTEST_ATTRIBUTE = len(" a=''")
 _END_TAG = "</r>"
-_LONG_NAMESPACE = re.compile(rf"xmlns[^<>=]{{0,{MAX_NAMESPACE_CHARS}}}+=[^<>]{{{MAX_NAMESPACE_CHARS}}}")
+_LONG_NAMESPACE = re.compile(
+    rf"xmlns[^<>=]{{0,{MAX_NAMESPACE_CHARS}}}+=[^<>]{{{MAX_NAMESPACE_CHARS}}}"
+)
 """A parser makes the name of each element with it."""
 _MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<)[^/]", re.DOTALL)
 """A comment, a section or, with a group, the beginning of a start tag."""
