@@ -203,7 +203,9 @@ def test_walk_that_was_not_complete() -> None:
 def test_hits_that_a_baseline_has_not() -> None:
     """With a baseline, each finding says how many hits are new."""
     finding = audits.make_finding(count=1_200, new=34)
-    assert "34 new" in format_audit("html", [finding], audits.make_facts(baseline=1_166))
+    report = format_audit("html", [finding], audits.make_facts(baseline=1_166))
+    assert ">34 new<" in report
+    assert "Compared with a baseline of 1,166 hits: 34 new." in report
     finding = audits.make_finding(count=1_200)
     assert " new<" not in format_audit("html", [finding], audits.make_facts())
 
@@ -224,10 +226,12 @@ def test_command_that_lists_all_can_be_pasted(source: str, command: str) -> None
 
 def test_sources_that_are_no_addresses_are_no_links() -> None:
     """A rule of the user's own may name a book, or something that a browser should not open."""
-    sources = ("Handbook, page 7", "javascript:alert(1)", "https://e.org/rules")
+    address = "https://e.org/rules"
+    sources = ("page 7", "javascript://e.org/%0aalert(1)", "http://[", "data:text/html,x", address)
     finding = audits.make_finding(rule=audits.make_rule(sources=sources))
     reader = read(format_audit("html", [finding], audits.make_facts()))
-    assert [link for link in reader.find_values("href") if link[0] != "#"] == ["data:,", sources[2]]
+    assert [link for link in reader.find_values("href") if link[0] != "#"] == ["data:,", address]
+    assert any("javascript://e.org/%0aalert(1)" in text for text in reader.texts)
 
 
 def test_report_of_ten_thousand_documents_is_small() -> None:

@@ -10,7 +10,6 @@ from hashlib import sha256
 from importlib.resources import files
 from shlex import quote
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from sitemapreader.audit.models import Category
 from sitemapreader.audit.report import figures
@@ -26,6 +25,7 @@ from sitemapreader.audit.report.treemap import chart_sections, name_section
 from sitemapreader.installation import advise_extra
 from sitemapreader.issues import Severity, excerpt
 from sitemapreader.outcomes import show_bytes
+from sitemapreader.urls import host_of
 
 try:
     from jinja2 import Environment, StrictUndefined, Template
@@ -116,7 +116,7 @@ def _load_template() -> Template:
         "noun": figures.inflect,
         "moment": lambda moment: f"{moment.astimezone(UTC):%d %B %Y, %H:%M UTC}".lstrip("0"),
         "kibibytes": lambda count: f"{count / 1024:,.1f}",
-        "host": lambda url: urlsplit(url).hostname,
+        "host": _find_host,
         "shell": quote,
     }
     environment.globals |= {
@@ -135,6 +135,11 @@ def _make_harmless(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
         return excerpt(value, _MAX_TEXT)
     return value
+
+
+def _find_host(source: str) -> str:
+    """Return the host of a rule's source if that is an address that may be a link, or ""."""
+    return host_of(source) if source.startswith(("http://", "https://")) else ""
 
 
 def _count_severities(findings: Iterable[Finding]) -> dict[Severity, int]:

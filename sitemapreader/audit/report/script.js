@@ -1,27 +1,23 @@
-// Filter, search and open the findings, sort the tables. Without it, the report can be read as well.
+// Filter, search and open the findings, and sort the tables. The report can be read without it.
 "use strict";
-const findings = [...document.querySelectorAll(".finding")];
 const tools = document.querySelector(".tools");
-
 if (tools) {
+  const findings = [...document.querySelectorAll(".finding")];
   const buttons = [...tools.querySelectorAll("[data-kind]")];
-  const search = document.getElementById("search");
-  const openAll = document.getElementById("open-all");
+  const [search, openAll, output] = tools.querySelectorAll("#search, #open-all, #shown");
   let kind = "";
-
   const choose = () => {
     const words = search.value.trim().toLowerCase();
     for (const each of findings) {
-      const isWanted = !kind || each.dataset.kind === kind;
-      each.hidden = !isWanted || !each.textContent.toLowerCase().includes(words);
+      const isOfKind = !kind || each.dataset.kind === kind;
+      each.hidden = !isOfKind || !each.textContent.toLowerCase().includes(words);
     }
     for (const each of buttons) each.setAttribute("aria-pressed", String(each.dataset.kind === kind));
     const shown = findings.filter((each) => !each.hidden).length;
-    document.getElementById("shown").textContent =
-      shown < findings.length ? `${shown} of ${findings.length} findings shown` : "";
+    output.textContent = shown < findings.length ? `${shown} of ${findings.length} findings shown` : "";
   };
   const reveal = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(location.hash.slice(1));
     const finding = target?.closest(".finding");
     if (!finding) return;
     if (finding.hidden) [kind, search.value] = ["", ""];
@@ -29,7 +25,6 @@ if (tools) {
     finding.open = true;
     finding.scrollIntoView();
   };
-
   for (const each of buttons) each.addEventListener("click", () => { kind = each.dataset.kind; choose(); });
   search.addEventListener("input", choose);
   openAll.addEventListener("click", () => {
@@ -53,7 +48,6 @@ for (const table of document.querySelectorAll(".sortable")) {
   const heads = [...table.tHead.rows[0].cells];
   for (const [column, head] of heads.entries()) {
     const button = document.createElement("button");
-    button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
     head.setAttribute("aria-sort", "none");
