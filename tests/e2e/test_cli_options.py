@@ -221,7 +221,7 @@ def test_messages_are_safe(tmp_path: Path) -> None:
         ("-o", str(tmp_path / evil / "x"), FOLDER),
         ("completion", evil),
     ):
-        done = run(*arguments, encoding="utf-8", errors="surrogateescape")
+        done = run(*arguments, errors="surrogateescape")
         assert done.returncode
         assert done.stderr.replace("\n", "").isprintable()
 

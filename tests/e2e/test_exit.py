@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from aiohttp import web
-from commands import COMMAND, run, serving, urlset, wait_for_handlers
+from commands import run, run_shell, serving, start, urlset, wait_for_handlers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,14 +57,9 @@ def test_head(command: str, tmp_path: Path) -> None:
         "completion": ["bash"],
         "help": [],
     }[command]
-    words = " ".join(f"'{word}'" for word in [*COMMAND, command, *arguments])
-    done = subprocess.run(
-        ["bash", "-c", f"{words} | head -1; echo ${{PIPESTATUS[0]}}"],  # noqa: S607 (any bash will do)
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-        timeout=60,
-    )
+    words = " ".join([command, *arguments])
+    line = f"sitemapreader {words} | head -1; echo ${{PIPESTATUS[0]}}"
+    done = run_shell(line, tmp_path, "bash")
     line, code = done.stdout.splitlines()
     assert line
     assert code in ({"141"} if command in {"urls", "read"} else {"0", "141"})
@@ -76,9 +71,7 @@ def test_head(command: str, tmp_path: Path) -> None:
 def test_a_reader_that_never_was(command: str) -> None:
     """Standard output that nobody reads from the start ends each command with 141."""
     arguments = ["bash"] if command == "completion" else [str(SITE)]
-    with subprocess.Popen(
-        [*COMMAND, command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with start(command, *arguments) as process:
         assert process.stdout is not None
         process.stdout.close()
         assert process.wait(60) == 141
@@ -90,20 +83,14 @@ def stop(
     arguments: list[str], number: signal.Signals, *, event: threading.Event | None = None
 ) -> tuple[int, str]:
     """Run the command, send it a signal once it is at work; return exit code and standard error."""
-    with subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    ) as process:
+    pipe, nobody = subprocess.PIPE, subprocess.DEVNULL
+    with start(*arguments, stdin=pipe, stdout=nobody, encoding="utf-8") as process:
         wait_for_handlers(process)
         assert event is None or event.wait(60)
         process.send_signal(number)
-        # not `communicate`: it would close standard input, which is being waited for
         assert process.wait(60) == 128 + number
         assert process.stderr is not None
-        return process.returncode, process.stderr.read()
+        return 128 + number, process.stderr.read()
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -139,8 +126,7 @@ def test_a_signal_while_nothing_is_written_to_us(arguments: list[str]) -> None:
 def test_a_full_disk(command: str) -> None:
     """No space left is said in one line, with exit code 1, whatever was to be written."""
     arguments = {"completion": ["zsh"], "help": []}.get(command, [str(SITE)])
-    with FULL.open("wb") as full:
-        done = run(command, *arguments, stdout=full, stderr=subprocess.PIPE, capture_output=False)
+    done = run_shell(f"sitemapreader {' '.join([command, *arguments])} >{FULL}", SITE)
     assert done.returncode == 1
     assert done.stderr == (
         "sitemapreader: cannot write to standard output: No space left on device\n"

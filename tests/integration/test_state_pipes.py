@@ -9,7 +9,6 @@ import json
 import os
 import random
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import pytest
+from commands import run, start
 from walking import index, urlset
 
 from sitemapreader.cli import pipe
@@ -47,18 +47,10 @@ def make_site(folder: Path, documents: int, urls: int) -> set[str]:
     return everything
 
 
-@contextmanager
-def started(folder: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the program in a folder, with a pipe behind it."""
-    command = [sys.executable, "-m", "sitemapreader", *words, "-q"]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as process:
-        yield process
-
-
 def read_some(folder: Path, words: list[str], end: bytes, records: int, pause: float = 0) -> bytes:
     """Read so many records, as a program does that reads through a buffer, and go away."""
     taken = b""
-    with started(folder, *words) as process:
+    with start(*words, "-q", cwd=folder) as process:
         assert process.stdout is not None
         reading = process.stdout.fileno()
         rest = b""
@@ -74,9 +66,9 @@ def read_some(folder: Path, words: list[str], end: bytes, records: int, pause: f
 
 def read_all(folder: Path, words: list[str]) -> bytes:
     """Read to the end."""
-    with started(folder, *words) as process:
+    with start(*words, "-q", cwd=folder) as process:
         assert process.stdout is not None
-        data = process.stdout.read()
+        data: bytes = process.stdout.read()
     assert process.returncode == 0
     return data
 
@@ -131,7 +123,7 @@ def test_a_small_site_whose_reader_wants_five_lines(tmp_path: Path) -> None:
     """A reader that leaves with everything in its buffer breaks the pipe of a small site too."""
     everything = make_site(tmp_path / "one", 1, 41)
     words = ["one", "--state", "state.db"]
-    with started(tmp_path, *words) as process:
+    with start(*words, "-q", cwd=tmp_path) as process:
         assert process.stdout is not None
         lines = 0
         while lines < 41:
@@ -160,10 +152,9 @@ def test_fifty_broken_pipes(tmp_path: Path, kind: str) -> None:
 
 def test_parquet_and_a_state_are_wrong_usage(tmp_path: Path) -> None:
     """What cannot be read when it is cut off is refused before anything is fetched."""
-    words = [sys.executable, "-m", "sitemapreader", ".", "--state", "s.db", "--format", "parquet"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    done = run(".", "--state", "s.db", "--format", "parquet", cwd=tmp_path)
     assert done.returncode == 2
-    assert b"use --format jsonl" in done.stderr
+    assert "use --format jsonl" in done.stderr
 
 
 # -- what a pipe tells

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+from functools import cache
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -52,14 +53,21 @@ ODD_RECORDS = (
 )
 
 
+@cache
 def make_long_document() -> bytes:
-    """Make a urlset of 250 KB in which every fifth record is an odd one."""
+    """Make a urlset of 90 KB in which every fifth record is an odd one."""
     parts = [b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n']
-    for number in range(3000):
+    for number in range(1_200):
         parts.append(b"<url><loc>https://www.example.org/%d</loc></url>\n" % number)
         if number % 5 == 0:
             parts.append(ODD_RECORDS[number // 5 % len(ODD_RECORDS)] + b"\n")
     return b"".join([*parts, b"</urlset>\n"])
+
+
+@cache
+def read_long_document() -> golden.Reading:
+    """Read it whole."""
+    return golden.read_pieces([make_long_document()])
 
 
 @each_document
@@ -142,7 +150,7 @@ def test_long_documents_in_pieces(size: int, packed: bool) -> None:
     body = make_long_document()
     body = gzip.compress(body, 1, mtime=0) if packed else body
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
-    assert golden.read_pieces(pieces) == golden.read_pieces([body])
+    assert golden.read_pieces(pieces) == read_long_document()
 
 
 @pytest.mark.parametrize("layers", [0, 1, 2])
@@ -196,7 +204,7 @@ def test_a_limit_between_two_layers() -> None:
             return bytes(out), error.code
         return bytes(out), None
 
-    for most in (100, 1_000, 10_000, len(inner) - 1):
+    for most in (100, 1_000, 3_000, len(inner) - 1):
         assert inflate(len(body), most) == inflate(1, most) == inflate(1_000, most)
         assert inflate(len(body), most)[1] == IssueCode.TOO_LARGE
     assert inflate(1_000, len(inner)) == (make_long_document(), None)

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import launcher
 from aiohttp import web
-from launcher import get_launcher, launch
+from launcher import Run, get_launcher, launch, open_run
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -41,12 +41,43 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """
     timeout = options.pop("timeout", 60)
     variables = dict(options.get("env", os.environ))
-    if options.keys() <= {"cwd", "env", "input"} and can_launch(variables):
-        order: Order = ("", list(arguments), str(options.get("cwd", Path.cwd())), variables)
-        return launch(get_launcher(), order, given=options.get("input"), timeout=timeout)
+    if options.keys() <= {"cwd", "env", "errors", "input"} and can_launch(variables):
+        order: Order = ("", list(arguments), str(options.pop("cwd", Path.cwd())), variables)
+        given, errors = options.get("input"), options.get("errors", "strict")
+        return launch(get_launcher(), order, given=given, errors=errors, timeout=timeout)
     defaults = {"capture_output": True, "encoding": "utf-8"}
     return subprocess.run(
         [*COMMAND, *arguments], check=False, timeout=timeout, **{**defaults, **options}
+    )
+
+
+def start(
+    *arguments: str,
+    cwd: Path | None = None,
+    stdin: int = subprocess.DEVNULL,
+    stdout: int = subprocess.PIPE,
+    encoding: str | None = None,
+) -> Run | subprocess.Popen[Any]:
+    """Start the command, with a pipe for its standard error; leave it running.
+
+    Args:
+        arguments: the words behind `python -m sitemapreader`.
+        cwd: the folder that it runs in.
+        stdin: `subprocess.PIPE` or `subprocess.DEVNULL`.
+        stdout: the same.
+        encoding: of the pipes; without one they are binary.
+    """
+    place = cwd or Path.cwd()
+    if can_launch(os.environ):
+        order: Order = ("", list(arguments), str(place), dict(os.environ))
+        return open_run(get_launcher(), order, stdin=stdin, stdout=stdout, encoding=encoding)
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=place,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        encoding=encoding,
     )
 
 
@@ -55,7 +86,7 @@ def run_code(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     options = ("-X", "dev")
     if launcher.IS_POSSIBLE:
         order: Order = (code, [], str(cwd), dict(os.environ))
-        return launch(get_launcher(*options), order, given=None, timeout=120)
+        return launch(get_launcher(*options), order)
     words = [sys.executable, *options, "-W", "error", "-c", code]
     return subprocess.run(
         words, cwd=cwd, capture_output=True, encoding="utf-8", timeout=120, check=False
@@ -102,7 +133,7 @@ def can_launch(variables: Mapping[str, str]) -> bool:
     return launcher.IS_POSSIBLE and get_launcher().can_start(variables)
 
 
-def wait_for_handlers(process: subprocess.Popen[Any], seconds: float = 60) -> None:
+def wait_for_handlers(process: Run | subprocess.Popen[Any], seconds: float = 60) -> None:
     """Wait until a program handles the signals that end it, as Linux says."""
     status = Path(f"/proc/{process.pid}/status")
     wanted = sum(1 << number - 1 for number in (signal.SIGTERM, signal.SIGHUP))

@@ -25,7 +25,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -110,22 +110,46 @@ class Launcher:
         self._folder.cleanup()
 
 
-class Run(NamedTuple):
-    """A process that was started."""
+class Run:
+    """A process that was started, with the attributes of `subprocess.Popen` that tests use.
 
-    connection: socket.socket
-    pid: int
+    Args:
+        connection: where the launcher tells its end.
+        pid: its number.
+    """
 
-    def wait(self, timeout: float) -> int:
+    def __init__(self, connection: socket.socket, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self.stdin: IO[Any] | None = None
+        self.stdout: IO[Any] | None = None
+        self.stderr: IO[Any] | None = None
+        self._connection = connection
+
+    def wait(self, timeout: float | None = None) -> int:
         """Wait until it ends; return its exit code, or minus a signal's number."""
-        with self.connection:
-            self.connection.settimeout(timeout)
+        if self.returncode is None:
+            self._connection.settimeout(timeout)
             try:
-                return int(self.connection.recv(64))
+                self.returncode = int(self._connection.recv(64))
             except TimeoutError:
-                os.kill(self.pid, signal.SIGKILL)
-                self.connection.settimeout(None)
-                return int(self.connection.recv(64))
+                raise subprocess.TimeoutExpired("sitemapreader", timeout or 0) from None
+            self._connection.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                pipe.close()
+        self.wait()
 
 
 @cache
@@ -134,8 +158,46 @@ def get_launcher(*options: str) -> Launcher:
     return Launcher(*options)
 
 
+def open_run(
+    launcher: Launcher, order: Order, *, stdin: int, stdout: int, encoding: str | None
+) -> Run:
+    """Start something, with a pipe for its standard error.
+
+    Args:
+        launcher: what starts it.
+        order: what is run.
+        stdin: `subprocess.PIPE` or `subprocess.DEVNULL`.
+        stdout: the same.
+        encoding: of the files at our ends of the pipes; without one they are binary.
+    """
+    theirs: list[int] = []
+    ours: list[IO[Any] | None] = []
+    kind = "" if encoding else "b"
+    for number, wanted in enumerate((stdin, stdout, subprocess.PIPE)):
+        if wanted == subprocess.DEVNULL:
+            theirs.append(os.open(os.devnull, os.O_RDWR))
+            ours.append(None)
+        else:
+            reading, writing = os.pipe()
+            theirs.append(writing if number else reading)
+            end = (reading, f"r{kind}") if number else (writing, f"w{kind}")
+            ours.append(os.fdopen(*end, encoding=encoding))
+    try:
+        run = launcher.start(order, theirs)
+    finally:
+        for descriptor in theirs:
+            os.close(descriptor)
+    run.stdin, run.stdout, run.stderr = ours
+    return run
+
+
 def launch(
-    launcher: Launcher, order: Order, *, given: str | None, timeout: float
+    launcher: Launcher,
+    order: Order,
+    *,
+    given: str | None = None,
+    errors: str = "strict",
+    timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
     """Run something to its end, with pipes.
 
@@ -143,6 +205,7 @@ def launch(
         launcher: what starts it.
         order: what is run.
         given: its standard input, or None for an empty one that is no pipe.
+        errors: what becomes of bytes that are no UTF-8.
         timeout: seconds until it is killed.
     """
     with ThreadPoolExecutor(3) as threads:
@@ -155,13 +218,17 @@ def launch(
         for _ in range(2):
             reading, end = os.pipe()
             streams.append(end)
-            texts.append(threads.submit(_read, reading))
+            texts.append(threads.submit(_read, reading, errors))
         try:
             run = launcher.start(order, streams)
         finally:
             for stream in streams:
                 os.close(stream)
-        code = run.wait(timeout)
+        try:
+            code = run.wait(timeout)
+        except subprocess.TimeoutExpired:
+            run.send_signal(signal.SIGKILL)
+            code = run.wait()
         return subprocess.CompletedProcess(order[1], code, *(text.result() for text in texts))
 
 
@@ -174,8 +241,8 @@ def _write(descriptor: int, text: str) -> None:
         pipe.write(text)
 
 
-def _read(descriptor: int) -> str:
-    with open(descriptor, encoding="utf-8") as pipe:
+def _read(descriptor: int, errors: str) -> str:
+    with open(descriptor, encoding="utf-8", errors=errors) as pipe:
         return pipe.read()
 
 

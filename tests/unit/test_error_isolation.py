@@ -105,7 +105,7 @@ def test_broken_records_are_found_in_linear_time() -> None:
 
 
 @pytest.mark.parametrize("where", ["between", "within"])
-@pytest.mark.parametrize("count", [2, 30_000])
+@pytest.mark.parametrize("count", [2, 3_000])
 def test_an_instruction_that_nothing_ends(where: str, count: int) -> None:
     """It costs what stands before the next tag, and is told."""
     odd = url(b"<?php echo $x; ") if where == "within" else b"<?php echo $x; "

@@ -283,12 +283,12 @@ def test_hostile_files_cost_little(name: str) -> None:
 
     tracemalloc.start()
     try:
-        check()
+        seconds = least_seconds(check, 1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert peak < 15_000_000
-    assert least_seconds(check, 1) < 2 * slowness()  # 0.01 to 0.1
+    assert seconds < 10 * slowness()  # 0.01 to 0.1, and some times more because it is traced
 
 
 @given(
