@@ -27,14 +27,14 @@ class Run:
 
     Attributes:
         site: number of the site.
-        lists: whether it saves which URLs the documents list.
+        saves_urls: whether it saves which URLs the documents list.
         id: number of the walk; 0 before it begins.
         is_resumed: whether it resumes an interrupted walk.
         is_new: whether the state has no URL of the site yet, so that every entry is new.
     """
 
     site: int
-    lists: bool
+    saves_urls: bool
     id: int = 0
     is_resumed: bool = False
     is_new: bool = False
@@ -55,22 +55,22 @@ class RunRow:
 
 
 @attrs.frozen
-class Request:
+class RunOptions:
     """The options of a walk that decide which interrupted walk it resumes.
 
     Attributes:
-        options: a hash of all options that must be the same.
+        fingerprint: a hash of all options that must be the same.
         filters: the filters that decide which entries are delivered.
         resumes: tells whether filters of an interrupted walk pass all that these pass.
     """
 
-    options: bytes
+    fingerprint: bytes
     filters: str
     resumes: Callable[[str], bool]
 
 
 @attrs.frozen
-class Ending:
+class RunOutcome:
     """How a walk ended.
 
     Attributes:
@@ -104,32 +104,32 @@ def read_run(db: sqlite3.Connection, site: int) -> RunRow | None:
     return read_row(db, RunRow, sql, (site,))
 
 
-def begin(db: sqlite3.Connection, run: Run, request: Request) -> Run:
+def begin(db: sqlite3.Connection, run: Run, options: RunOptions) -> Run:
     """Begin a walk, or resume an interrupted one with the same options."""
     last = read_run(db, run.site)
     is_resumed = bool(
         last
         and last.ended is None
-        and last.options == request.options
-        and request.resumes(last.filters)
+        and last.options == options.fingerprint
+        and options.resumes(last.filters)
         and 0 <= time.time() - last.began < _RESUMABLE_SECONDS
     )
     if last is not None and is_resumed:
         # From here on it delivers what this walk's filters pass, which may be less.
-        row = attrs.evolve(last, filters=request.filters)
+        row = attrs.evolve(last, filters=options.filters)
     else:
         _discard_stopped(db, run)
         # No document of an older walk may seem to be of this one, so a number never comes twice,
         # even if the row that had the highest one is lost.
         number = max(time.time_ns(), last.id + 1 if last else 0)
-        row = RunRow(number, run.site, request.options, request.filters, time.time())
+        row = RunRow(number, run.site, options.fingerprint, options.filters, time.time())
     _write(db, row)
     is_new = url_index.is_empty(db, run.site)
     return attrs.evolve(run, id=row.id, is_resumed=is_resumed, is_new=is_new)
 
 
 def _discard_stopped(db: sqlite3.Connection, run: Run) -> None:
-    if run.lists:  # what the interrupted walk delivered is not new to the next walk
+    if run.saves_urls:  # what the interrupted walk delivered is not new to the next walk
         url_index.merge(db, run.site)
     db.execute(
         "DELETE FROM delivered WHERE run IN (SELECT id FROM run WHERE site = ?)", (run.site,)
@@ -144,16 +144,16 @@ def _write(db: sqlite3.Connection, row: RunRow) -> None:
     )
 
 
-def finish(db: sqlite3.Connection, run: Run, ending: Ending) -> Removals | None:
+def finish(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals | None:
     """End a walk; return what was removed, or `None` if the walk saves no URLs."""
     db.execute("CREATE TEMP TABLE reachable (url TEXT PRIMARY KEY) WITHOUT ROWID")
-    db.executemany("INSERT OR IGNORE INTO reachable VALUES (?)", ((url,) for url in ending.listed))
+    db.executemany("INSERT OR IGNORE INTO reachable VALUES (?)", ((url,) for url in outcome.listed))
     _add_below_unread(db, run)
-    knows_all = ending.knows_all and not _has_unknown_index(db, run)
+    knows_all = outcome.knows_all and not _has_unknown_index(db, run)
     if knows_all:
         url_index.forget_unlisted(db, run.site)
-    removed = 0 if run.lists else None
-    if run.lists and not run.is_new:  # else the next walk merges
+    removed = 0 if run.saves_urls else None
+    if run.saves_urls and not run.is_new:  # else the next walk merges
         removed = url_index.finish_merge(db, run.site, run.id, knows_all=knows_all)
     else:
         db.execute("DELETE FROM removed WHERE site = ?", (run.site,))
@@ -162,7 +162,7 @@ def finish(db: sqlite3.Connection, run: Run, ending: Ending) -> Removals | None:
     row = read_run(db, run.site)
     if row is None or row.id != run.id:
         raise DamageError("the row of this walk is missing")
-    complete = int(ending.complete)
+    complete = int(outcome.complete)
     _write(db, attrs.evolve(row, ended=time.time(), complete=complete, removed=removed))
     db.execute("DELETE FROM run WHERE site = ? AND id < ?", (run.site, run.id))
     if removed is None:

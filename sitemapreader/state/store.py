@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sitemapreader._digest import BodyDigest
     from sitemapreader.outcomes import Document
     from sitemapreader.state.database import StateFile
-    from sitemapreader.state.run import Ending, Removals, Request
+    from sitemapreader.state.run import Removals, RunOptions, RunOutcome
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _COLUMNS = [field.name for field in attrs.fields(DocumentRow)]
@@ -55,8 +55,8 @@ class SiteStore:
         run: the walk.
     """
 
-    def __init__(self, file: StateFile, site: str, *, lists: bool) -> None:
-        self.run = run.Run(0, lists)
+    def __init__(self, file: StateFile, site: str, *, saves_urls: bool) -> None:
+        self.run = run.Run(0, saves_urls)
         self._site = site
         self._file = file
         self._db = file.connection
@@ -72,19 +72,19 @@ class SiteStore:
             row = self._db.execute(_HAS_MANY_CHUNKS, (self._site, _FEW_CHUNKS)).fetchone()
         return row is not None
 
-    def begin(self, request: Request) -> None:
+    def begin(self, options: RunOptions) -> None:
         """Resume the interrupted walk, or begin a new one."""
         with self.transaction():
             self._db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (self._site,))
             (number,) = self._db.execute(
                 "SELECT id FROM site WHERE name = ?", (self._site,)
             ).fetchone()
-            self.run = run.begin(self._db, attrs.evolve(self.run, site=number), request)
+            self.run = run.begin(self._db, attrs.evolve(self.run, site=number), options)
 
-    def finish(self, ending: Ending) -> Removals | None:
+    def finish(self, outcome: RunOutcome) -> Removals | None:
         """End the walk; return what was removed, if it saves URLs."""
         with self.transaction():
-            return run.finish(self._db, self.run, ending)
+            return run.finish(self._db, self.run, outcome)
 
     def list_removed(self) -> Iterator[str]:
         """Yield the URLs that no document lists any more, a few at a time."""
@@ -284,7 +284,7 @@ class DocumentStore:
             children=outcome.children,
             read_at=asked_at,
             filters=filters,
-            listed_run=self._run.id if self._run.lists else self.row.listed_run,
+            listed_run=self._run.id if self._run.saves_urls else self.row.listed_run,
         )
         self._db.execute("DELETE FROM progress WHERE document = ?", (self._id,))
         save_children(self._db, self._id, self.row.url, children)

@@ -12,7 +12,7 @@ from collections import deque
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sitemapreader.state.run import Ending, Removals, Request
+from sitemapreader.state.run import Removals, RunOptions, RunOutcome
 from sitemapreader.state.state import name_of_sitemaps
 from sitemapreader.state.store import DocumentStore, SiteStore
 from sitemapreader.urls import url_key
@@ -96,7 +96,7 @@ class StateWriter:
         self._channel = channel
         self._access = StateAccess.open(state.path, self.name)
         self.quarantined_as = self._access.take_quarantined()
-        self._store = SiteStore(self._access.file, self.name, lists=config.changes)
+        self._store = SiteStore(self._access.file, self.name, saves_urls=config.changes)
         self._acknowledged = 0
         self._due: deque[tuple[int, Callable[[], None]]] = deque()
 
@@ -114,22 +114,22 @@ class StateWriter:
     async def begin(self) -> None:
         """Begin a walk, or resume an interrupted one."""
         present = Coverage.of(self.config)
-        request = Request(
+        options = RunOptions(
             fingerprint_options(self.config),
             present.to_text(),
             lambda text: Coverage.from_text(text).covers(present),
         )
         async with self._access.turn():
-            await self._do(functools.partial(self._store.begin, request))
+            await self._do(functools.partial(self._store.begin, options))
 
     async def finish(
         self, *, complete: bool, listed: Collection[str], knows_all: bool
     ) -> Removals | None:
         """Wait until the consumer has all; then end the run, and return its removals.
 
-        For the arguments see `Ending`.
+        For the arguments see `RunOutcome`.
         """
-        ending = Ending(complete, listed, knows_all)
+        outcome = RunOutcome(complete, listed, knows_all)
         await self._channel.wait_until_dry()
         if self.delivery is not None:
             await self.delivery.settle()
@@ -137,7 +137,7 @@ class StateWriter:
         async with self._access.turn():
             is_long = len(listed) > _FEW_DOCUMENTS
             removals = await self._do(
-                functools.partial(self._store.finish, ending), is_long=is_long
+                functools.partial(self._store.finish, outcome), is_long=is_long
             )
         await self._access.sync_at_end()
         return removals
