@@ -174,18 +174,18 @@ def test_many_folders_are_summed_up() -> None:
 
 
 def test_labels_fit_their_tiles() -> None:
-    """A label is cut to its tile, the last folder first; a tile without room has none."""
+    """A label is cut to its tile; what tells it from the others stays, and no room means none."""
     sections = (
-        SectionCount("e.org", "/products/waterproof-boots/", 500),
-        SectionCount("e.org", f"/{'x' * 5_000}/", 450),
+        SectionCount("e.org", "/pt-br/guides-for-outdoor-cooking/", 400),
+        SectionCount("e.org", "/products/waterproof-boots/", 250),
+        SectionCount("e.org", "/products/waterproof-jackets/", 250),
+        SectionCount("e.org", f"/{'x' * 5_000}/", 99),
         SectionCount("e.org", "/tiny/", 1),
     )
-    facts = audits.make_facts(urls=951, sections=sections)
-    assert [tile.label for tile in chart_sections(facts, 400, 200)] == [
-        "…/waterproof-boots/",
-        f"/{'x' * 20}…",
-        "",
-    ]
+    facts = audits.make_facts(urls=1_000, sections=sections)
+    labels = [tile.label for tile in chart_sections(facts, 330, 300)]
+    cut = f"/{'x' * 17}…"
+    assert labels == ["…/waterproof-boots/", "waterproof-jackets", "/pt-br/", cut, ""]
 
 
 def test_matrix_of_languages() -> None:

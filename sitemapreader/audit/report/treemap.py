@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sitemapreader.audit.report.figures import show_number, show_share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sitemapreader.audit.models import Facts, SectionCount
 
@@ -137,7 +137,7 @@ def chart_sections(facts: Facts, width: float, height: float) -> list[Tile]:
                     width=100 * part.width / width,
                     height=100 * part.height / height,
                     color=color,
-                    label=_fit_label(name, part),
+                    label=_fit_label(name, part, is_alone=len(named) == 1),
                     number=show_number(urls) if part.height >= _MIN_NUMBER_HEIGHT else "",
                     title=f"{name}: {show_number(urls)} URLs, {share}",
                 )
@@ -174,20 +174,18 @@ def _rank_subfolders(folder: str, subfolders: Counter[str]) -> list[tuple[str, i
     return [*named, (f"others in {folder}", rest)] if rest else named
 
 
-def _fit_label(name: str, area: Area) -> str:
-    """Return as much of a folder's name as a tile has room for; "" where that says nothing."""
+def _fit_label(name: str, area: Area, *, is_alone: bool) -> str:
+    """Return as much of a name as a tile has room for; "" where that says nothing.
+
+    Args:
+        name: of a subfolder, or of the folder itself.
+        area: of the tile.
+        is_alone: whether its folder has no other tile.
+    """
     letters = int((area.width - 2 * _PADDING) / _LETTER_WIDTH)
     if area.height < _MIN_LABEL_HEIGHT or letters < _MIN_LETTERS:
         return ""
-    return next(
-        (each for each in _shorten(name) if len(each) <= letters), name[: letters - 1] + "…"
-    )
-
-
-def _shorten(name: str) -> Iterator[str]:
-    """Yield names of a folder, the longest first: the last part says more than the first."""
-    yield name
+    # beside its like, the last part of a name tells it apart; alone, the first one does
     last = name.rstrip("/").rpartition("/")[2]
-    if last:
-        yield f"…/{last}/"
-        yield last
+    names = (name, _find_top_folder(name)) if is_alone else (name, f"…/{last}/", last)
+    return next((each for each in names if len(each) <= letters), f"{name[: letters - 1]}…")
