@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader.entry_columns import get_column
 from sitemapreader.issues import IssueCode, Severity
 from sitemapreader.models import Change
 from sitemapreader.outcomes import FINISHED_BEFORE, Role, Status
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.outcomes import Document
 
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
@@ -127,10 +127,10 @@ class SiteTally:
         """End the walk: its time stands still."""
         self._seconds = time.monotonic() - self._began
 
-    def note_entries(self, entries: Iterable[UrlEntry]) -> None:
+    def note_entries(self, rows: Rows) -> None:
         """Count the changes among URLs that are delivered."""
         if self.changed is not None:
-            self.changed += sum(entry.change is Change.CHANGED for entry in entries)
+            self.changed += get_column(rows, "change").count(Change.CHANGED)
 
     def note_document(self, document: Document) -> None:
         """Count a document that has its outcome."""

@@ -13,6 +13,7 @@ import attrs
 from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.documents.download import next_step
+from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Change, UrlEntry
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from yarl import URL
 
     from sitemapreader.cli.config import RunConfig
-    from sitemapreader.models import Event
+    from sitemapreader.entry_columns import Events, Rows
     from sitemapreader.options import FetchOptions
     from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.report import Report
@@ -97,7 +98,7 @@ class FileSource:
     _make_filter: Callable[[], EntryFilter]
     _extra_formats: ExtraFormats
 
-    async def open(self, result: SourceResult) -> AsyncGenerator[list[UrlEntry], None]:
+    async def open(self, result: SourceResult) -> AsyncGenerator[Rows, None]:
         """Yield the entries in batches; raise UnreadableError.
 
         The children of an index are counted, but not read.
@@ -107,12 +108,12 @@ class FileSource:
         async with open_pieces(self._path) as pieces:
             result.answered = True
             async for piece in pieces:
-                for events in reader.feed_steps(piece):
+                for events in reader.feed_by_columns(piece):
                     if batch := self._select_entries(events, entry_filter, result):
                         yield batch
                 if reader.finished:
                     break
-        steps = reader.close_steps()
+        steps = reader.close_by_columns()
         while (last := await next_step(reader, steps)) is not None:
             if batch := self._select_entries(last, entry_filter, result):
                 yield batch
@@ -120,15 +121,19 @@ class FileSource:
         result.complete = not has_errors(result.counts) and not result.children
 
     def _select_entries(
-        self, events: list[Event], entry_filter: EntryFilter, result: SourceResult
-    ) -> list[UrlEntry]:
-        batch = [event for event in events if isinstance(event, UrlEntry)]
-        issues = [event for event in events if isinstance(event, Issue)]
-        result.issues += issues
-        result.children += len(events) - len(batch) - len(issues)
-        batch, _ = entry_filter.apply(batch, SCHEMES)
-        result.entries += len(batch)
-        return batch
+        self, events: Events, entry_filter: EntryFilter, result: SourceResult
+    ) -> Rows:
+        rows: Rows
+        if isinstance(events, EntryColumns):
+            rows = events
+        else:
+            rows = [event for event in events if isinstance(event, UrlEntry)]
+            issues = [event for event in events if isinstance(event, Issue)]
+            result.issues += issues
+            result.children += len(events) - len(rows) - len(issues)
+        rows, _ = entry_filter.apply(rows, SCHEMES)
+        result.entries += len(rows)
+        return rows
 
 
 @attrs.frozen
@@ -140,14 +145,14 @@ class WalkSource:
     _walks: tuple[Callable[[], Walk], ...]
     _gives_removed: bool = False
 
-    async def open(self, result: SourceResult) -> AsyncGenerator[list[UrlEntry], None]:
+    async def open(self, result: SourceResult) -> AsyncGenerator[Rows, None]:
         """Yield the entries in batches; a later walk starts if the URL was not a sitemap."""
         for number, make in enumerate(self._walks, start=1):
             async with make() as entries:
                 result.walk = entries
-                async for batch in entries.batches():
-                    result.entries += len(batch)
-                    yield batch
+                async for rows in entries.rows():
+                    result.entries += len(rows)
+                    yield rows
             if number == len(self._walks) or not needs_search(entries.report):
                 result.walk = None
                 result.add(entries.report)

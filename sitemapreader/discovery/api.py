@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from sitemapreader.discovery.arguments import DiscoverArguments, Probe
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import IssueCode
-    from sitemapreader.models import Format, UrlEntry
+    from sitemapreader.models import Format
     from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.readers.robots.rules import Robots
 
@@ -218,7 +219,7 @@ class _ProbeHandler:
     async def reuse_children(self) -> None:
         """Do nothing: there is no prior version."""
 
-    async def handle_entries(self, entries: list[UrlEntry]) -> None:
+    async def handle_entries(self, entries: Rows) -> None:
         """Do nothing: reading ends before entries."""
 
     async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import attrs
 
+from sitemapreader.entry_columns import Rows
 from sitemapreader.fetch import PoliteFetcher
 from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import Issue
-from sitemapreader.models import Format, SitemapEntry, UrlEntry
+from sitemapreader.models import Format, SitemapEntry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
 
-Batch: TypeAlias = list[UrlEntry] | tuple[SitemapEntry | Issue, ...]
-"""Events that go to the consumer together: a list of `UrlEntry`, or a tuple of other events."""
+Batch: TypeAlias = Rows | tuple[SitemapEntry | Issue, ...]
+"""Events that go to the consumer together: entries, or a tuple of other events."""
 
 _INTERVAL_SECONDS = 0.005
 """Time after which the other tasks of the event loop run; one step of a reader takes 0.5 ms."""

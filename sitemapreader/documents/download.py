@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
+from sitemapreader.entry_columns import join_events
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.issues import IssueCode
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 
     from sitemapreader.documents.budget import Budget
     from sitemapreader.documents.context import LoopShare, WalkContext
+    from sitemapreader.entry_columns import Events
     from sitemapreader.fetch import Response
-    from sitemapreader.models import Event
     from sitemapreader.readers import SitemapReader
+
+T = TypeVar("T")
 
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
 _BATCH_EVENTS = 1_000
@@ -92,8 +95,8 @@ async def read_events(
     reader: SitemapReader,
     on_chunk: Callable[[bytes], object],
     loop_share: LoopShare,
-) -> AsyncGenerator[list[Event], None]:
-    """Feed a body to a reader, and yield its events in batches.
+) -> AsyncGenerator[Events, None]:
+    """Feed a body to a reader, and yield its events in batches, by columns where it gives those.
 
     Args:
         chunks: the body.
@@ -105,25 +108,27 @@ async def read_events(
     async for chunk in chunks:
         on_chunk(chunk)
         async with loop_share.reader_lock:
-            batch: list[Event] = []
-            begin = reader.stats.inflated_bytes
-            for events in reader.feed_steps(chunk):
-                batch += events
+            parts: list[Events] = []
+            begin, size = reader.stats.inflated_bytes, 0
+            for events in reader.feed_by_columns(chunk):
+                if events:
+                    parts.append(events)
+                    size += len(events)
                 # A chunk of 64 KiB may inflate to 64 MiB that hold few records.
-                if len(batch) >= enough or reader.stats.inflated_bytes - begin > _BATCH_BYTES:
-                    if batch:
-                        yield batch
-                    batch, begin = [], reader.stats.inflated_bytes
+                if size >= enough or reader.stats.inflated_bytes - begin > _BATCH_BYTES:
+                    if parts:
+                        yield join_events(parts)
+                    parts, begin, size = [], reader.stats.inflated_bytes, 0
                     enough = min(8 * enough, _BATCH_EVENTS)
                 await loop_share.yield_if_due()
-            if batch:
-                yield batch
+            if parts:
+                yield join_events(parts)
         if reader.finished:
             return
 
 
-async def next_step(reader: SitemapReader, steps: Iterator[list[Event]]) -> list[Event] | None:
-    """Run a step of `close_steps`, in a thread if it may block; return `None` at the end.
+async def next_step(reader: SitemapReader, steps: Iterator[T]) -> T | None:
+    """Run a step of the reader's end, in a thread if it may block; return `None` at the end.
 
     If the task is cancelled, the child process that the step waits for is killed first.
     """

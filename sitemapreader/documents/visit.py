@@ -19,6 +19,7 @@ from sitemapreader.documents.download import (
     read_events,
 )
 from sitemapreader.documents.revalidation import ReplayBuffer
+from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.breaker import HOST_CODES
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
@@ -31,10 +32,11 @@ from sitemapreader.readers.decode.layers import decode_start
 from sitemapreader.urls import has_suffixes, load_suffixes
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Iterator, Mapping
 
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.documents.revalidation import PriorVersion
+    from sitemapreader.entry_columns import Events, Rows
     from sitemapreader.fetch import Response
     from sitemapreader.models import Event
     from sitemapreader.outcomes import Document
@@ -70,7 +72,7 @@ class DocumentHandler(Protocol):
         """Continue with the children that an unchanged document had."""
         ...
 
-    async def handle_entries(self, entries: list[UrlEntry]) -> None:
+    async def handle_entries(self, entries: Rows) -> None:
         """Receive URLs, in document order."""
         ...
 
@@ -231,24 +233,26 @@ class DocumentVisit:
         if self._prior is not None or self.document.format in (None, Format.INDEX):
             self.hasher.add(chunk)
 
-    async def _handle_events(self, events: Iterable[Event]) -> bool:
+    async def _handle_events(self, events: Events) -> bool:
         """Hand over events; return whether more are wanted."""
-        events = list(events)
         if self.document.format is None and self._reader is not None:
             self.document.format = kind = self._reader.format
             if kind is None:
                 # Issues wait for the format: a page in place of a sitemap gets another Issue.
                 self._held += events
                 return True
-            events, self._held = self._held + events, []
+            if self._held:
+                events, self._held = [*self._held, *events], []
             if not await self._handler.accept_format(kind):
                 self._outcome = Status.SKIPPED, NOT_READ
                 return False
         await self._deliver(events)
         return True
 
-    async def _deliver(self, events: list[Event]) -> None:
-        if set(map(type, events)) == _URL_ENTRIES_ONLY:  # nearly always: the fast way
+    async def _deliver(self, events: Events) -> None:
+        if isinstance(events, EntryColumns):  # nearly always: the fast way
+            await self._deliver_entries(events)
+        elif set(map(type, events)) == _URL_ENTRIES_ONLY:
             await self._deliver_entries(cast("list[UrlEntry]", events))
         else:
             for kind_of_event, run in groupby(events, type):
@@ -264,12 +268,12 @@ class DocumentVisit:
             for issue in cast("list[Issue]", run):
                 await self._context.report_issue(issue, self.document)
 
-    async def _deliver_entries(self, entries: list[UrlEntry]) -> None:
+    async def _deliver_entries(self, entries: Rows) -> None:
         self.document.listed += len(entries)
         if self._known_entries:
             passed = min(self._known_entries, len(entries))
             self._known_entries -= passed
-            entries = entries[passed:]
+            entries = list(entries)[passed:]
         if entries:
             await self._handler.handle_entries(entries)
 
@@ -296,13 +300,11 @@ class DocumentVisit:
         self, reader: SitemapReader, fault: FetchError | None
     ) -> FetchError | None:
         """Deliver what the reader still holds; return the fault, if there is one."""
-        steps = reader.close_steps(cut=fault is not None)
+        steps = reader.close_by_columns(cut=fault is not None)
         while (events := await self._next_step(reader, steps)) is not None:
-            if not await self._handle_events(
-                event
-                for event in events
-                if fault is None or not isinstance(event, Issue) or event.code not in _CONSEQUENCES
-            ):
+            if fault is not None and isinstance(events, list):
+                events = [event for event in events if not _is_consequence(event)]
+            if not await self._handle_events(events):
                 return fault
         if self.document.format is None:
             fault = fault or self._find_blocking_page()
@@ -323,9 +325,7 @@ class DocumentVisit:
         page = decode_start(self._start, read_codings(response.headers), MAX_REFUSAL_BYTES)
         return find_blocking_page(response, page)
 
-    async def _next_step(
-        self, reader: SitemapReader, steps: Iterator[list[Event]]
-    ) -> list[Event] | None:
+    async def _next_step(self, reader: SitemapReader, steps: Iterator[Events]) -> Events | None:
         """Run a step of the end; return `None` after the last. Feedparser runs one at a time."""
         if not reader.may_block:
             return next(steps, None)
@@ -362,6 +362,10 @@ class DocumentVisit:
         if document.format is None and status is Status.COMPLETE:
             return Status.FAILED, str(IssueCode.EMPTY)
         return status, reason
+
+
+def _is_consequence(event: Event) -> bool:
+    return isinstance(event, Issue) and event.code in _CONSEQUENCES
 
 
 def _is_blocked(fault: FetchError | None) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import accumulate, chain
-from operator import attrgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
+from sitemapreader.entry_columns import get_column
 from sitemapreader.installation import advise_extra
-from sitemapreader.output.schema import SCHEMA_VERSION, is_absent
+from sitemapreader.output.schema import COLUMNS, SCHEMA_VERSION, is_absent
 
 try:
     import pyarrow as pa
@@ -25,11 +25,13 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.output.schema import Column
 
 VERSION_KEY = b"sitemapreader.schema"
 """Key of the metadata whose value is the version of the schema, in digits."""
+_ZERO = pa.scalar(0, pa.int32())
+_SITE = pa.field("site", pa.string(), nullable=False)
 _SCALARS = {
     str: pa.string(),
     int: pa.int64(),
@@ -48,13 +50,34 @@ def make_schema(columns: Sequence[Column]) -> pa.Schema:
     return pa.schema(fields, {VERSION_KEY: str(SCHEMA_VERSION)})
 
 
-def make_batch(entries: list[UrlEntry], schema: pa.Schema) -> pa.RecordBatch:
-    """Return the columns of a schema for some entries.
+def add_site_column(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with the column `site` first, for entries of several sites."""
+    return schema.insert(0, _SITE)
+
+
+def make_batch(rows: Rows, schema: pa.Schema, site: str | None = None) -> pa.RecordBatch:
+    """Return entries as a record batch.
 
     Lone surrogates, which UTF-8 cannot have, are written with backslashes.
+
+    Args:
+        rows: the entries, as objects or by columns.
+        schema: of `make_schema`; with a site, of `add_site_column`.
+        site: of all these entries, for the first column.
     """
-    arrays = [_make_array(list(map(attrgetter(f.name), entries)), f.type) for f in schema]
+    names = schema.names if site is None else schema.names[1:]
+    arrays = [_make_array(get_column(rows, name), schema.field(name).type) for name in names]
+    if site is not None:
+        arrays.insert(0, pa.repeat(site, len(rows)))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def make_entry_batch(rows: Rows) -> pa.RecordBatch:
+    """Return entries as a record batch with the columns that are written unless others are chosen.
+
+    What `record_batches` gives.
+    """
+    return make_batch(rows, _ENTRY_SCHEMA)
 
 
 def _type_of(annotation: Any) -> pa.DataType:
@@ -70,6 +93,9 @@ def _type_of(annotation: Any) -> pa.DataType:
 
 def _make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_list(kind):
+        if not any(values):
+            nothing = pa.array([], kind.value_type)
+            return pa.ListArray.from_arrays(pa.repeat(_ZERO, len(values) + 1), nothing, type=kind)
         offsets = pa.array(list(accumulate(map(len, values), initial=0)), pa.int32())
         parts = _make_array(list(chain.from_iterable(values)), kind.value_type)
         return pa.ListArray.from_arrays(offsets, parts, type=kind)
@@ -96,3 +122,6 @@ def _make_structs(values: list[Any], kind: pa.StructType) -> pa.Array:
 
 def _without_surrogates(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+_ENTRY_SCHEMA = make_schema(COLUMNS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.models import UrlEntry
     from sitemapreader.output.sink import Sink
 
@@ -24,7 +25,7 @@ class Encoder(Protocol):
         """Return the bytes before all entries, such as a header."""
         ...
 
-    def encode(self, entries: list[UrlEntry]) -> bytes:
+    def encode(self, rows: Rows) -> bytes:
         """Return the bytes of these entries, or those that are complete by now."""
         ...
 
@@ -44,9 +45,9 @@ class GzipEncoder:
         """Return the first compressed bytes."""
         return self._gzip.compress(self._encoder.begin())
 
-    def encode(self, entries: list[UrlEntry]) -> bytes:
+    def encode(self, rows: Rows) -> bytes:
         """Return the bytes that are compressed by now; often none."""
-        return self._gzip.compress(self._encoder.encode(entries))
+        return self._gzip.compress(self._encoder.encode(rows))
 
     def end(self) -> bytes:
         """Return the rest of the stream."""
@@ -113,14 +114,17 @@ class Output:
             OSError: they cannot be written.
             TypeError: they are no entries; nothing of them is written.
         """
-        if entries := _list_entries(entries):
-            self._sink.write(self._encoder.encode(entries))
+        if rows := _list_entries(entries):
+            self._sink.write(self._encoder.encode(rows))
 
 
-def _list_entries(given: object) -> list[UrlEntry]:
-    """Return one entry or several as a list; raise TypeError for other values."""
-    from sitemapreader.models import UrlEntry  # noqa: PLC0415 (the package has to import quickly)
+def _list_entries(given: object) -> Rows:
+    """Return one entry or several as they are encoded; raise TypeError for other values."""
+    from sitemapreader.entry_columns import EntryColumns  # noqa: PLC0415 (importing has to be fast)
+    from sitemapreader.models import UrlEntry  # noqa: PLC0415 (the same)
 
+    if isinstance(given, EntryColumns):
+        return given
     if isinstance(given, UrlEntry):
         return [given]
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):

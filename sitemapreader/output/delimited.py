@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from itertools import chain, repeat
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.entry_columns import get_column
 from sitemapreader.output.escaping import escape_texts, escape_urls, neutralise_formulas
 from sitemapreader.output.jsonl import to_json
 from sitemapreader.output.schema import ABSENT, is_absent, write_values
@@ -21,21 +21,21 @@ from sitemapreader.output.schema import ABSENT, is_absent, write_values
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.output.schema import Column
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 _TO_QUOTE = re.compile('[,;"]')
 
 
-def make_writer(columns: Sequence[Column], separator: str) -> Callable[[list[UrlEntry]], str]:
+def make_writer(columns: Sequence[Column], separator: str) -> Callable[[Rows], str]:
     """Return what writes entries as rows."""
     finish = quote if separator == "," else list
 
-    def write(entries: list[UrlEntry]) -> str:
+    def write(rows: Rows) -> str:
         parts: list[Any] = []
         for column in columns:
-            parts += finish(_write_cells(column, entries)), repeat(separator)
+            parts += finish(_write_cells(column, rows)), repeat(separator)
         parts[-1] = repeat("\n")
         return "".join(chain.from_iterable(zip(*parts, strict=False)))
 
@@ -58,8 +58,8 @@ def _quote(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"'
 
 
-def _write_cells(column: Column, entries: list[UrlEntry]) -> list[str]:
-    values: list[Any] = list(map(attrgetter(column.name), entries))
+def _write_cells(column: Column, rows: Rows) -> list[str]:
+    values: list[Any] = get_column(rows, column.name)
     if is_absent(values):
         return [""] * len(values)
     if column.is_url:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sitemapreader.entry_columns import get_column
 from sitemapreader.output import delimited as tables
 from sitemapreader.output import jsonl
 from sitemapreader.output.escaping import escape_urls
@@ -11,16 +12,14 @@ from sitemapreader.output.escaping import escape_urls
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.output.schema import Column
 
 
 class TextEncoder:
     """Makes lines; what the encoding lacks is written with backslashes."""
 
-    def __init__(
-        self, write: Callable[[list[UrlEntry]], str], encoding: str, head: str = ""
-    ) -> None:
+    def __init__(self, write: Callable[[Rows], str], encoding: str, head: str = "") -> None:
         self._write = write
         self._encoding = encoding
         self._head = head
@@ -29,9 +28,9 @@ class TextEncoder:
         """Return the header of a table."""
         return self._head.encode(self._encoding)
 
-    def encode(self, entries: list[UrlEntry]) -> bytes:
+    def encode(self, rows: Rows) -> bytes:
         """Return the entries as whole lines."""
-        return self._write(entries).encode(self._encoding, "backslashreplace")
+        return self._write(rows).encode(self._encoding, "backslashreplace")
 
     def end(self) -> bytes:
         """Return nothing: all was written."""
@@ -48,7 +47,7 @@ def make_encoder(
 ) -> TextEncoder:
     """Return what makes text of entries, in records that end with `end`."""
     if format == "urls":
-        return TextEncoder(lambda entries: write_urls(entries, end), encoding)
+        return TextEncoder(lambda rows: write_urls(rows, end), encoding)
     if format == "jsonl":
         return TextEncoder(jsonl.make_writer(columns, end), encoding)
     separator = tables.SEPARATORS[format]
@@ -56,6 +55,6 @@ def make_encoder(
     return TextEncoder(tables.make_writer(columns, separator), encoding, head)
 
 
-def write_urls(entries: list[UrlEntry], end: str) -> str:
+def write_urls(rows: Rows, end: str) -> str:
     """Write the locs; characters that would break a line are percent-encoded."""
-    return end.join([*escape_urls([entry.loc for entry in entries]), ""])
+    return end.join([*escape_urls(get_column(rows, "loc")), ""])

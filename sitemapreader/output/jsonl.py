@@ -6,24 +6,24 @@ import json
 from datetime import datetime
 from functools import partial
 from itertools import chain, repeat
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.entry_columns import get_column
 from sitemapreader.models import Alternate
 from sitemapreader.output.schema import ABSENT, is_absent, write_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.output.schema import Column
 
 _quote = json.JSONEncoder().encode
 
 
-def make_writer(columns: Sequence[Column], end: str) -> Callable[[list[UrlEntry]], str]:
+def make_writer(columns: Sequence[Column], end: str) -> Callable[[Rows], str]:
     """Return what writes entries as lines: keys in the order of the columns, dates as RFC 3339.
 
     Columns that are not `always` there are left out where the record has nothing for them, and so
@@ -33,8 +33,8 @@ def make_writer(columns: Sequence[Column], end: str) -> Callable[[list[UrlEntry]
     keys[0] = "{" + keys[0].removeprefix(", ")
     parts = [partial(_write_column, *pair) for pair in zip(columns, keys, strict=True)]
 
-    def write(entries: list[UrlEntry]) -> str:
-        written = [texts for part in parts if (texts := part(entries))]
+    def write(rows: Rows) -> str:
+        written = [texts for part in parts if (texts := part(rows))]
         return "".join(chain.from_iterable(zip(*written, repeat(f"}}{end}"), strict=False)))
 
     return write
@@ -45,9 +45,9 @@ def to_json(value: Any) -> str:
     return _quote(value) if type(value) is str else json.dumps(_plain(value))
 
 
-def _write_column(column: Column, key: str, entries: list[UrlEntry]) -> list[str] | None:
+def _write_column(column: Column, key: str, rows: Rows) -> list[str] | None:
     """Write a column with its key; `None` if it has nothing at all, and need not be there."""
-    values = list(map(attrgetter(column.name), entries))
+    values = get_column(rows, column.name)
     if not column.always:
         if is_absent(values):
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from sitemapreader.entry_columns import join_rows
 from sitemapreader.output.arrow import make_batch, make_schema
 
 import pyarrow as pa  # isort: skip (the line above says how to get it)
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq  # isort: skip (the same)
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.output.schema import Column
 
 _BATCH_ROWS = 8_192
@@ -25,45 +26,45 @@ _REPETITIVE = ("changefreq", "priority", "sitemap")
 
 
 class ParquetEncoder:
-    """Makes a Parquet file; entries wait until they fill a group of rows."""
+    """An encoder of Parquet; entries wait until they fill a group of rows."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self._schema = make_schema(columns)
-        self._made = _Made()
-        self._entries: list[UrlEntry] = []
+        self._buffer = _ByteBuffer()
+        self._rows: list[Rows] = []
         self._batches: list[pa.RecordBatch] = []
 
     def begin(self) -> bytes:
         """Return the first bytes of the file."""
         self._writer = pq.ParquetWriter(
-            self._made,
+            self._buffer,
             self._schema,
             compression="zstd",
             use_dictionary=[name for name in _REPETITIVE if name in self._schema.names],
         )
-        return self._made.take()
+        return self._buffer.take_bytes()
 
-    def encode(self, entries: list[UrlEntry]) -> bytes:
+    def encode(self, rows: Rows) -> bytes:
         """Return a group of rows, if it is full, or nothing."""
-        self._entries += entries
-        if len(self._entries) >= _BATCH_ROWS:
+        self._rows.append(rows)
+        if sum(map(len, self._rows)) >= _BATCH_ROWS:
             self._make_columns()
         if sum(batch.num_rows for batch in self._batches) >= _GROUP_ROWS:
             self._make_group()
-        return self._made.take()
+        return self._buffer.take_bytes()
 
     def end(self) -> bytes:
-        """Return what is left, and the directory of the file."""
+        """Return the last group of rows and the footer of the file."""
         self._make_columns()
         self._make_group()
         self._writer.close()
-        return self._made.take()
+        return self._buffer.take_bytes()
 
     def _make_columns(self) -> None:
-        if not self._entries:
+        if not self._rows:
             return
-        self._batches.append(make_batch(self._entries, self._schema))
-        self._entries = []
+        self._batches.append(make_batch(join_rows(self._rows), self._schema))
+        self._rows = []
 
     def _make_group(self) -> None:
         if not self._batches:
@@ -72,17 +73,17 @@ class ParquetEncoder:
         self._batches = []
 
 
-class _Made(io.RawIOBase):
-    """The bytes that were made and not taken yet."""
+class _ByteBuffer(io.RawIOBase):
+    """A file that the writer of Parquet writes to, and whose bytes are taken from its start."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
 
-    def take(self) -> bytes:
-        """Return what was made since the last time."""
-        made, self._parts = b"".join(self._parts), []
-        return made
+    def take_bytes(self) -> bytes:
+        """Return what was written since the last time."""
+        data, self._parts = b"".join(self._parts), []
+        return data
 
     def writable(self) -> bool:
         """Tell pyarrow that it may write."""
@@ -93,7 +94,7 @@ class _Made(io.RawIOBase):
         return self._size
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]
-        """Take bytes."""
+        """Keep bytes until they are taken."""
         self._parts.append(data)
         self._size += len(data)
         return len(data)

@@ -28,6 +28,7 @@ from sitemapreader.readers.xml.small import SMALL_BYTES, read_small
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event
     from sitemapreader.readers.detect import Reader
     from sitemapreader.readers.formats import ExtraFormats
@@ -115,6 +116,14 @@ class SitemapReader:
         64 KiB of gzip may hold 64 MiB: between two steps an event loop can run other tasks. The
         caller must take all steps before it feeds the next bytes.
         """
+        return map(_list_events, self.feed_by_columns(data))
+
+    def close_steps(self, *, cut: bool = False) -> Iterator[list[Event]]:
+        """Do the work of `close` in steps."""
+        return map(_list_events, self.close_by_columns(cut=cut))
+
+    def feed_by_columns(self, data: bytes) -> Iterator[Events]:
+        """Do the work of `feed_steps`; entries without extensions may come by columns."""
         if self._closed:
             raise ValueError("the reader is closed: make a new SitemapReader for each document")
         self.stats.raw_bytes += len(data)
@@ -128,8 +137,8 @@ class SitemapReader:
                 return
         yield from self._decompress(data)
 
-    def close_steps(self, *, cut: bool = False) -> Iterator[list[Event]]:
-        """Do the work of `close` in steps."""
+    def close_by_columns(self, *, cut: bool = False) -> Iterator[Events]:
+        """Do the work of `close_steps`; entries without extensions may come by columns."""
         if self._closed:
             return
         self._closed = True
@@ -163,7 +172,7 @@ class SitemapReader:
 
     # -- the pipeline
 
-    def _decompress(self, data: bytes) -> Iterator[list[Event]]:
+    def _decompress(self, data: bytes) -> Iterator[Events]:
         if self._decompressor is None:
             self._decompressor = Decompressor(self._limits, self._notes, codings=self._codings)
         for start in range(0, len(data), BLOCK_BYTES):
@@ -171,7 +180,7 @@ class SitemapReader:
                 piece = bytes(data[start : start + BLOCK_BYTES])
                 yield from self._read_pieces(self._decompressor.feed(piece))
 
-    def _read_pieces(self, pieces: Iterator[bytes]) -> Iterator[list[Event]]:
+    def _read_pieces(self, pieces: Iterator[bytes]) -> Iterator[Events]:
         """Read decompressed pieces; damaged data ends the reading."""
         try:
             for piece in pieces:
@@ -181,7 +190,7 @@ class SitemapReader:
         except DecompressionError as error:
             yield from self._finish(error.code, error.detail)
 
-    def _read_piece(self, piece: bytes) -> Iterator[list[Event]]:
+    def _read_piece(self, piece: bytes) -> Iterator[Events]:
         allowed = self._limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
         self._block += piece[:allowed]
         while len(self._block) >= self._block_bytes and not self.finished:
@@ -195,7 +204,7 @@ class SitemapReader:
         if not piece:
             yield []
 
-    def _read_block(self, block: bytes, *, final: bool) -> Iterator[list[Event]]:
+    def _read_block(self, block: bytes, *, final: bool) -> Iterator[Events]:
         self.stats.inflated_bytes += len(block)
         events = self._drain_notes()
         if self.stats.inflated_bytes > PROTOCOL_MAX_BYTES:
@@ -226,7 +235,7 @@ class SitemapReader:
             return self._charset
         return find_meta_charset(block)
 
-    def _finish(self, cut: IssueCode | None, detail: str = "") -> Iterator[list[Event]]:
+    def _finish(self, cut: IssueCode | None, detail: str = "") -> Iterator[Events]:
         """Read the remaining bytes and close the reader; `cut` is why it was cut."""
         block, self._block = bytes(self._block), bytearray()
         if block or self._transcoder or cut is None:
@@ -236,7 +245,7 @@ class SitemapReader:
         if self._reader and not self.finished:
             for events in self._apply_limits(self._reader.close(cut)):
                 yield last
-                last = events
+                last = list(events)
         if cut:
             self.stats.note_once(last, cut, value=detail or None)
         last += self._drain_notes()
@@ -254,23 +263,27 @@ class SitemapReader:
             self.stats.note_once(events, self._notes.pop(0))
         return events
 
-    def _apply_limits(self, steps: Iterator[list[Event]]) -> Iterator[list[Event]]:
+    def _apply_limits(self, steps: Iterator[Events]) -> Iterator[Events]:
         for events in steps:
             yield self._check_limits(events)
             if self.finished:
                 return
 
-    def _check_limits(self, events: list[Event]) -> list[Event]:
+    def _check_limits(self, given: Events) -> Events:
         """Cut the events at the limit of entries; report the protocol's limit."""
         stats = self.stats
         beyond = stats.delivered - PROTOCOL_MAX_ENTRIES
-        if beyond > 0 and not stats.counts[IssueCode.OVER_PROTOCOL_LIMIT]:
+        if self._reader and self._reader.finished:
+            self.finished = True
+        is_over_protocol = beyond > 0 and not stats.counts[IssueCode.OVER_PROTOCOL_LIMIT]
+        if not is_over_protocol and max(stats.delivered, stats.dropped) <= self._limits.entries:
+            return given
+        events = list(given)
+        if is_over_protocol:
             issues: list[Event] = []
             stats.note_once(issues, IssueCode.OVER_PROTOCOL_LIMIT)
             behind = _entry_positions(events)[-beyond] + 1
             events[behind:behind] = issues
-        if self._reader and self._reader.finished:
-            self.finished = True
         surplus = stats.delivered - self._limits.entries
         if surplus > 0:
             for position in reversed(_entry_positions(events)[-surplus:]):
@@ -281,6 +294,10 @@ class SitemapReader:
             stats.note(events, IssueCode.TOO_LARGE, value="entries")
             self.finished = True
         return events
+
+
+def _list_events(events: Events) -> list[Event]:
+    return events if isinstance(events, list) else list(events)
 
 
 def _entry_positions(events: list[Event]) -> list[int]:

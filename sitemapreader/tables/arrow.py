@@ -6,7 +6,7 @@ import json
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from sitemapreader.output.arrow import make_batch, make_schema
+from sitemapreader.output.arrow import add_site_column, make_batch, make_schema
 from sitemapreader.output.schema import COLUMNS
 from sitemapreader.tables.rows import RowSource
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 WALK_KEY = b"sitemapreader.walk"
 """Key of a table's metadata that has what became of the walk, as JSON."""
-_SITE = pa.field("site", pa.string(), nullable=False)
 
 
 def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Table:
@@ -68,16 +67,12 @@ def _stream(rows: RowSource) -> Iterator[pa.RecordBatch]:
 
 def _schema_of(rows: RowSource) -> pa.Schema:
     schema = make_schema(COLUMNS)
-    return schema.insert(0, _SITE) if rows.has_sites else schema
+    return add_site_column(schema) if rows.has_sites else schema
 
 
 def _read_batches(rows: RowSource) -> Iterator[pa.RecordBatch]:
     """Yield the rows as batches; of several sites each row has its own."""
-    entry_schema, schema = make_schema(COLUMNS), _schema_of(rows)
+    schema = _schema_of(rows)
     with closing(rows):
         for site, entries in rows:
-            batch = make_batch(entries, entry_schema)
-            if rows.has_sites:
-                columns = [pa.repeat(site, len(entries)), *batch.columns]
-                batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-            yield batch
+            yield make_batch(entries, schema, site if rows.has_sites else None)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.discovery.arguments import check_url
+from sitemapreader.entry_columns import Rows, join_rows, list_sitemaps
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue
 from sitemapreader.models import SitemapEntry, UrlEntry
@@ -47,9 +48,9 @@ _NOTHING = object()
 
 
 class RowSource:
-    """The entries of a source in lists of some thousands; to be iterated once, then closed.
+    """The entries of a source, some thousands at once; to be iterated once, then closed.
 
-    Each list comes with its site as it was given, or "" for a single site.
+    They come with its site as it was given, or "" for a single site.
 
     Attributes:
         has_sites: whether several sites were given, or could have been.
@@ -63,19 +64,20 @@ class RowSource:
         self.summary = WalkSummary(Report(0))
         self._batches = self._open(source, arguments)
 
-    def __iter__(self) -> Iterator[tuple[str, list[UrlEntry]]]:
-        site, rows = "", list[UrlEntry]()
-        for origin, batch in self._batches:
+    def __iter__(self) -> Iterator[tuple[str, Rows]]:
+        site, parts, size = "", list[Rows](), 0
+        for origin, rows in self._batches:
             now = datetime.now(UTC)
-            for sitemap in {entry.sitemap for entry in batch}:
+            for sitemap in list_sitemaps(rows):
                 self.first_seen.setdefault(sitemap, now)
-            if rows and (origin != site or len(rows) >= _BATCH_ROWS):
-                yield site, rows
-                rows = []
+            if parts and (origin != site or size >= _BATCH_ROWS):
+                yield site, join_rows(parts)
+                parts, size = [], 0
             site = origin
-            rows += batch
-        if rows:
-            yield site, rows
+            parts.append(rows)
+            size += len(rows)
+        if parts:
+            yield site, join_rows(parts)
 
     def close(self) -> None:
         """End the walk, if one is running."""
@@ -114,8 +116,8 @@ class RowSource:
         self.summary = WalkSummary.of_sites(reports)
 
     def _follow(self, walking: BlockingWalk) -> _Batches:
-        for batch in walking.batches():
-            yield "", batch
+        for rows in walking.rows():
+            yield "", rows
         self.summary = WalkSummary(walking.report)
 
     def _sort(self, events: Iterator[object]) -> _Batches:
@@ -136,16 +138,16 @@ class RowSource:
         self.summary = WalkSummary(report, children)
 
 
-_Batches: TypeAlias = "Generator[tuple[str, list[UrlEntry]], None, None]"
+_Batches: TypeAlias = "Generator[tuple[str, Rows], None, None]"
 
 
 def _walk(
     name: str, walking: BlockingWalk, *others: BlockingWalk
-) -> Generator[tuple[str, list[UrlEntry]], None, Report]:
+) -> Generator[tuple[str, Rows], None, Report]:
     """Yield the entries of the first walk that has any sitemap; return its report."""
     with walking as entries:
-        for batch in entries.batches():
-            yield name, batch
+        for rows in entries.rows():
+            yield name, rows
     if others and needs_search(walking.report):
         return (yield from _walk(name, *others))
     return walking.report

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader.documents.context import Batch
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.issues import Issue
     from sitemapreader.models import SitemapEntry, UrlEntry
 
@@ -104,12 +105,28 @@ class BatchCursor:
     A loop that finds another cursor than the one it read from was overtaken by another loop.
     """
 
-    entries: Iterator[UrlEntry]
     others: Iterator[SitemapEntry | Issue]
+    _rows: Rows
+    _entries: Iterator[UrlEntry] | None = None
 
     @classmethod
     def at_start(cls, batch: Batch | None) -> Self:
         """Return the cursor at the start of a batch."""
-        if isinstance(batch, list):
-            return cls(iter(batch), iter(()))
-        return cls(iter(()), iter(batch or ()))
+        if batch is None or isinstance(batch, tuple):
+            return cls(iter(batch or ()), [])
+        return cls(iter(()), batch)
+
+    @property
+    def entries(self) -> Iterator[UrlEntry]:
+        """The iterator over the entries of the batch."""
+        if self._entries is None:
+            self._entries = iter(self._rows)
+            self._rows = []
+        return self._entries
+
+    def take_rows(self) -> Rows:
+        """Remove and return the entries that no loop has read yet, by columns if they came so."""
+        if self._entries is None:
+            rows, self._rows = self._rows, []
+            return rows
+        return list(self._entries)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import attrs
 
 from sitemapreader.dates import select_recent
+from sitemapreader.entry_columns import get_column, select_rows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.walker.config import WalkConfig
 
 
@@ -56,35 +57,35 @@ class EntryFilter:
             for loc in locs:
                 self._seen.add(url_key(loc))
 
-    def apply(self, entries: list[UrlEntry], scope: tuple[str, ...]) -> tuple[list[UrlEntry], int]:
+    def apply(self, rows: Rows, scope: tuple[str, ...]) -> tuple[Rows, int]:
         """Return the entries that pass all filters, and the count of `select`."""
-        entries, outside = self.select(entries, scope)
-        return self.deduplicate(entries), outside
+        rows, outside = self.select(rows, scope)
+        return self.deduplicate(rows), outside
 
-    def deduplicate(self, entries: list[UrlEntry]) -> list[UrlEntry]:
+    def deduplicate(self, rows: Rows) -> Rows:
         """With `unique`, return the entries whose URL has not been delivered; else all."""
         if self._seen is None:
-            return entries
+            return rows
         add = self._seen.add
-        return [entry for entry in entries if add(url_key(entry.loc))]
+        return select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
 
-    def select(self, entries: list[UrlEntry], scope: tuple[str, ...]) -> tuple[list[UrlEntry], int]:
+    def select(self, rows: Rows, scope: tuple[str, ...]) -> tuple[Rows, int]:
         """Return the entries that pass all filters but `unique`, and a count.
 
         The count is that of entries outside `scope`, which are URL prefixes as `folder_of` makes
         them; with scope="keep" these entries pass.
         """
-        outside = [entry for entry in entries if not entry.loc.startswith(scope)]
+        outside = [loc for loc in get_column(rows, "loc") if not loc.startswith(scope)]
         if outside:
-            outside = [entry for entry in outside if not _lies_within(entry.loc, scope)]
+            outside = [loc for loc in outside if not _lies_within(loc, scope)]
         if outside and not self._keep_outside:
-            out_of_scope = {id(entry) for entry in outside}
-            entries = [entry for entry in entries if id(entry) not in out_of_scope]
+            dropped = set(outside)
+            rows = select_rows(rows, [loc not in dropped for loc in get_column(rows, "loc")])
         if self._include or self._exclude:
-            entries = [entry for entry in entries if self._is_wanted(entry.loc)]
+            rows = select_rows(rows, [self._is_wanted(loc) for loc in get_column(rows, "loc")])
         if self._since is not None:
-            entries = select_recent(entries, self._since, keep_undated=self._keep_undated)
-        return entries, len(outside)
+            rows = select_recent(list(rows), self._since, keep_undated=self._keep_undated)
+        return rows, len(outside)
 
     def _is_wanted(self, loc: str) -> bool:
         if self._include and not any(pattern.search(loc) for pattern in self._include):

@@ -17,7 +17,8 @@ from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, u
 
 if TYPE_CHECKING:
     from sitemapreader.documents.context import WalkContext
-    from sitemapreader.models import SitemapEntry, UrlEntry
+    from sitemapreader.entry_columns import Rows
+    from sitemapreader.models import SitemapEntry
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
@@ -81,27 +82,27 @@ class WalkDocumentHandler:
             await self._report(IssueCode.NESTED_INDEX)
         return True
 
-    async def handle_entries(self, entries: list[UrlEntry]) -> None:
+    async def handle_entries(self, entries: Rows) -> None:
         """Emit the entries that pass the filters; with `changes`, only those that differ."""
         tracker = self._tracker
         if tracker is None:
             passed = self._select(entries)
             await self._emit_entries(self._filter.deduplicate(passed), len(entries))
             return
-        for chunk in tracker.chunks(entries):
+        for chunk in tracker.chunks(list(entries)):
             differing, fingerprints = await tracker.compare(chunk)
             self._document.known += len(chunk) - len(differing)
-            passed = self._select(differing)
-            kept = self._filter.deduplicate(passed)
+            passed = list(self._select(differing))
+            kept = list(self._filter.deduplicate(passed))
             await self._emit_entries(kept, len(differing))
             await tracker.record(chunk, fingerprints, passed, kept, len(differing) - len(kept))
 
-    def _select(self, entries: list[UrlEntry]) -> list[UrlEntry]:
+    def _select(self, entries: Rows) -> Rows:
         passed, outside = self._filter.select(entries, self._scope)
         self._outside += outside
         return passed
 
-    async def _emit_entries(self, entries: list[UrlEntry], offered: int) -> None:
+    async def _emit_entries(self, entries: Rows, offered: int) -> None:
         """Emit entries, and count those of the offered ones that the filters left out."""
         self._document.filtered += offered - len(entries)
         if entries:

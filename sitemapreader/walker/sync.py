@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from types import TracebackType
 
+    import pyarrow as pa
+
     from sitemapreader.documents.context import Batch
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.models import Event, UrlEntry
     from sitemapreader.report import Report
     from sitemapreader.walker.walk import Walk
@@ -74,6 +77,17 @@ class BlockingWalk:
         self._check()
         return self._iterate_batches()
 
+    def record_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the entries as record batches of Arrow; see `Walk.record_batches`."""
+        from sitemapreader.output.arrow import make_entry_batch  # noqa: PLC0415 (takes 0.1 s)
+
+        return map(make_entry_batch, self.rows())
+
+    def rows(self) -> Iterator[Rows]:
+        """Yield the entries as `batches` does, by columns where the reader gives columns."""
+        self._check()
+        return self._iterate_rows()
+
     def events(self) -> Iterator[Event]:
         """Yield entries, found sitemaps and Issues, in the order in which they are met."""
         self._check()
@@ -100,6 +114,14 @@ class BlockingWalk:
         while more:
             if batch := list(self._cursor.entries):
                 yield batch
+            else:
+                more = self._pull()
+
+    def _iterate_rows(self) -> Iterator[Rows]:
+        more = True
+        while more:
+            if rows := self._cursor.take_rows():
+                yield rows
             else:
                 more = self._pull()
 

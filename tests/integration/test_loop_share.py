@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from sitemapreader.models import Event
+    from sitemapreader.entry_columns import Events
 
 URL = "https://example.org/sitemap.xml"
 COUNT = 10_000
@@ -38,7 +38,7 @@ async def chunks(data: bytes) -> AsyncGenerator[bytes, None]:
     yield data
 
 
-def read(share: LoopShare) -> AsyncGenerator[list[Event], None]:
+def read(share: LoopShare) -> AsyncGenerator[Events, None]:
     """Read one large sitemap in batches."""
     return read_events(chunks(many_urls()), SitemapReader(URL), lambda _: None, share)
 

@@ -12,13 +12,22 @@ import sitemapreader
 LAYERS = (
     {"version", "_digest"},
     {"models", "issues", "errors", "options", "installation", "logs"},
-    {"dates", "urls", "outcomes", "document_tree", "site_outcome", "report", "report_views"},
+    {
+        "dates",
+        "entry_columns",
+        "urls",
+        "outcomes",
+        "document_tree",
+        "site_outcome",
+        "report",
+        "report_views",
+    },
+    {"output"},
     {"readers"},
     {"fetch"},
     {"documents"},
     {"discovery"},
     {"walker", "state"},
-    {"output"},
     {"many"},
     {"tables"},
     {"audit"},
@@ -40,7 +49,7 @@ CONFINED = {
     "scrapy": {"recipes"},
     "sqlite3": {"state"},
     "argparse": {"cli"},
-    "pyarrow": {"audit", "many", "output", "tables"},
+    "pyarrow": {"audit", "many", "output", "tables", "walker"},
     "pandas": {"audit", "tables", "report", "report_views"},
 }
 """Foreign modules, and the only rooms that import them."""

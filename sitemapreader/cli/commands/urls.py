@@ -15,6 +15,7 @@ from sitemapreader.cli.runtime import run_process
 from sitemapreader.cli.sources import Source, SourceResult, make_source, make_web_source
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import open_entries
+from sitemapreader.entry_columns import get_column, select_rows, take_rows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.models import UrlEntry
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.walker import Walk
 
     Make = Callable[[str], Source]
@@ -76,11 +77,11 @@ class UrlPrinter:
     async def _visit(self, source: Source, result: SourceResult) -> None:
         async with aclosing(source.open(result)) as batches:
             walk = None
-            async for batch in batches:
+            async for rows in batches:
                 if result.walk is not walk:  # the first batch of a walk, not yet acknowledged
                     walk = result.walk
                     self._follow_output(walk)
-                self._print_batch(batch)
+                self._print_rows(rows)
                 await asyncio.sleep(0)  # reading a file never waits: let signals be handled
 
     def _follow_output(self, walk: Walk | None) -> None:
@@ -90,16 +91,16 @@ class UrlPrinter:
             if delivery is not None:
                 walk.deliver_through(delivery)
 
-    def _print_batch(self, batch: list[UrlEntry]) -> None:
+    def _print_rows(self, rows: Rows) -> None:
         if self._seen is not None:
             add = self._seen.add
-            batch = [entry for entry in batch if add(url_key(entry.loc))]
+            rows = select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
         limit = self._arguments.limit
         if limit is not None:
-            batch = batch[: limit - self._summary.printed]
-        if batch:
+            rows = take_rows(rows, limit - self._summary.printed)
+        if rows:
             self._console.clear_for_results()
-            self.output.write(batch)
-            self._summary.printed += len(batch)
+            self.output.write(rows)
+            self._summary.printed += len(rows)
         if self._summary.printed == limit:
             raise _LimitReachedError

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
     from xml.etree.ElementTree import Element
 
+    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.elements import Record
@@ -101,7 +102,7 @@ class BatchReader:
         self._skips: list[re.Pattern[str]] = []
         """What ends the oversized record or section that is being passed over, one by one."""
 
-    def feed(self, text: str) -> Iterator[list[Event]]:
+    def feed(self, text: str) -> Iterator[Events]:
         """Take what comes next; yield the events of the records that are complete with it."""
         self._pending += text
         if self.finished or not self._has_skipped():
@@ -119,7 +120,7 @@ class BatchReader:
             yield from self._shorten()
             self._drop_read()
 
-    def close(self, why: IssueCode) -> Iterator[list[Event]]:
+    def close(self, why: IssueCode) -> Iterator[Events]:
         """Yield the events of what is still there, and say what the document lacks.
 
         `why` says what has cut it, if it turns out to be cut.
@@ -137,7 +138,7 @@ class BatchReader:
 
     # -- cutting
 
-    def _read_complete(self) -> Iterator[list[Event]]:
+    def _read_complete(self) -> Iterator[Events]:
         """Read all records that are complete, and what stands between them."""
         run: list[Span] = []
         self._expect()
@@ -194,7 +195,7 @@ class BatchReader:
 
     # -- the ways of reading
 
-    def _read_common(self) -> Iterator[list[Event]]:
+    def _read_common(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
         begin = self._position
         if not self._stats.records and self.prolog.format.is_feed:
@@ -203,7 +204,7 @@ class BatchReader:
                 self.prolog.open_wrapper(channel, {})
         parts, end = self._pattern.read(self._pending, begin, self._stats.sitemap)
         for part in parts:
-            if isinstance(part[0], tuple):
+            if isinstance(part, list) and isinstance(part[0], tuple):
                 yield from self._read_run(part)
             else:
                 self._stats.deliver(len(part))

@@ -13,6 +13,7 @@ from itertools import chain, compress, groupby, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_column, parse_lastmod
+from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via, leave_unread
 from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.feeds import choose_link
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
+    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.names import Names
@@ -109,12 +111,11 @@ class PatternReader:
         self._head: re.Pattern[str] | None = None
         """The pattern of what stands before the first record of a feed."""
 
-    def read(
-        self, text: str, start: int, sitemap: str
-    ) -> tuple[list[list[Event] | list[Span]], int]:
+    def read(self, text: str, start: int, sitemap: str) -> tuple[list[Events | list[Span]], int]:
         """Read the records that begin at a place, as far as they go, of the document of that URL.
 
-        Returns entries, and in their place the spans of odd records; and where the last one ends.
+        Returns entries, by columns where none has extensions, and in their place the spans of odd
+        records; and where the last one ends.
         """
         pattern = self._find_pattern()
         if pattern is None:
@@ -252,7 +253,7 @@ class PatternReader:
 
     # -- entries
 
-    def _make_entries(self, columns: Columns, found: list[list[str]], sitemap: str) -> list[Event]:
+    def _make_entries(self, columns: Columns, found: list[list[str]], sitemap: str) -> Events:
         if self._prolog.format.is_feed:
             return self._make_posts(columns, found, sitemap)
         locs, lastmods = columns.texts(found[0]), columns.texts(found[1])
@@ -267,13 +268,15 @@ class PatternReader:
             return list(map(SitemapEntry, locs, moments, vias, sitemaps, written))
         changefreqs = columns.values(columns.texts(found[2]), parse_changefreq)
         priorities = columns.values(columns.texts(found[3]), parse_priority)
+        if not any(map(any, runs)):
+            own = [sitemap] * len(locs)
+            return EntryColumns(locs, own, moments, changefreqs, priorities, written)
         none, empty = repeat(None), repeat(())
         unset = (empty, empty, none, empty, empty)
         entries = list(
             map(UrlEntry, locs, moments, changefreqs, priorities, *unset, sitemaps, written)
         )
-        if any(map(any, runs)):
-            self._leave_unread(columns, entries, runs)
+        self._leave_unread(columns, entries, runs)
         return list(entries)
 
     def _leave_unread(
@@ -302,7 +305,7 @@ class PatternReader:
         names = {f"{{{namespaces[prefix]}}}{local}" for prefix, local in set(_NAME.findall(text))}
         return self._tree.is_well_formed(text) and self._names.count_extras(names)
 
-    def _make_posts(self, columns: Columns, found: list[list[str]], sitemap: str) -> list[Event]:
+    def _make_posts(self, columns: Columns, found: list[list[str]], sitemap: str) -> EntryColumns:
         """Make the entries of a feed's records."""
         links, titles, *dates = found[: 2 + len(FEED_DATE_NAMES[self._prolog.format])]
         is_atom = self._prolog.format is Format.ATOM
@@ -314,10 +317,9 @@ class PatternReader:
                 others = columns.texts(column)
                 texts = [text or other for text, other in zip(texts, others, strict=True)]
         moments = columns.values(texts, parse_lastmod)
-        none, empty = repeat(None), repeat(())
-        unset = (none, none, empty, empty, none, empty, empty)
         written, named = columns.or_none(texts), columns.or_none(columns.texts(titles))
-        return list(map(UrlEntry, locs, moments, *unset, repeat(sitemap), written, named))
+        own = [sitemap] * len(locs)
+        return EntryColumns(locs, own, moments, None, None, written, named)
 
     def _choose_links(self, columns: Columns, runs: Sequence[str]) -> list[str]:
         """Choose the URL of each entry among its links; "" where there is none."""

@@ -13,6 +13,7 @@ from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
@@ -45,11 +46,11 @@ class XmlReader:
         """Whether a limit or a refusal has ended the reading."""
         return self._batches.finished if self._batches else self._refused
 
-    def feed(self, data: bytes) -> Iterator[list[Event]]:
+    def feed(self, data: bytes) -> Iterator[Events]:
         """Take the next bytes; yield, in steps, the events of the records that are complete."""
         yield from self._take(self._decoder.decode(data), final=False)
 
-    def close(self, cut: IssueCode | None) -> Iterator[list[Event]]:
+    def close(self, cut: IssueCode | None) -> Iterator[Events]:
         """Yield the last events: what is still complete, and what the document lacks.
 
         That it was cut shows in the markup; `cut` says by what.
@@ -58,7 +59,7 @@ class XmlReader:
         if self._batches:
             yield from self._batches.close(cut or IssueCode.TRUNCATED)
 
-    def _take(self, text: str, *, final: bool) -> Iterator[list[Event]]:
+    def _take(self, text: str, *, final: bool) -> Iterator[Events]:
         if self._batches:
             yield from self._batches.feed(text)
             return

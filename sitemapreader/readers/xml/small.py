@@ -49,13 +49,16 @@ def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, l
     pattern, name, format_ = known
     start, channel = pattern.find_head(text, root.end())
     parts, end = pattern.read(text, start, stats.sitemap)
-    if len(parts) != 1 or isinstance(parts[0][0], tuple):
+    if len(parts) != 1:
+        return None
+    first, *others = parts[0]
+    if isinstance(first, tuple):
         return None
     if not is_end(text, end, [channel, name] if channel else [name]):
         return None
     stats.inflated_bytes = len(data)
     stats.deliver(len(parts[0]))
-    return format_, parts[0]
+    return format_, [first, *others]
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,136 @@
+"""Entries by columns: what a plain sitemap is read as, before there is an object for each URL."""
+
+from __future__ import annotations
+
+from itertools import chain, compress, repeat
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import attrs
+
+from sitemapreader.models import DateSource, Event, UrlEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+_LISTS = frozenset({"images", "videos", "alternates", "extras"})
+
+
+@attrs.define(eq=False, weakref_slot=False)
+class EntryColumns:
+    """Entries without extensions: the values of each field, `None` if no entry has it.
+
+    Iterate it for the entries, which are made meanwhile.
+    """
+
+    loc: Sequence[str]
+    sitemap: Sequence[str]
+    lastmod: Sequence[datetime | None] | None = None
+    changefreq: Sequence[str | None] | None = None
+    priority: Sequence[float | None] | None = None
+    lastmod_text: Sequence[str | None] | None = None
+    title: Sequence[str | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.loc)
+
+    def __iter__(self) -> Iterator[UrlEntry]:
+        none, empty = repeat(None), repeat(())
+        return map(
+            UrlEntry,
+            self.loc,
+            self.lastmod or none,
+            self.changefreq or none,
+            self.priority or none,
+            empty,
+            empty,
+            none,
+            empty,
+            empty,
+            self.sitemap,
+            self.lastmod_text or none,
+            self.title or none,
+        )
+
+    def get(self, name: str) -> list[Any]:
+        """Return the values of an attribute of the entries."""
+        if name == "date_source":
+            return [day and DateSource.LASTMOD for day in self.get("lastmod")]
+        if name in _LISTS:
+            return [()] * len(self)
+        column: Sequence[Any] | None = getattr(self, _SAME.get(name, name), None)
+        return [None] * len(self) if column is None else list(column)
+
+    def select(self, marks: Sequence[bool]) -> Self:
+        """Return the entries that have a mark."""
+        columns: list[Any] = [getattr(self, name) for name in _FIELDS]
+        return type(self)(*(column and list(compress(column, marks)) for column in columns))
+
+    def head(self, number: int) -> Self:
+        """Return the first entries."""
+        columns: list[Any] = [getattr(self, name) for name in _FIELDS]
+        return type(self)(*(column and column[:number] for column in columns))
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """Return the entries of several parts."""
+        if len(parts) == 1:
+            return parts[0]
+        columns: list[Any] = [
+            list(chain.from_iterable(part.get(name) for part in parts))
+            if any(getattr(part, name) for part in parts)
+            else None
+            for name in _FIELDS
+        ]
+        return cls(*columns)
+
+
+_FIELDS = [field.name for field in attrs.fields(EntryColumns)]
+_SAME = {"date": "lastmod"}
+"""Attributes that have the values of another one where there are no extensions."""
+
+Rows: TypeAlias = list[UrlEntry] | EntryColumns
+"""Entries, as objects or by columns."""
+Events: TypeAlias = list[Event] | EntryColumns
+"""Events of one document; where they are all entries, perhaps by columns."""
+
+
+def get_column(rows: Rows, name: str) -> list[Any]:
+    """Return the values of an attribute of entries."""
+    return rows.get(name) if isinstance(rows, EntryColumns) else list(map(attrgetter(name), rows))
+
+
+def select_rows(rows: Rows, marks: Sequence[bool]) -> Rows:
+    """Return the entries that have a mark."""
+    if all(marks):
+        return rows
+    if isinstance(rows, EntryColumns):
+        return rows.select(marks)
+    return list(compress(rows, marks))
+
+
+def take_rows(rows: Rows, number: int) -> Rows:
+    """Return the first entries, so many."""
+    return rows.head(number) if isinstance(rows, EntryColumns) else rows[:number]
+
+
+def join_rows(parts: Sequence[Rows]) -> Rows:
+    """Return all entries of several parts."""
+    columns = [part for part in parts if isinstance(part, EntryColumns)]
+    if columns and len(columns) == len(parts):
+        return EntryColumns.join(columns)
+    return list(chain.from_iterable(parts))
+
+
+def join_events(parts: Sequence[Events]) -> Events:
+    """Return what several steps of reading one document gave."""
+    columns = [part for part in parts if isinstance(part, EntryColumns)]
+    if columns and len(columns) == len(parts):
+        return EntryColumns.join(columns)
+    return list(chain.from_iterable(parts))
+
+
+def list_sitemaps(rows: Rows) -> Iterable[str]:
+    """Return the sitemaps that list entries, each once."""
+    return dict.fromkeys(get_column(rows, "sitemap"))
