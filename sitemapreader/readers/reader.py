@@ -54,8 +54,9 @@ class SitemapReader:
             site are the entries), "llms" (the links of an `llms.txt`).
 
     Events come in document order, a block of 32 KiB at a time: the first after 4 KiB if these are
-    conclusive, the last with `close`. How the document is cut into chunks changes no event. `feed`
-    and `close` never raise for the content of a document.
+    conclusive, the last with `close`. A first chunk below 64 KiB waits for the next call, for it
+    may be the whole document, which is then read at once. How the document is cut into chunks
+    changes no event. `feed` and `close` never raise for the content of a document.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ class SitemapReader:
         if self.finished:
             return
         if self._decompressor is None:
-            most = SMALL_BYTES if not self._unread else self._block_bytes - 1
+            most = self._block_bytes - 1 if self._unread else SMALL_BYTES
             data = self._unread + data
             if len(data) <= most and data[:1] in (b"", b"<") and not self._codings:
                 self._unread = data

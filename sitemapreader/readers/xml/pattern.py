@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 _FIELDS = 4
 """Groups of the record pattern that are fields of the protocol."""
+_RECORDS = RECORD_OF | FEED_RECORDS
 _FEW_RECORDS = 30
 _DEEPEST = 32
 """Of what the patterns take: elements in one another."""
@@ -80,7 +81,7 @@ class PatternReader:
     Args:
         prolog: what stands around the records.
         names: tells namespaces.
-        tree: tells whether the markup of a feed is well-formed.
+        tree: tells whether extras are well-formed.
         limits: where they are lower than what a pattern takes, none is used.
     """
 
@@ -205,9 +206,10 @@ class PatternReader:
 
     def _find_pattern(self) -> re.Pattern[str] | None:
         """Return the pattern for the names that records have here, if there is one."""
-        if not self._can_read:
+        prolog = self._prolog
+        if not (self._can_read and _RECORDS[prolog.format] in prolog.records):
             return None
-        learnt = self._prolog.namespaces, self._names.own_count
+        learnt = prolog.namespaces, self._names.own_count
         if learnt != self._learnt:
             self._learnt = learnt
             self._uniform = None
@@ -234,7 +236,7 @@ class PatternReader:
         start = f"{own}:" if own else ""
         self._start = f"<{start}link"
         self._own = start
-        self._record = start + (RECORD_OF | FEED_RECORDS)[self._prolog.format]
+        self._record = start + _RECORDS[self._prolog.format]
         if self._prolog.format.is_feed:
             dated = {key for key, _ in FEED_DATE_NAMES[self._prolog.format]}
             # SECURITY: the key of an unknown namespace is its URI, and the pattern is cached by it
