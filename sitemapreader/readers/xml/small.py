@@ -10,10 +10,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from sitemapreader import options
 from sitemapreader.options import Limits
 from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.stats import ReadStats
-from sitemapreader.readers.xml import batches
 from sitemapreader.readers.xml.boundaries import is_end
 from sitemapreader.readers.xml.pattern import PatternReader
 from sitemapreader.readers.xml.prolog import PrologReader
@@ -35,7 +35,7 @@ _ROOT = re.compile(
 
 def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, list[Event]] | None:
     """Return the format and the entries of a whole document; `None` if it is not as simple."""
-    if not (batches.PATTERNS and _allow_all(limits)):
+    if not (options.PATTERNS and _allow_all(limits)):
         return None
     try:
         text = data.decode()

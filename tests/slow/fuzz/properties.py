@@ -19,6 +19,7 @@ import strategies
 import witness
 from cases import URL, Case, inflate
 
+from sitemapreader import options
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.models import Format, UrlEntry
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
@@ -158,7 +159,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     """
     read_broken = batches.BatchReader._read_broken
     with (
-        mock.patch.object(batches, "PATTERNS", new=False),
+        mock.patch.object(options, "PATTERNS", new=False),
         mock.patch.object(
             batches.BatchReader, "_read_broken", autospec=True, side_effect=read_broken
         ) as spy,
@@ -169,7 +170,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     if spy.called:  # what the tree refuses is read leniently, with nothing around it
         return
     with (
-        mock.patch.object(batches, "PATTERNS", new=False),
+        mock.patch.object(options, "PATTERNS", new=False),
         mock.patch.object(tree.TreeReader, "_may_break_limit", return_value=True),
     ):
         lenient = read(case)
