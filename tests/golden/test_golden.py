@@ -8,8 +8,8 @@ from unittest import mock
 import golden
 import pytest
 
-from sitemapreader import options
 from sitemapreader.issues import IssueCode
+from sitemapreader.readers.xml import batches, small
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,6 +181,9 @@ def test_good_records_survive(document: Path) -> None:
 @each_document
 def test_the_pattern_changes_no_event(document: Path) -> None:
     """Each golden document gives the same events with the pattern switched off."""
-    with mock.patch.object(options, "PATTERNS", new=False):
+    with (
+        mock.patch.object(batches, "PATTERNS", new=False),
+        mock.patch.object(small, "PATTERNS", new=False),
+    ):
         reading = golden.read_document(document)
     assert golden.read_document(document) == reading

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from sitemapreader import options
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
+from sitemapreader.readers.xml import batches, small
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -46,7 +46,10 @@ def locs(events: list[Event]) -> list[str]:
 
 
 def read_by_tree(data: bytes, **limits: Any) -> list[Event]:
-    with mock.patch.object(options, "PATTERNS", new=False):
+    with (
+        mock.patch.object(batches, "PATTERNS", new=False),
+        mock.patch.object(small, "PATTERNS", new=False),
+    ):
         return read(data, **limits)
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sitemapreader import options
 from sitemapreader.issues import IssueCode
+from sitemapreader.options import PATTERNS
 from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.context import RecordContext
 from sitemapreader.readers.records.elements import list_texts, read_attributes
@@ -107,7 +107,7 @@ class BatchReader:
         self._pending += text
         if self.finished or not self._has_skipped():
             return
-        is_tried = options.PATTERNS and len(self._pending) >= self._least
+        is_tried = PATTERNS and len(self._pending) >= self._least
         if is_tried:
             yield from self._read_common()
         yield from self._read_complete()
@@ -153,7 +153,7 @@ class BatchReader:
                 if self._expect():  # a nested root, or a prefix that was bound anew
                     self._scanner.reset(record[0])
                     continue
-                if options.PATTERNS and not self._stats.records:  # it was the head of a feed
+                if PATTERNS and not self._stats.records:  # it was the head of a feed
                     yield from self._read_common()
                     continue
             run.append(record)

@@ -10,8 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sitemapreader import options
-from sitemapreader.options import Limits
+from sitemapreader.options import PATTERNS, Limits
 from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import is_end
@@ -35,7 +34,7 @@ _ROOT = re.compile(
 
 def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, list[Event]] | None:
     """Return the format and the entries of a whole document; `None` if it is not as simple."""
-    if not (options.PATTERNS and _allow_all(limits)):
+    if not (PATTERNS and _allow_all(limits)):
         return None
     try:
         text = data.decode()

@@ -19,7 +19,6 @@ import strategies
 import witness
 from cases import URL, Case, inflate
 
-from sitemapreader import options
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.models import Format, UrlEntry
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
@@ -28,7 +27,7 @@ from sitemapreader.readers.feedparser import fallback
 from sitemapreader.readers.formats import RECORDS, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.robots.parser import parse_robots
-from sitemapreader.readers.xml import batches, tree
+from sitemapreader.readers.xml import batches, small, tree
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -159,7 +158,8 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     """
     read_broken = batches.BatchReader._read_broken
     with (
-        mock.patch.object(options, "PATTERNS", new=False),
+        mock.patch.object(batches, "PATTERNS", new=False),
+        mock.patch.object(small, "PATTERNS", new=False),
         mock.patch.object(
             batches.BatchReader, "_read_broken", autospec=True, side_effect=read_broken
         ) as spy,
@@ -170,7 +170,8 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     if spy.called:  # what the tree refuses is read leniently, with nothing around it
         return
     with (
-        mock.patch.object(options, "PATTERNS", new=False),
+        mock.patch.object(batches, "PATTERNS", new=False),
+        mock.patch.object(small, "PATTERNS", new=False),
         mock.patch.object(tree.TreeReader, "_may_break_limit", return_value=True),
     ):
         lenient = read(case)
