@@ -10,7 +10,7 @@ from sitemapreader.audit.reasons import ABOUT_US
 from sitemapreader.issues import IssueCode, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.audit.models import AuditRule
@@ -81,9 +81,12 @@ def add_issues(
             )
 
 
-def _is_refused(counted: Iterable[str]) -> bool:
+def _is_refused(counted: Mapping[str, list[tuple[str, int, int | None, bool]]]) -> bool:
     """Tell whether a site may have sitemaps that it, or the network, kept from us."""
-    return any(code in ABOUT_US for code in counted)
+    return any(
+        code in ABOUT_US or any(is_excused for _, _, _, is_excused in places)
+        for code, places in counted.items()
+    )
 
 
 def _make_finding(

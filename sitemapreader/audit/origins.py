@@ -8,7 +8,7 @@ from sitemapreader.documents.download import is_absent
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.body import read_body
 from sitemapreader.options import ROBOTS_MAX_BYTES
-from sitemapreader.outcomes import Role
+from sitemapreader.outcomes import Role, Status
 from sitemapreader.readers.robots.parser import parse_robots
 from sitemapreader.readers.robots.rules import Robots
 from sitemapreader.urls import origin_of
@@ -29,11 +29,14 @@ SELECT origin FROM (
 """
 
 
-def list_known_robots(walk: Walk) -> dict[str, Robots]:
-    """Return what a walk knows: origin -> its robots.txt, if it was read to its end."""
+def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
+    """Return what a walk knows: origin -> its robots.txt, if it was read to its end.
+
+    A server that has none allows everything; a folder without one says nothing of the site.
+    """
     known = {}
     for document in walk.report.documents:
-        if document.role is Role.ROBOTS:
+        if document.role is Role.ROBOTS and (is_http or document.status is Status.COMPLETE):
             robots = walk.robots_of(document.url)
             if robots is not None and robots.complete:
                 known[origin_of(document.url)] = robots

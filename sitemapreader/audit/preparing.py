@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.readers.robots.rules import Robots
 
-_ROWS_AT_ONCE = 20_000
+_ROWS_AT_ONCE = 200_000
 _MAX_PIECES = 500
 """A robots.txt with more of them is asked for every URL."""
 
@@ -204,17 +203,20 @@ def _find_cross_submits(database: AuditDatabase, origin: str, robots: Robots) ->
     )
 
 
+_LAST_NUMBER = "SELECT greatest((SELECT max(id) FROM url_row), (SELECT max(id) FROM document))"
 _CANDIDATES = {
     "url": (
-        "SELECT loc, document FROM url WHERE scheme = $scheme AND host = $host"
-        " AND regexp_matches(loc, $pieces)"
+        "SELECT loc, document FROM url WHERE id > $after AND id <= $until"
+        " AND scheme = $scheme AND host = $host AND regexp_matches(loc, $pieces)"
     ),
     "image": (
-        "SELECT loc, document FROM image WHERE starts_with(lower(loc), $scheme || '://' || $host)"
+        "SELECT loc, document FROM image WHERE url > $after AND url <= $until"
+        " AND starts_with(lower(loc), $scheme || '://' || $host || '/')"
         " AND regexp_matches(loc, $pieces)"
     ),
     "sitemap": (
-        "SELECT url, id FROM document WHERE role = 'sitemap' AND via IN ('robots', 'index')"
+        "SELECT url, id FROM document WHERE id > $after AND id <= $until"
+        " AND role = 'sitemap' AND via IN ('robots', 'index')"
         " AND scheme_of(key) = $scheme AND host_of(key) = $host AND regexp_matches(url, $pieces)"
     ),
 }
@@ -228,11 +230,12 @@ def _find_disallowed(database: AuditDatabase, origin: str, robots: Robots, agent
     # RE2 takes the pieces at once; URLs with escapes may spell a piece in another way
     words = [""] if len(pieces) > _MAX_PIECES else [re.escape(piece) for piece in pieces]
     scheme, _, host = origin.partition("://")
-    passed = {"scheme": scheme, "host": host, "pieces": "|".join(chain([r"[%\t\r\n]"], words))}
+    passed = {"scheme": scheme, "host": host, "pieces": "|".join([r"[%\t\r\n]", *words])}
+    last = database.ask(_LAST_NUMBER)[0][0] or 0
     for kind, query in _CANDIDATES.items():
         agent_of_kind = f"{agent}-Image {agent}" if kind == "image" else agent
-        candidates = database.connection.cursor().execute(query, passed)
-        while batch := candidates.fetchmany(_ROWS_AT_ONCE):
+        for after in range(0, last, _ROWS_AT_ONCE):
+            batch = database.ask(query, **passed, after=after, until=after + _ROWS_AT_ONCE)
             _insert(
                 database,
                 "robots_hit",

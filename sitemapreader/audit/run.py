@@ -140,7 +140,7 @@ class AuditRun:
                 }
                 async with walk(attempt.site, **passed) as entries:
                     await loader.load(entries)
-                    self._robots = list_known_robots(entries)
+                    self._robots = list_known_robots(entries, is_http=self._is_http)
                 self._report, self._is_site = entries.report, attempt.site is not None
                 if not needs_search(self._report):
                     break

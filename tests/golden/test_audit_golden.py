@@ -1,0 +1,110 @@
+"""Whole audits: a planted site that every static rule hits, a clean one, the one of testdata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import package
+import pytest
+from auditing import HOST, NOW
+from golden import SITE
+from planted import COUNTS, FIGURES, plant_clean_site, plant_site
+
+from sitemapreader import FolderFetcher, walk_sync
+from sitemapreader.audit import Audit, AuditOptions, audit_sync
+from sitemapreader.audit.rule_files import load_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+EXPECTED = package.TESTS / "golden" / "audits"
+NOT_STATIC = {
+    # answers of a server
+    *("sitemap-redirects", "sitemap-insecure", "response-content-type"),
+    *("response-not-compressed", "response-no-validator", "response-slow"),
+    # a site whose sitemaps robots.txt names, and all of which can be read, has neither
+    *("robots-no-sitemap-line", "robots-sitemap-broken"),
+}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
+    folder = tmp_path_factory.mktemp("planted")
+    missing = plant_site(folder)
+    fetcher = FolderFetcher(folder)
+    with walk_sync(fetcher.base_url, fetcher=fetcher) as entries:
+        listed = [entry.loc for entry in entries]
+    known = [loc for loc in listed if not loc.startswith(f"{HOST}/misc/")] + missing
+    figures = AuditOptions(now=NOW, **FIGURES)
+    with audit_sync(folder, urls=known, figures=figures) as result:
+        yield result
+
+
+def write_golden(result: Audit) -> str:
+    """Write an audit as text, without the folder of this run."""
+    text = result.format("text").replace(result.facts.source, "the site")
+    return text + "".join(f"{each.code} {each.count}\n" for each in result.findings)
+
+
+def check_golden(name: str, text: str, *, regenerate: bool) -> None:
+    path = EXPECTED / f"{name}.txt"
+    if regenerate:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_every_static_rule_finds_what_was_planted(planted: Audit) -> None:
+    """Each rule finds as many hits as were planted, and no rule finds anything else."""
+    assert {finding.code: finding.count for finding in planted.findings} == COUNTS
+    assert planted.facts.urls == 3_000
+
+
+def test_every_static_rule_is_planted() -> None:
+    """No rule is left out of the planted site but those that sitemaps alone cannot hit."""
+    assert {each.rule.code for each in load_rules()} - COUNTS.keys() == NOT_STATIC
+
+
+def test_the_planted_site(planted: Audit, regenerate: bool) -> None:
+    """The report of the planted site is the one that was looked at."""
+    check_golden("planted", write_golden(planted), regenerate=regenerate)
+
+
+def test_a_clean_site(tmp_path: Path, regenerate: bool) -> None:
+    """A site without a fault has no finding."""
+    plant_clean_site(tmp_path)
+    with audit_sync(tmp_path, figures=AuditOptions(now=NOW)) as result:
+        assert result.findings == ()
+        check_golden("clean", write_golden(result), regenerate=regenerate)
+
+
+def test_the_site_of_testdata(regenerate: bool) -> None:
+    """The site that the other tests read has three faults, which are all real."""
+    with audit_sync(SITE, figures=AuditOptions(now=NOW)) as result:
+        check_golden("site", write_golden(result), regenerate=regenerate)
+
+
+def test_examples_are_spread_over_the_sitemaps(planted: Audit) -> None:
+    """Examples come in turn from the sitemaps with hits, in the order of their URLs."""
+    missing = next(each for each in planted.findings if each.code == "missing-url")
+    assert [each.url for each in missing.examples] == [f"{HOST}/missing/{n}" for n in range(3)]
+    near = next(each for each in planted.findings if each.code == "near-protocol-limit")
+    assert len({each.document for each in near.examples}) == 2
+
+
+def test_facts_of_the_planted_site(planted: Audit) -> None:
+    """The facts are those of the site: months, sections, hosts, languages, documents."""
+    facts = planted.facts
+    assert sum(section.urls for section in facts.sections) + facts.sections_others == 3_000
+    assert sum(host.urls for host in facts.hosts) == 3_000
+    assert sum(month.urls for month in facts.months) == facts.dated
+    assert sum(month.future for month in facts.months) == 2
+    assert sum(month.alike for month in facts.months) == 301 + 70
+    english = next(p for p in facts.languages if (p.page, p.target) == ("en", "de"))
+    assert (english.links, english.returned) == (1, 0)
+    by_url = {document.url: document for document in facts.documents}
+    assert by_url[f"{HOST}/products.xml"].parent == f"{HOST}/index-b.xml"
+    assert by_url[f"{HOST}/products.xml"].findings > 40
+    order = [document.url for document in facts.documents]
+    assert order.index(f"{HOST}/index-b.xml") < order.index(f"{HOST}/products.xml")

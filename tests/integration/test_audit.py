@@ -1,0 +1,503 @@
+"""Audits as a whole: selection, baselines, lists, formats, hostile content, and what goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import gzip
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from auditing import HOST, NOW, page, pages, served, site, urlset
+
+from sitemapreader import IssueCode, MemoryFetcher, Severity, StoredResponse
+from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync
+from sitemapreader.audit.database import AuditDatabase
+from sitemapreader.audit.known import load_known
+from sitemapreader.audit.models import AuditInputError
+from sitemapreader.errors import FetchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RECORDS = page("/a#1") + page("/b#2") + page("/Upper")
+FIGURES = AuditOptions(now=NOW)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("site")
+    (made / "robots.txt").write_text(f"Sitemap: {HOST}/s.xml")
+    (made / "s.xml").write_bytes(urlset(RECORDS))
+    return made
+
+
+def codes(result: Audit) -> dict[str, int]:
+    return {finding.code: finding.count for finding in result.findings}
+
+
+def audit_memory(documents: dict[str, Any], **arguments: Any) -> Audit:
+    """Audit the shop, served from memory."""
+    fetcher = site(RECORDS, documents=documents).make_fetcher()
+    arguments.setdefault("figures", FIGURES)
+    with audit_sync(f"{HOST}/", fetcher=fetcher, **arguments) as result:
+        return result
+
+
+# -- selection and severities
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "found"),
+    [
+        (["url-fragment"], [], {"url-fragment": 2}),
+        (["urls"], ["url-f*"], {"url-uppercase": 1}),
+        (["url-*"], ["urls"], {}),
+    ],
+)
+def test_rules_are_chosen(
+    select: list[str], ignore: list[str], found: dict[str, int], folder: Path
+) -> None:
+    """Codes, categories and prefixes choose; what is ignored is not run, whatever chose it."""
+    with audit_sync(folder, select=select, ignore=ignore, figures=FIGURES) as result:
+        assert codes(result) == found
+        assert not set(ignore) & {rule.code for rule in result.facts.passed}
+
+
+def test_an_unknown_code_names_the_nearest(folder: Path) -> None:
+    """A code that is no rule is an error, which names the one that was meant."""
+    with pytest.raises(AuditInputError, match="did you mean 'url-fragment'"):
+        audit_sync(folder, select=["url-fragmnt"])
+    with pytest.raises(AuditInputError, match="did you mean 'url-fragment'"):
+        audit_sync(folder, severities={"url-fragmet": Severity.INFO})
+
+
+def test_settings_change_a_severity(folder: Path) -> None:
+    """The severity of a code is that of the settings; the gravest finding stands first."""
+    graver = {"url-uppercase": Severity.ERROR}
+    with audit_sync(folder, select=["urls"], severities=graver, figures=FIGURES) as result:
+        assert [(f.code, f.severity) for f in result.findings] == [
+            ("url-uppercase", Severity.ERROR),
+            ("url-fragment", Severity.WARNING),
+        ]
+
+
+def test_arguments_that_hide_urls_are_refused(folder: Path) -> None:
+    """An audit judges all URLs: a filter of a walk is a mistake."""
+    with pytest.raises(TypeError, match="unique: an audit judges all URLs"):
+        audit_sync(folder, unique=True)
+
+
+# -- the result
+
+
+def test_the_database_can_be_asked(folder: Path) -> None:
+    """Queries, hits and a table of findings come from the result while it is open."""
+    with audit_sync(folder, figures=FIGURES) as result:
+        rows = result.sql("SELECT path FROM url WHERE path = $wanted", {"wanted": "/Upper"})
+        assert rows.fetchall() == [("/Upper",)]
+        hits = sorted(result.hits("url-fragment").fetchall())
+        assert hits[0] == ("url-fragment", f"{HOST}/a#1", "", f"{HOST}/s.xml")
+        with pytest.raises(ValueError, match="was not run"):
+            result.hits("response-slow")
+        frame = result.to_dataframe()
+        assert dict(zip(frame["code"], frame["count"], strict=True)) == codes(result)
+
+
+def test_an_audit_runs_inside_an_event_loop(folder: Path) -> None:
+    """`audit_sync` works in a notebook, and `audit` is awaited."""
+
+    async def work() -> tuple[Audit, Audit]:
+        return audit_sync(folder, figures=FIGURES), await audit(folder, figures=FIGURES)
+
+    one, other = asyncio.run(work())
+    with one, other:
+        assert codes(one) == codes(other)
+
+
+def test_a_database_is_kept(folder: Path, tmp_path: Path) -> None:
+    """A database that is named stays, is replaced by the next audit, and no other file is."""
+    path = tmp_path / "site.duckdb"
+    for _ in range(2):
+        with audit_sync(folder, database=path):
+            pass
+        with duckdb.connect(str(path), read_only=True) as kept:
+            assert kept.execute("SELECT count(*) FROM url").fetchone() == (3,)
+    other = tmp_path / "thesis.txt"
+    other.write_text("years of work")
+    with pytest.raises(AuditInputError, match="no database of an audit"):
+        audit_sync(folder, database=other)
+    assert other.read_text() == "years of work"
+
+
+def test_hits_are_written(folder: Path, tmp_path: Path) -> None:
+    """All hits come as Parquet, CSV and JSON lines, compressed or not."""
+    with audit_sync(folder, select=["urls"], figures=FIGURES) as result:
+        for name in ("h.parquet", "h.csv", "h.jsonl", "h.csv.gz"):
+            assert result.write_hits(tmp_path / name) == 3
+        with pytest.raises(AuditInputError, match="end the name"):
+            result.write_hits(tmp_path / "h.xlsx")
+    rows = pq.read_table(tmp_path / "h.parquet").to_pylist()
+    assert [json.loads(line) for line in (tmp_path / "h.jsonl").read_text().splitlines()] == rows
+    text = (tmp_path / "h.csv").read_text()
+    assert list(csv.DictReader(io.StringIO(text))) == rows
+    assert gzip.decompress((tmp_path / "h.csv.gz").read_bytes()).decode() == text
+    assert not (tmp_path / "h.xlsx").exists()
+
+
+# -- baselines
+
+
+def test_only_new_hits_count_as_new(tmp_path: Path) -> None:
+    """What a baseline has is not new; another URL of the same rule is."""
+    (tmp_path / "s.xml").write_bytes(urlset(page("/a#1")))
+    known = tmp_path / "known.json"
+    with audit_sync(tmp_path / "s.xml", select=["urls"], figures=FIGURES) as first:
+        first.write_baseline(known)
+    (tmp_path / "s.xml").write_bytes(urlset(page("/b#2") + page("/a#1") + page("/C")))
+    with audit_sync(tmp_path / "s.xml", select=["urls"], figures=FIGURES, baseline=known) as then:
+        assert {f.code: (f.count, f.new) for f in then.findings} == {
+            "url-fragment": (2, 1),
+            "url-uppercase": (1, 1),
+        }
+        assert then.facts.baseline == 1
+
+
+def test_a_large_baseline_counts(tmp_path: Path) -> None:
+    """Beyond a thousand hits in a sitemap, a baseline knows the number alone."""
+    (tmp_path / "s.xml").write_bytes(urlset("".join(page(f"/{n}#x") for n in range(1_100))))
+    known = tmp_path / "known.json"
+    with audit_sync(tmp_path / "s.xml", select=["url-fragment"], figures=FIGURES) as first:
+        first.write_baseline(known)
+    assert len(known.read_text()) < 40_000
+    (tmp_path / "s.xml").write_bytes(urlset("".join(page(f"/{n}#x") for n in range(1_103))))
+    with audit_sync(tmp_path / "s.xml", select=["url-fragment"], baseline=known) as then:
+        assert then.findings[0].new == 3
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 2, "findings": {}}', "\udcff"])
+def test_a_file_that_is_no_baseline(text: str, folder: Path, tmp_path: Path) -> None:
+    """A baseline that cannot be read is an error before anything is fetched."""
+    path = tmp_path / "known.json"
+    path.write_text(text, errors="surrogateescape")
+    with pytest.raises(AuditInputError, match=r"baseline|version"):
+        audit_sync(folder, baseline=path)
+
+
+# -- known URLs
+
+
+LISTS: dict[str, bytes] = {
+    "list.txt": f"{HOST}/a\n{HOST}/b\n# no URL\n".encode(),
+    "gsc.csv": f'Top pages,Clicks\n{HOST}/a,"1,000"\n"{HOST}/b",2\n'.encode(),
+    "crawl.csv": f"\ufeffStatus;Address\n200;{HOST}/a\n404;{HOST}/b\n".encode(),
+    "excel.csv": f"URL\tTitle\n{HOST}/a\tA\n{HOST}/b\tB\n".encode("utf-16"),
+    "table.tsv": f"id\tpage\n1\t{HOST}/a\n2\t{HOST}/b\n".encode(),
+    "lines.jsonl": f'{{"loc": "{HOST}/a", "x": 1}}\n\n"{HOST}/b"\n'.encode(),
+    "list.txt.gz": gzip.compress(f"{HOST}/a\n{HOST}/b\n".encode()),
+    "gsc.csv.gz": gzip.compress(f"url\n{HOST}/a\n{HOST}/b\n{HOST}/b#c\n".encode()),
+}
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[AuditDatabase]:
+    shared = AuditDatabase()
+    yield shared
+    shared.close()
+
+
+def load(database: AuditDatabase, source: Any) -> set[str]:
+    database.ask("DELETE FROM known")
+    load_known(database, source)
+    return {loc for (loc,) in database.ask("SELECT loc FROM known")}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_are_read(name: str, database: AuditDatabase, tmp_path: Path) -> None:
+    """Lists of crawlers, logs and Search Console are read as they come."""
+    (tmp_path / name).write_bytes(LISTS[name])
+    assert load(database, tmp_path / name) == {f"{HOST}/a", f"{HOST}/b"}
+
+
+def test_a_list_in_parquet(database: AuditDatabase, tmp_path: Path) -> None:
+    """A Parquet file is read by the name of its column."""
+    pq.write_table(pa.table({"n": [1, 2], "Page": [f"{HOST}/a", None]}), tmp_path / "l.parquet")
+    assert load(database, str(tmp_path / "l.parquet")) == {f"{HOST}/a"}
+
+
+BAD_LISTS = {
+    "no column of URLs": ("l.csv", b"Name,Clicks\nx,1\n", r"no column of URLs.*\(Name, Clicks\)"),
+    "no URL": ("l.txt", b"hello\n", "has no URL"),
+    "no JSON": ("l.jsonl", b"{]\n", "line 1: no JSON"),
+    "another suffix": ("l.xlsx", b"PK", "end the name with"),
+    "cut gzip": ("l.txt.gz", gzip.compress(b"x" * 999)[:20], "cannot be read"),
+    "no Parquet": ("l.parquet", b"PAR1", "cannot be read"),
+    "another encoding": ("l.txt", b"\xe4\n" * 9, "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_LISTS)
+def test_a_list_that_cannot_be_read(what: str, database: AuditDatabase, tmp_path: Path) -> None:
+    """A list that is none says what is wrong, and what to do."""
+    name, content, message = BAD_LISTS[what]
+    (tmp_path / name).write_bytes(content)
+    database.ask("DROP TABLE IF EXISTS arrived")
+    database.ask("DELETE FROM known")
+    with pytest.raises(AuditInputError, match=message):
+        load_known(database, tmp_path / name)
+
+
+def test_a_list_that_is_not_there(database: AuditDatabase, tmp_path: Path) -> None:
+    """A name without a file is a mistake."""
+    with pytest.raises(AuditInputError, match="there is no file"):
+        load_known(database, tmp_path / "none.txt")
+
+
+# -- rules of one's own
+
+
+def own_rule(folder: Path, text: str, name: str = "no-price") -> Path:
+    (folder / "rules").mkdir(exist_ok=True)
+    (folder / "rules" / f"{name}.sql").write_text(text)
+    return folder / "rules"
+
+
+GOOD = """-- title: Pages without a price
+-- severity: error
+-- meaning: They sell nothing.
+SELECT loc AS url, path AS detail, document
+FROM url
+WHERE path = '/Upper'
+"""
+
+
+def test_a_rule_of_ones_own(folder: Path, tmp_path: Path) -> None:
+    """A file of SQL is a rule like the others."""
+    rules = own_rule(tmp_path, GOOD)
+    with audit_sync(folder, rules=rules, select=["custom"], figures=FIGURES) as result:
+        (finding,) = result.findings
+        assert (finding.code, finding.severity, finding.count) == ("no-price", Severity.ERROR, 1)
+        assert finding.examples[0].detail == "/Upper"
+
+
+BROKEN = {
+    "a column that is not there": GOOD.replace("path", "pth"),
+    "no SQL": "-- title: x\n-- severity: info\nSELEKT",
+    "no title": "-- severity: info\nSELECT 1",
+    "a word that is none": "-- title: x\n-- severity: grave\nSELECT 1",
+    "a key that is none": "-- title: x\n-- severity: info\n-- colour: red\nSELECT 1",
+    "no query": "-- title: x\n-- severity: info\n",
+    "other columns": "-- title: x\n-- severity: info\nSELECT 1 AS one",
+    "a value that cannot be cast": (
+        "-- title: x\n-- severity: info\n"
+        "SELECT loc AS url, loc::INTEGER AS detail, document FROM url_row"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_rule_hides_no_other(what: str, folder: Path, tmp_path: Path) -> None:
+    """A rule that fails is not run, with its error; the others have their results."""
+    rules = own_rule(tmp_path, BROKEN[what])
+    own_rule(tmp_path, GOOD, "good-rule")
+    with audit_sync(folder, rules=rules, select=["custom", "urls"], figures=FIGURES) as result:
+        assert codes(result) == {"good-rule": 1, "url-fragment": 2, "url-uppercase": 1}
+        (failed,) = result.facts.not_run
+        assert (failed.rule.code, failed.is_error) == ("no-price", True)
+        assert failed.reason
+
+
+def test_rules_cannot_take_the_names_of_others(folder: Path, tmp_path: Path) -> None:
+    """A rule of one's own has a code of its own, and a folder without rules is a mistake."""
+    with pytest.raises(AuditInputError, match="a rule 'url-asset' already"):
+        audit_sync(folder, rules=own_rule(tmp_path, GOOD, "url-asset"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(AuditInputError, match="there is no rule in"):
+        audit_sync(folder, rules=tmp_path / "empty")
+    with pytest.raises(AuditInputError, match="cannot be read"):
+        audit_sync(folder, rules=tmp_path / "none")
+
+
+# -- sites that cannot be read
+
+
+def refuse(code: IssueCode, status: int | None = None) -> Any:
+    return FetchError(code, HOST, "refused", http_status=status)
+
+
+REFUSALS = {
+    "403": refuse(IssueCode.HTTP_STATUS, 403),
+    "429": refuse(IssueCode.HTTP_STATUS, 429),
+    "a bot protection": refuse(IssueCode.BLOCKED_BY_SITE, 403),
+    "a login": refuse(IssueCode.LOGIN_REQUIRED, 401),
+    "no answer": refuse(IssueCode.CONNECT),
+    "no name": refuse(IssueCode.DNS),
+}
+
+
+@pytest.mark.parametrize("how", REFUSALS)
+def test_a_site_that_refuses_us_is_not_accused(how: str) -> None:
+    """Nothing is found, nothing has passed, and what was not read is said."""
+    answers = {f"{HOST}{path}": REFUSALS[how] for path in ("/robots.txt", "/s.xml", "/")}
+    with audit_sync(f"{HOST}/", fetcher=MemoryFetcher(answers), figures=FIGURES) as result:
+        assert [f.code for f in result.findings if f.severity > Severity.INFO] == []
+        assert result.facts.passed == ()
+        assert not result.facts.complete
+
+
+@pytest.mark.parametrize("how", REFUSALS)
+def test_a_sitemap_that_is_refused_is_not_accused(how: str) -> None:
+    """A sitemap that robots.txt names and that we may not read is no broken one."""
+    robots = f"Sitemap: {HOST}/s.xml\nSitemap: {HOST}/closed.xml".encode()
+    documents = {f"{HOST}/robots.txt": StoredResponse(f"{HOST}/robots.txt", robots)}
+    documents[f"{HOST}/s.xml"] = StoredResponse(f"{HOST}/s.xml", urlset(pages(1)))
+    fetcher = MemoryFetcher(documents | {f"{HOST}/closed.xml": REFUSALS[how]})
+    with audit_sync(f"{HOST}/", fetcher=fetcher, select=["discovery", "reading"]) as result:
+        assert [f.code for f in result.findings if f.severity > Severity.INFO] == []
+
+
+def test_a_site_without_sitemaps_has_not_passed() -> None:
+    """Without a sitemap there is one error, and no rule that looks at URLs has passed."""
+    start = {f"{HOST}/robots.txt": b"User-agent: *", f"{HOST}/": b"<html><p>Boots</p></html>"}
+    fetcher = MemoryFetcher(start)
+    with audit_sync(f"{HOST}/", fetcher=fetcher, figures=FIGURES) as result:
+        assert codes(result) == {"no-sitemap": 1}
+        assert result.facts.passed == ()
+
+
+@pytest.mark.parametrize("source", ["ftp://example.org/", "/no/such/place", "https://[::1/"])
+def test_a_source_that_is_none(source: str) -> None:
+    """What is neither a URL nor a file is an error that says so."""
+    with pytest.raises(AuditInputError, match=r"neither|no URL"):
+        audit_sync(source)
+
+
+def test_a_full_disk_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that cannot be written is an OSError, and nothing is left behind."""
+
+    def fail(*_: object) -> None:
+        raise duckdb.IOException("Could not write file: No space left on device")
+
+    monkeypatch.setattr(AuditDatabase, "insert", fail)
+    with pytest.raises(OSError, match="No space left on device"):
+        audit_sync(folder)
+
+
+def test_empty_children_of_an_index_are_found_but_news_are_not() -> None:
+    """An empty child is a finding; an empty news sitemap and an empty root are none."""
+    children = ("/a.xml", "/news.xml")
+    listed = "".join(f"<sitemap><loc>{HOST}{name}</loc></sitemap>" for name in children)
+    root = f"<sitemapindex>{listed}</sitemapindex>".encode()
+    empty = served(urlset(""))
+    found = audit_memory({"/s.xml": root, "/a.xml": empty, "/news.xml": empty}, select=["empty"])
+    (finding,) = found.findings
+    assert (finding.count, finding.examples[0].document) == (1, f"{HOST}/a.xml")
+    assert audit_memory({"/s.xml": empty}, select=["empty"]).findings == ()
+
+
+# -- hostile content
+
+HOSTILE = (
+    "/</script><script>alert(1)</script>",
+    '/"><img src=x onerror=alert(1)>',
+    "/'; DROP TABLE url_row; --",
+    "/$now $tracking {url}",
+    "/\u202egpj.exe",
+    "/%00%0a%1b[31m",
+    "/" + "a" * 60_000,
+)
+
+
+def escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def test_hostile_urls_are_text(tmp_path: Path) -> None:
+    """URLs that are made to break HTML, SQL and terminals are shown as text in each format."""
+    records = "".join(page(escape(f"{loc}#x")) for loc in HOSTILE)
+    (tmp_path / "s.xml").write_bytes(urlset(records))
+    with audit_sync(tmp_path / "s.xml", select=["urls"], figures=FIGURES) as result:
+        assert codes(result)["url-fragment"] == len(HOSTILE)
+        assert result.sql("SELECT count(*) FROM url_row").fetchall() == [(len(HOSTILE),)]
+        html, text = result.format("html"), result.format("text")
+        json.loads(result.format("json"))
+        check_sarif(json.loads(result.format("sarif")))
+        result.write_hits(tmp_path / "h.csv")
+    assert "<script>alert" not in html
+    assert "<img" not in html
+    assert "\u202e" not in text + (tmp_path / "h.csv").read_text()
+    assert max(map(len, text.splitlines())) < 1_000
+
+
+# -- formats
+
+
+def check_sarif(log: Any) -> None:
+    """Check what the schema of SARIF 2.1.0 demands of the parts that are written."""
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-schema-2.1.0.json")
+    (run,) = log["runs"]
+    assert run.keys() <= {"tool", "invocations", "columnKind", "results"}
+    driver = run["tool"]["driver"]
+    assert driver["name"]
+    ids = [rule["id"] for rule in driver["rules"]]
+    assert len(ids) == len(set(ids))
+    for rule in driver["rules"]:
+        assert rule["defaultConfiguration"]["level"] in {"error", "warning", "note", "none"}
+        assert all(rule[key]["text"] for key in ("shortDescription", "fullDescription", "help"))
+        assert rule.get("helpUri", "https://").startswith("https://")
+    for result in run["results"]:
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        assert result["level"] in {"error", "warning", "note", "none"}
+        assert result["message"]["text"]
+        assert all(isinstance(v, str) for v in result["partialFingerprints"].values())
+        for location in result.get("locations", ()):
+            physical = location["physicalLocation"]
+            assert physical["region"]["startLine"] >= 1
+            assert physical["artifactLocation"]["uri"].isascii()
+    for invocation in run["invocations"]:
+        assert isinstance(invocation["executionSuccessful"], bool)
+        assert invocation["startTimeUtc"].endswith("Z")
+        for notification in invocation["toolExecutionNotifications"]:
+            assert notification["message"]["text"]
+            assert notification["level"] in {"error", "warning", "note", "none"}
+
+
+def test_sarif_is_valid(folder: Path, tmp_path: Path) -> None:
+    """SARIF has a result for each rule and sitemap, and says what was not run."""
+    with audit_sync(folder, figures=FIGURES) as result:
+        result.write(tmp_path / "a.sarif")
+    log = json.loads((tmp_path / "a.sarif").read_text())
+    check_sarif(log)
+    (run,) = log["runs"]
+    assert {each["ruleId"] for each in run["results"]} == codes(result).keys()
+    uris = {
+        location["physicalLocation"]["artifactLocation"]["uri"]
+        for each in run["results"]
+        for location in each["locations"]
+    }
+    assert uris == {f"{HOST}/s.xml"}
+    assert run["invocations"][0]["toolExecutionNotifications"]
+
+
+def test_json_has_findings_and_facts(folder: Path) -> None:
+    """JSON has all that the findings and the facts have, in JSON's types."""
+    with audit_sync(folder, figures=FIGURES) as result:
+        content = json.loads(result.format("json"))
+    assert content["schema"] == 1
+    assert {each["rule"]["code"]: each["count"] for each in content["findings"]} == codes(result)
+    assert content["findings"][0]["severity"] in {"error", "warning", "info"}
+    assert content["facts"]["urls"] == 3
+    assert content["facts"]["begun"] == NOW.isoformat()
+
+
+def test_an_unknown_suffix_is_an_error(folder: Path, tmp_path: Path) -> None:
+    """The name of a file says its format, or it is a mistake."""
+    with audit_sync(folder, select=["urls"]) as result, pytest.raises(ValueError, match="end it"):
+        result.write(tmp_path / "report.pdf")

@@ -1,0 +1,499 @@
+"""Each rule of an audit: a site that it hits, and one that it just does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from auditing import (
+    HOST,
+    NOW,
+    AuditedSite,
+    RuleTrial,
+    TimedResponse,
+    image,
+    index,
+    link,
+    news,
+    page,
+    pages,
+    served,
+    site,
+    sitemaps,
+    urlset,
+    video,
+)
+
+from sitemapreader import StoredResponse
+from sitemapreader.audit import Finding, NotRun
+from sitemapreader.audit.rule_files import load_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DAY = "2026-10-{:02}T10:00:00Z"
+OTHER = "https://other.example"
+
+
+def answers(body: bytes, **headers: str) -> AuditedSite:
+    """Make a site whose sitemap is served with some headers."""
+    return AuditedSite(
+        {"/robots.txt": f"Sitemap: {HOST}/s.xml".encode(), "/s.xml": served(body, **headers)}
+    )
+
+
+def timed(seconds: float) -> AuditedSite:
+    """Make a site whose server takes its time."""
+    slow = TimedResponse(f"{HOST}/s.xml", urlset(pages(1)), wait_seconds=seconds)
+    return AuditedSite({"/robots.txt": f"Sitemap: {HOST}/s.xml".encode(), "/s.xml": slow})
+
+
+def languages(*others: str, back: bool = True) -> str:
+    """Write an English and a German page that link to each other, or not."""
+    both = link("en", "/en") + link("de", "/de") + "".join(others)
+    return page("/en", more=both) + page("/de", more=both if back else link("de", "/de"))
+
+
+CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
+    # -- discovery
+    "robots-no-sitemap-line": (
+        AuditedSite({"/robots.txt": b"User-agent: *", "/sitemap.xml": urlset(pages(1))}),
+        1,
+        site(pages(1)),
+    ),
+    "robots-sitemap-broken": (
+        site(pages(1), f"Sitemap: {HOST}/gone.xml"),
+        1,
+        site(
+            pages(1),
+            f"Sitemap: {HOST}/closed.xml",
+            documents={"/closed.xml": StoredResponse("", urlset(pages(1)))},
+        ),
+    ),
+    "sitemap-redirects": (
+        AuditedSite(
+            {
+                "/robots.txt": f"Sitemap: {HOST}/s.xml".encode(),
+                "/s.xml": StoredResponse(f"{HOST}/moved.xml", urlset(pages(1))),
+            }
+        ),
+        1,
+        AuditedSite(
+            {
+                "/robots.txt": f"Sitemap: {HOST}/s.xml".encode(),
+                "/s.xml": StoredResponse("HTTPS://WWW.shop.example:443/s.xml", urlset(pages(1))),
+            }
+        ),
+    ),
+    "sitemap-insecure": (
+        AuditedSite(
+            {
+                "/robots.txt": b"Sitemap: http://www.shop.example/s.xml",
+                "http://www.shop.example/s.xml": urlset(pages(3)),
+            }
+        ),
+        1,
+        AuditedSite(
+            {
+                "/robots.txt": b"Sitemap: http://www.shop.example/s.xml",
+                "http://www.shop.example/s.xml": urlset(
+                    page("/a") + page("http://www.shop.example/b")
+                ),
+            }
+        ),
+    ),
+    "robots-blocked-sitemap": (
+        site(pages(1), "User-agent: Googlebot\nDisallow: /s.xml"),
+        1,
+        site(pages(1), "User-agent: Bingbot\nDisallow: /s.xml"),
+    ),
+    # -- index
+    "index-lastmod-missing": (
+        sitemaps(index("/a.xml", "/b.xml"), a=urlset(pages(1)), b=urlset(pages(1))),
+        1,
+        sitemaps(index("/a.xml", ("/b.xml", "2026-11-01")), a=urlset(pages(1)), b=urlset(pages(1))),
+    ),
+    "index-lastmod-older": (
+        sitemaps(index(("/a.xml", "2026-11-01")), a=urlset(page("/", "2026-11-02T14:00:00Z"))),
+        1,
+        sitemaps(index(("/a.xml", "2026-11-01")), a=urlset(page("/", "2026-11-02T13:59:00Z"))),
+    ),
+    "index-lastmod-all-equal": (
+        sitemaps(
+            index(*((f"/{n}.xml", "2026-11-22T11:45:00Z") for n in range(10))),
+            **{str(n): urlset(page(f"/{n}")) for n in range(10)},
+        ),
+        1,
+        sitemaps(
+            index(*((f"/{n}.xml", "2026-11-22T11:44:59Z") for n in range(10))),
+            **{str(n): urlset(page(f"/{n}")) for n in range(10)},
+        ),
+    ),
+    "index-tiny-children": (
+        sitemaps(
+            index(*(f"/{n}.xml" for n in range(20))),
+            **{str(n): urlset(page(f"/{n}")) for n in range(20)},
+        ),
+        1,
+        sitemaps(
+            index(*(f"/{n}.xml" for n in range(19))),
+            **{str(n): urlset(page(f"/{n}")) for n in range(19)},
+        ),
+    ),
+    # -- response
+    "response-content-type": (
+        answers(urlset(pages(1)), content_type="text/html; charset=utf-8"),
+        1,
+        answers(urlset(pages(1)), content_type="TEXT/xml; charset=utf-8"),
+    ),
+    "response-not-compressed": (
+        answers(urlset(pages(1)) + b" " * 1_048_576),
+        1,
+        answers(urlset(pages(1))),
+    ),
+    "response-no-validator": (
+        answers(urlset(pages(1)), etag=""),
+        1,
+        answers(urlset(pages(1)), etag="", last_modified="Sun, 22 Nov 2026 10:00:00 GMT"),
+    ),
+    "response-slow": (timed(3.1), 1, timed(3)),
+    "near-protocol-limit": (
+        site(pages(11), figures={"near_urls": 10}),
+        1,
+        site(pages(10), figures={"near_urls": 10}),
+    ),
+    # -- freshness
+    "lastmod-missing-all": (site(pages(20)), 1, site(pages(19))),
+    "lastmod-missing-some": (
+        site(pages(18, DAY) + pages(2, folder="/b/")),
+        1,
+        site(pages(19, DAY) + pages(1, folder="/b/")),
+    ),
+    "lastmod-all-equal": (
+        site(pages(19, "2026-11-01") + page("/b", "2026-11-02")),
+        1,
+        site(pages(18, "2026-11-01") + page("/b", "2026-11-02") + page("/c", "2026-11-03")),
+    ),
+    "lastmod-is-build-time": (
+        site(pages(11, "2026-11-22T11:59:{:02}Z") + pages(9, DAY, folder="/b/")),
+        1,
+        site(pages(10, "2026-11-22T11:59:{:02}Z") + pages(10, DAY, folder="/b/")),
+    ),
+    "lastmod-future": (
+        site(page("/a", "2026-11-23T12:00:01Z")),
+        1,
+        site(page("/a", "2026-11-23T12:00:00Z")),
+    ),
+    "lastmod-no-zone": (
+        site(page("/a", "2026-11-01T10:00:00")),
+        1,
+        site(page("/a", "2026-11-01T10:00:00+01:00") + page("/b", "2026-11-01")),
+    ),
+    "lastmod-stale": (
+        site(pages(11, "2023-11-{:02}") + pages(9, DAY, folder="/b/")),
+        1,
+        site(pages(10, "2023-11-{:02}") + pages(10, DAY, folder="/b/")),
+    ),
+    "changefreq-without-lastmod": (
+        site(pages(11, more="<changefreq>daily</changefreq>") + pages(9, folder="/b/")),
+        1,
+        site(pages(10, more="<priority>0.3</priority>") + pages(10, folder="/b/")),
+    ),
+    # -- duplicates
+    "duplicate-within-sitemap": (
+        site(page("/a") + page("/b") + page("/a#x") + page("/a")),
+        1,
+        site(page("/a") + page("/a/") + page("/A")),
+    ),
+    "duplicate-across-sitemaps": (
+        sitemaps(index("/a.xml", "/b.xml"), a=urlset(page("/x")), b=urlset(page("/x"))),
+        1,
+        sitemaps(
+            index("/a.xml", "/b.xml", "/c.xml"),
+            a=urlset(page("/x")),
+            b=b"<rss><channel><item><link>%b/x</link></item></channel></rss>" % HOST.encode(),
+            c=urlset(page("/x", more=news())),
+        ),
+    ),
+    "duplicate-lastmod-conflict": (
+        site(page("/a", "2026-11-01") + page("/a", "2026-11-02")),
+        1,
+        site(page("/a", "2026-11-01") + page("/a", "2026-11-01T00:00:00Z")),
+    ),
+    "variant-scheme": (
+        site(page("/a") + page("http://www.shop.example/a/")),
+        1,
+        site(page("/a") + page("http://www.shop.example/b")),
+    ),
+    "variant-www": (
+        site(page("/a") + page("https://shop.example/a")),
+        1,
+        site(page("/a") + page("https://m.shop.example/a")),
+    ),
+    "variant-trailing-slash": (
+        site(page("/a") + page("/a/")),
+        1,
+        site(page("/a") + page("/b/") + page("") + page("/")),
+    ),
+    "variant-case": (
+        site(page("/Boots") + page("/boots")),
+        1,
+        site(page("/Boots") + page("/boot") + page("/b?x=A") + page("/b?x=a")),
+    ),
+    "variant-parameters": (
+        site(page("/a?utm_source=mail") + page("/a") + page("/a?x=1")),
+        1,
+        site(page("/a?color=red") + page("/a")),
+    ),
+    # -- hosts
+    "host-other": (
+        site(page("/a") + page(f"{OTHER}/b") + page(f"{OTHER}/c")),
+        2,
+        site(
+            page("/a") + page(f"{OTHER}/b") + page("https://shop.example/c"),
+            documents={f"{OTHER}/robots.txt": f"Sitemap: {HOST}/s.xml".encode()},
+        ),
+    ),
+    "host-mixed-www": (
+        site(page("/a") + page("https://shop.example/b")),
+        1,
+        site(page("/a") + page("https://m.shop.example/b")),
+    ),
+    "scheme-http": (
+        site(pages(2) + page("http://www.shop.example/x")),
+        1,
+        site(pages(1) + page("http://www.shop.example/x")),
+    ),
+    "host-not-public": (
+        site(page("/a") + page("http://localhost:8000/b") + page("https://10.0.0.1/c")),
+        2,
+        site(page("/a") + page("https://dev.example/")),
+    ),
+    # -- robots
+    "robots-blocked-url": (
+        site(page("/cart/1") + page("/c%61rt/2") + page("/a"), "User-agent: *\nDisallow: /cart/"),
+        2,
+        site(page("/cart") + page("/a"), "User-agent: *\nDisallow: /cart/"),
+    ),
+    "robots-blocked-image": (
+        site(page("/a", more=image(f"{HOST}/img/1.jpg")), "User-agent: *\nDisallow: /img/"),
+        1,
+        site(
+            page("/a", more=image(f"{HOST}/img/1.jpg")),
+            "User-agent: *\nDisallow: /img/\nUser-agent: Googlebot-Image\nAllow: /",
+        ),
+    ),
+    # -- hreflang
+    "hreflang-no-return-link": (site(languages(back=False)), 1, site(languages())),
+    "hreflang-target-not-listed": (
+        site(languages(link("fr", "/fr"))),
+        2,
+        site(languages(link("fr", f"{OTHER}/fr"))),
+    ),
+    "hreflang-invalid-code": (
+        site(page("/a", more=link("en-UK", "/a") + link("es-419", "/b") + link("xx", "/c"))),
+        3,
+        site(
+            page("/a", more=link("en-GB", "/a") + link("zh-Hant-TW", "/b") + link("x-default", "/"))
+        ),
+    ),
+    "hreflang-no-self-reference": (
+        site(page("/en", more=link("de", "/de"))),
+        1,
+        site(page("/en", more=link("en", "/en") + link("de", "/de"))),
+    ),
+    "hreflang-no-x-default": (
+        site(languages()),
+        1,
+        site(languages(link("x-default", "/en"))),
+    ),
+    "hreflang-conflict": (
+        site(languages(link("de", "/b"))),
+        2,
+        site(languages(link("x-default", "/en"), link("en-gb", "/en"))),
+    ),
+    # -- media
+    "image-too-many": (
+        site(page("/a", more=image("/i.jpg") * 1001)),
+        1,
+        site(page("/a", more=image("/i.jpg") * 1000)),
+    ),
+    "image-insecure": (
+        site(page("/a", more=image("http://cdn.example/1.jpg"))),
+        1,
+        site(
+            page("http://www.shop.example/a", more=image("http://cdn.example/1.jpg"))
+            + page("/b", more=image("/1.jpg"))
+        ),
+    ),
+    "image-deprecated-field": (
+        site(pages(3, more=image("/i.jpg", "<image:caption>Boots</image:caption>"))),
+        1,
+        site(pages(3, more=image("/i.jpg"))),
+    ),
+    "news-too-old": (
+        site(page("/a", more=news(publication_date="2026-11-20T11:59:59Z"))),
+        1,
+        site(page("/a", more=news(publication_date="2026-11-20T12:00:00Z"))),
+    ),
+    "news-too-many": (site(pages(1001, more=news())), 1, site(pages(1000, more=news()))),
+    "news-missing-field": (
+        site(
+            page("/a", more=news(title=""))
+            + page("/b", more=news(language="english"))
+            + page("/c", more=news(name="", publication_date=""))
+        ),
+        3,
+        site(page("/a", more=news(language="zh-cn")) + page("/b", more=news(language="deu"))),
+    ),
+    "video-missing-field": (
+        site(page("/a", more=video(thumbnail_loc="") + video(content_loc=""))),
+        2,
+        site(page("/a", more=video(content_loc="", player_loc=f"{HOST}/player"))),
+    ),
+    "video-same-location": (
+        site(page("/a", more=video(player_loc=f"{HOST}/a"))),
+        1,
+        site(page("/a", more=video(player_loc=f"{HOST}/a?v=1"))),
+    ),
+    "video-expired": (
+        site(page("/a", more=video(expiration_date="2026-11-22T11:59:59Z"))),
+        1,
+        site(page("/a", more=video(expiration_date="2026-11-22T12:00:00Z"))),
+    ),
+    # -- URLs
+    "url-not-ascii": (
+        site(page("/Über") + page("/a?ö")),
+        2,
+        site(page("/%C3%9Cber") + page("https://bücher.example/a")),
+    ),
+    "url-fragment": (site(page("/a#b") + page("/a#")), 2, site(page("/a%23b"))),
+    "url-uppercase": (
+        site(page("/Boots") + page("/b%C3%A9?X#Y") + page("/%c3%a9B")),
+        2,
+        site(page("/b%C3%A9") + page("/a?Color=Red") + page("https://WWW.shop.example/a")),
+    ),
+    "url-double-slash": (site(page("/a//b")), 1, site(page("/a/b?c=//d") + page("/a"))),
+    "url-tracking-parameter": (
+        site(page("/a?utm_source=x") + page("/a?b=1&amp;GCLID=2")),
+        2,
+        site(page("/a?utm=x") + page("/a?notgclid=1") + page("/utm_source=1")),
+    ),
+    "url-session-id": (
+        site(page("/a?sid=1") + page("/a;jsessionid=2") + page("/a?b=1&amp;PHPSESSID=3")),
+        3,
+        site(page("/a?side=1") + page("/a?sid") + page("/sid=1")),
+    ),
+    "url-many-parameters": (
+        site(page("/a?b=1&amp;c=2&amp;d=3&amp;e=4") + page("/a?sort=price")),
+        2,
+        site(page("/a?b=1&amp;c=2&amp;d=3") + page("/a?resort=1")),
+    ),
+    "url-asset": (
+        site(page("/main.css") + page("/a/B.JPG")),
+        2,
+        site(page("/a.html") + page("/a.css/") + page("/a?b=.css")),
+    ),
+    # -- comparison
+    "missing-url": (
+        site(page("/a"), known=(f"{HOST}/a#x", f"{HOST}/b")),
+        1,
+        site(page("/a"), known=(f"{HOST}/a#x",)),
+    ),
+    "orphan-url": (
+        site(page("/a") + page("/b"), known=(f"{HOST}/a",)),
+        1,
+        site(page("/a") + page("/b"), known=(f"{HOST}/a", f"{HOST}/b")),
+    ),
+}
+"""Code -> a site that it hits, how often, and a site that it just does not hit."""
+
+
+@pytest.fixture(scope="module")
+def trial() -> Iterator[RuleTrial]:
+    shared = RuleTrial()
+    yield shared
+    shared.close()
+
+
+def test_every_rule_has_its_cases() -> None:
+    """A rule without a site that it hits, and one that it does not, is not taken."""
+    assert CASES.keys() == {each.rule.code for each in load_rules()}
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_a_rule_hits(code: str, trial: RuleTrial) -> None:
+    """Each rule hits what it says it hits, as often as that is there."""
+    hit, count, _ = CASES[code]
+    found = trial.run(code, hit)
+    assert isinstance(found, Finding), found
+    assert (found.code, found.count) == (code, count)
+    assert len(found.examples) == min(count, 20)
+    assert all(example.url.startswith("http") for example in found.examples)
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_a_rule_just_does_not_hit(code: str, trial: RuleTrial) -> None:
+    """Each rule passes where its threshold is not reached: it has run, and found nothing."""
+    assert trial.run(code, CASES[code][2]) is None
+
+
+NOT_RUN: dict[str, tuple[str, AuditedSite, str]] = {
+    "answers of files": (
+        "response-slow",
+        site(pages(1), is_http=False),
+        "read from files",
+    ),
+    "no robots.txt": (
+        "robots-blocked-url",
+        AuditedSite({"/sitemap.xml": urlset(pages(1))}, is_http=False),
+        "no robots.txt was read (http-status 404)",
+    ),
+    "a sitemap, not a site": (
+        "robots-sitemap-broken",
+        AuditedSite({"/s.xml": urlset(pages(1))}, sitemap="/s.xml"),
+        "URL of the site",
+    ),
+    "no list": ("orphan-url", site(pages(1)), "--urls"),
+    "a list that is too small": (
+        "orphan-url",
+        site(pages(3), known=(f"{HOST}/1",)),
+        "only 1 of 3",
+    ),
+    "a part of the walk": (
+        "missing-url",
+        site(pages(1), f"Sitemap: {HOST}/gone.xml", known=(f"{HOST}/9",)),
+        "not all was read",
+    ),
+    "nothing that was read": (
+        "lastmod-all-equal",
+        AuditedSite({"/robots.txt": b"User-agent: *"}),
+        "no sitemap was read",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NOT_RUN)
+def test_a_rule_without_its_input_is_not_run(what: str, trial: RuleTrial) -> None:
+    """What was not looked at has not passed: the reason is given."""
+    code, tried, reason = NOT_RUN[what]
+    ended = trial.run(code, tried)
+    assert isinstance(ended, NotRun), ended
+    assert reason in ended.reason
+    assert not ended.is_error
+
+
+def test_the_gravest_hit_makes_the_severity(trial: RuleTrial) -> None:
+    """A staging host alone is a warning; beside a local one it is an error."""
+    staging = trial.run("host-not-public", site(page("https://staging.shop.example/")))
+    assert isinstance(staging, Finding)
+    assert staging.severity.name == "WARNING"
+    both = site(page("https://staging.shop.example/") + page("http://localhost/"))
+    local = trial.run("host-not-public", both)
+    assert isinstance(local, Finding)
+    assert (local.severity.name, local.count) == ("ERROR", 2)
+
+
+def test_dates_are_judged_by_the_time_of_the_audit() -> None:
+    """The time that these tests fix is a time of day, so that days and hours can be told apart."""
+    assert NOW.hour == 12
