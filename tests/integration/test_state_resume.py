@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import random
 import time
 from contextlib import closing
@@ -11,8 +10,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import kills
 import pytest
-from package import ROOT
+from scale import SCALE
 from walking import Pages, index, urlset
 
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
@@ -25,7 +25,6 @@ from sitemapreader.walker.tracker import ACK_ENTRIES
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
-    from types import ModuleType
 
     from sitemapreader.report import Report
 
@@ -249,26 +248,15 @@ async def test_what_was_handed_over_is_written_before_the_next_batch_is(db: Path
             received += len(batch)
 
 
-def load_script(name: str) -> ModuleType:
-    """Import a script of the repository."""
-    spec = importlib.util.spec_from_file_location("script", ROOT / name)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["all", "changes"])
 def test_kill_minus_nine(mode: str, tmp_path: Path) -> None:
-    """Killed at random moments, a walk gives each URL at least once; see benchmarks/kills.py."""
-    kills = load_script("benchmarks/kills.py")
+    """Killed at random moments, a walk gives each URL at least once."""
     kills.make_site(tmp_path, 60_000, 6)
     rng, killed = random.Random(9), 0
     calm = kills.live(tmp_path, mode, rng, 0)
     assert (calm.urls, calm.repeated) == (60_000, 0)
-    while killed < 3:
+    while killed < 3 * SCALE:
         life = kills.live(tmp_path, mode, rng, calm.seconds)
         assert life.urls == 60_000
         assert life.repeated <= kills.BATCH * life.kills

@@ -1,18 +1,17 @@
-"""The fault matrix: every fault of a server, in every format, at every cut, by a real walk.
-
-`benchmarks/fault_matrix.py` prints it.
-"""
+"""The fault matrix: every fault of a server, in every format, at every cut, by a real walk."""
 
 from __future__ import annotations
 
 import pytest
 from matrix_answers import FAULTS
-from matrix_cells import CUTS, Cell, all_cells
+from matrix_cells import CUTS, Cell, all_cells, some_cells
 from matrix_formats import BODIES, COUNT, LOCS, complete_locs
 from matrix_server import SIBLINGS, MatrixServer, no_names
 from matrix_verdicts import judge_all, judge_family
+from scale import SCALE
 
 CELLS = list(all_cells())
+TRIED = CELLS if SCALE > 1 else list(some_cells())
 ONE_OF_EACH_CODE = {fault.codes: name for name, fault in FAULTS.items()}
 
 
@@ -34,10 +33,10 @@ def test_the_reference_reads_whole_bodies(kind: str) -> None:
 
 async def test_every_fault_is_typed_and_loses_nothing() -> None:
     """Each cell ends in time with one outcome and its code, and all complete records come out."""
-    verdicts = await judge_all(CELLS)
+    verdicts = await judge_all(TRIED)
     wrong = [(v.cell.fault.name, v.cell.kind, v.cell.cut, v.problems) for v in verdicts]
     assert [row for row in wrong if row[-1]] == []
-    assert sum(each.delivered for each in verdicts) > 20_000
+    assert sum(each.delivered for each in verdicts) > 15 * len(TRIED)
     assert {each.code for each in verdicts} >= {"", "body-cut", "stalled", "too-slow", "bad-http"}
 
 

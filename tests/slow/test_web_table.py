@@ -1,4 +1,4 @@
-"""SECURITY.md's bad inputs of the web, one by one; `benchmarks/web.py` prints the table.
+"""The bad inputs of the web, one by one: see docs/threats.md.
 
 Those of single documents (1 to 88, 152 to 158) have a table of their own, in `test_hostile`; 164 to
 169 have tests of their own.

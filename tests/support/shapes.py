@@ -12,12 +12,12 @@ from typing import NamedTuple
 from sitemapreader.readers import SitemapReader
 
 KIB = 1024
-SIZES = (32 * KIB, 128 * KIB, 512 * KIB)
-CHUNK_BYTES = 64 * KIB
+SIZES = (16 * KIB, 64 * KIB, 256 * KIB)
+CHUNK_BYTES = 32 * KIB
 """As it comes from the network."""
 ROUNDS = 2
-LEAST_MS = 40.0
-"""Less than this for 128 KiB is cheap: growth from there may be another way of reading."""
+LEAST_MS = 20.0
+"""Less than this for 64 KiB is cheap: growth from there may be another way of reading."""
 URLSET = (
     b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
     b' xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
@@ -213,7 +213,7 @@ def measure(shape: Shape) -> list[Timing]:
 
 def per_block(timings: list[Timing]) -> float:
     """Return the milliseconds that the costliest size takes for 32 KiB."""
-    sizes = (size / SIZES[0] for size in SIZES)
+    sizes = (size / (32 * KIB) for size in SIZES)
     return max(timing.milliseconds / blocks for timing, blocks in zip(timings, sizes, strict=True))
 
 

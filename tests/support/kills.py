@@ -1,23 +1,21 @@
-"""Kill a walk at random moments, go on with it, and see whether anything was lost.
+"""Walks that are killed at random moments, and resumed until they come to their end.
 
-    python benchmarks/kills.py [--kills 200] [--urls 1000000] [--children 20] [--changes]
-
-A life is one walk: started, killed (SIGKILL) after a random time, started again, until it comes to
-its end. What all its processes wrote must be the URLs of the site, each at least once; and after
-each kill at most the last batch may come twice. Lives go on until there were enough kills.
+What all processes of a walk wrote must be the URLs of the site, each at least once; and after each
+kill at most the last batch may come twice.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import random
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import random
 
 BATCH = 500
 """Entries that may come twice after a kill, as the docstring of `walk` says."""
@@ -103,35 +101,3 @@ def cut_torn_line(output: Path) -> None:
         file.seek(max(0, output.stat().st_size - 64))
         tail = file.read()
         file.truncate(output.stat().st_size - (len(tail) - tail.rfind(b"\n") - 1))
-
-
-def main() -> None:
-    """Run lives, one after the other, and print each."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--urls", type=int, default=1_000_000)
-    parser.add_argument("--children", type=int, default=20)
-    parser.add_argument("--changes", action="store_true", help="with changes=True")
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    changes = "changes" if arguments.changes else "all"
-    rng = random.Random(arguments.seed)
-    with tempfile.TemporaryDirectory() as name:
-        site = Path(name)
-        make_site(site, arguments.urls, arguments.children)
-        calm = live(site, changes, rng, 0)
-        if calm.urls != arguments.urls or calm.repeated:
-            raise SystemExit(f"the uninterrupted walk gave {calm}")
-        print(f"uninterrupted: {calm.urls} URLs in {calm.seconds:.1f} s", flush=True)
-        kills, lives, repeated = 0, 0, 0
-        while kills < arguments.kills:
-            life = live(site, changes, rng, calm.seconds)
-            lives, kills, repeated = lives + 1, kills + life.kills, repeated + life.repeated
-            print(f"{life.kills} kills: {life.urls} URLs, {life.repeated} twice", flush=True)
-            if life.urls != arguments.urls or life.repeated > BATCH * life.kills:
-                raise SystemExit("URLs were lost, or more than a batch came twice")
-    print(f"{kills} kills in {lives} walks of {arguments.urls} URLs: none lost, {repeated} twice")
-
-
-if __name__ == "__main__":
-    main()
