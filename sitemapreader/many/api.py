@@ -47,8 +47,8 @@ def walk_many(
     ```
 
     Args:
-        sites: URLs, names of hosts, or `SiteTask`s, of any iterable or async iterable. It is read
-            as there is work, and never held as a whole. A site that is named twice is read once.
+        sites: URLs, names of hosts or objects of `SiteTask`, from any iterable or async iterable.
+            It is read as there is work, and never as a whole. A site named twice is read once.
             A URL may be that of a site or of a sitemap. What is no URL gets an outcome, too.
         at_once: how many sites are read at the same time. Sites of one registrable domain wait for
             each other.
