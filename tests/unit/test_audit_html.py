@@ -197,7 +197,7 @@ def test_rules_that_were_not_run_have_their_reason() -> None:
 def test_walk_that_was_not_complete() -> None:
     """A report of a part of the sitemaps says so before its figures."""
     report = format_audit("html", *audits.make_shop())
-    assert "Not all sitemaps could be read." in report.partition("<dl")[0]
+    assert "Not everything could be read." in report.partition("<dl")[0]
 
 
 def test_hits_that_a_baseline_has_not() -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
@@ -13,7 +14,6 @@ from sitemapreader.audit.report.figures import show_number, show_short_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import date
 
     from sitemapreader.audit.models import MonthCount
 
@@ -27,10 +27,11 @@ _BAR_SHARE = 0.82
 """How much of its slot a bar fills."""
 _MIN_HEIGHT, _MIN_WIDTH = 1.0, 0.6
 """Per cent: a bar of one URL beside one of a million can still be seen."""
+_MONTHS_WITH_QUARTERS = 24
 _SHARED_SLOTS = 2
 """Room of a bar for several months: its own, and a gap beside it."""
-_CROWDED_SLOTS = 9
-"""Slots beside another label or the edge, where a phone has no room for a year."""
+_CROWDED = 13
+"""Per cent of the axis beside another label or the edge, where a phone has no room for one."""
 
 
 class Part(NamedTuple):
@@ -162,15 +163,17 @@ class _Span(NamedTuple):
         return number - self.first + _SHARED_SLOTS * self.has_older
 
     def make_labels(self) -> list[AxisLabel]:
-        """Label each January with its year, and the shared bars."""
+        """Label each January with its year, quarters where there is room, and shared bars."""
         labels = [AxisLabel(0, "older")] if self.has_older else []
-        for number in range(self.first, self.last + 1):
+        months = range(self.first, self.last + 1)
+        for number in months:
             year, month = divmod(number, 12)
-            if not month:
-                slot = self._find_slot(number)
-                is_crowded = slot < _CROWDED_SLOTS * self.has_older
-                is_crowded |= self.slots - slot < _CROWDED_SLOTS * (1 + self.has_later)
-                labels.append(AxisLabel(100 * slot / self.slots, str(year), is_crowded))
+            if month == 0 or (month % 3 == 0 and len(months) <= _MONTHS_WITH_QUARTERS):
+                at = 100 * self._find_slot(number) / self.slots
+                is_crowded = at < _CROWDED * self.has_older
+                is_crowded |= at > 100 - _CROWDED * (1 + self.has_later)
+                text = f"{date(year, month + 1, 1):%b}" if month else str(year)
+                labels.append(AxisLabel(at, text, is_crowded))
         return [*labels, AxisLabel(100, "later")] if self.has_later else labels
 
 

@@ -188,4 +188,4 @@ def _fit_label(name: str, area: Area, *, is_alone: bool) -> str:
     # beside its like, the last part of a name tells it apart; alone, the first one does
     last = name.rstrip("/").rpartition("/")[2]
     names = (name, _find_top_folder(name)) if is_alone else (name, f"…/{last}/", last)
-    return next((each for each in names if len(each) <= letters), f"{name[: letters - 1]}…")
+    return next((each for each in names if len(each) <= letters), f"{names[-1][: letters - 1]}…")
