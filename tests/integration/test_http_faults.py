@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 from faults import ANSWERS, BEAT, DOCUMENT, GZIPPED, HALF, PIECES, ROUTES, FaultServer
+from timing import retried
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
@@ -148,6 +149,7 @@ async def read(
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
+@retried
 async def test_every_fault_is_typed_and_follows_what_arrived(
     case: Case, server: FaultServer
 ) -> None:
@@ -197,6 +199,7 @@ async def test_a_slow_reader_is_not_taken_for_a_slow_server(server: FaultServer)
     [(DEMANDING, IssueCode.TOO_SLOW), (SHORT, IssueCode.TIMEOUT)],
     ids=["pace", "total"],
 )
+@retried
 async def test_a_byte_now_and_then_does_not_keep_us(
     options: FetchOptions, code: IssueCode, server: FaultServer
 ) -> None:

@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 from certificates import make_server_context, write_certificate
 from faults import DOCUMENT, GZIPPED, ROUTES, FaultServer, Line, Request, head
+from timing import retried
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import Fetcher
@@ -228,6 +229,7 @@ async def test_literal_addresses_are_checked_with_a_given_session(server: FaultS
     assert server.connections == 0
 
 
+@retried
 async def test_a_given_session_in_time(server: FaultServer) -> None:
     """A session without time-outs of its own is bounded by ours."""
     options = FetchOptions(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faults import FaultServer
-from timing import Clock, is_linear
+from timing import Clock, is_linear, retried
 
 from sitemapreader.fetch import throttle as politeness
 from sitemapreader.fetch.http import HttpFetcher
@@ -87,8 +87,10 @@ def gaps(server: FaultServer) -> list[float]:
     return [later - earlier for earlier, later in pairwise(times)]
 
 
+@retried
 async def test_the_gap_between_requests(server: FaultServer) -> None:
     """`delay_seconds` lie between two starts, redirects and parallel requests included."""
+    server.requests.clear()
     async with HttpFetcher(FetchOptions(delay_seconds=0.1, per_host=4)) as fetcher:
         fetcher.trust(server.base)
         await fetch_many(fetcher, server.url("hops/1"), server.url("ok"), server.url("ok"))
@@ -97,8 +99,10 @@ async def test_the_gap_between_requests(server: FaultServer) -> None:
     assert min(gaps(server)) >= 0.05  # of 0.1, less what the first needs to connect
 
 
+@retried
 async def test_a_crawl_delay_is_for_its_host_and_never_lowers(server: FaultServer) -> None:
     """It raises the gap of one host; below the option, the option counts."""
+    server.requests.clear()
     async with HttpFetcher(FetchOptions(delay_seconds=0.1)) as fetcher:
         fetcher.trust(server.base)
         fetcher.set_crawl_delay(server.base, 0.3)

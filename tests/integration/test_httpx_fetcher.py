@@ -16,6 +16,7 @@ from certificates import make_server_context, write_certificate
 from faults import DOCUMENT, FaultServer
 from serving import serve
 from test_http_faults import CASES, DEMANDING, SHORT, SMALL
+from timing import retried
 from walking import index, urlset
 
 from sitemapreader.errors import FetchError
@@ -69,6 +70,7 @@ async def read(
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
+@retried
 async def test_every_fault_is_typed_and_follows_what_arrived(
     case: Case, server: FaultServer
 ) -> None:

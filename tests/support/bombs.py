@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 import badinputs
+import launcher
 from badinputs import AFTER, ALL, BEFORE, DECLARATION, END, FIRST, NONE, ODD, ROOT, BadInput, row
+from launcher import get_launcher, launch
 from timing import slowness
 
 from sitemapreader.issues import Issue, IssueCode
@@ -29,6 +31,8 @@ from sitemapreader.readers import SitemapReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from launcher import Order
 
     from sitemapreader.models import Event
 
@@ -629,9 +633,14 @@ def read(bad: BadInput) -> Reading:
 
 def read_apart(bad: BadInput) -> Reading:
     """Read a bad input in a process of its own, so that its memory is nobody else's."""
-    command = [sys.executable, __file__, bad.id]
-    done = subprocess.run(command, capture_output=True, check=True, timeout=600)
-    values = json.loads(done.stdout)
+    if launcher.IS_POSSIBLE:
+        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        order: Order = (f"{code}import bombs; bombs.main()", [bad.id], "/", dict(os.environ))
+        printed = launch(get_launcher(), order, timeout=600).stdout
+    else:
+        command = [sys.executable, __file__, bad.id]
+        printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    values = json.loads(printed)
     for name in ("good", "others"):
         values[name] = tuple(values[name])
     return Reading(**values | {"issues": frozenset(values["issues"])})

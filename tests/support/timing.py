@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import suppress
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 ROUNDS = 10
 MAX_GROWTH = 9.0
@@ -67,6 +70,19 @@ def is_below(limit: float, measure: Callable[[], float]) -> bool:
     Rounds go on as long as the answer is no.
     """
     return any(measure() < limit * slowness() for _ in range(ROUNDS))
+
+
+def retried(test: Callable[P, Awaitable[None]]) -> Callable[P, Awaitable[None]]:
+    """Run a test again if it fails: it waits so shortly that a busy machine takes longer."""
+
+    @wraps(test)
+    async def run(*arguments: P.args, **options: P.kwargs) -> None:
+        for _ in range(ROUNDS - 1):
+            with suppress(AssertionError, TimeoutError):
+                return await test(*arguments, **options)
+        return await test(*arguments, **options)
+
+    return run
 
 
 def slowness() -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from timing import retried
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.body import Body, DeadlineClock
@@ -86,6 +87,7 @@ async def test_the_limit_counts_for_what_is_left_too() -> None:
     assert await drain(body) == (b"ab", IssueCode.TOO_LARGE)
 
 
+@retried
 async def test_silence_and_the_whole_time() -> None:
     """Which of the two was reached first is what is told."""
     body = make_body(Script([b"a", 60.0]), idle_seconds=0.01, total_seconds=60)
@@ -104,6 +106,7 @@ async def test_silence_and_the_whole_time() -> None:
     ],
     ids=["slow", "slow-but-complete", "fast", "within-the-grace"],
 )
+@retried
 async def test_the_pace(acts: list[bytes | float], code: IssueCode | None) -> None:
     """Too slow is what comes below the rate after the grace, and still has more to come."""
     body = make_body(Script(acts), slow_grace_seconds=0.03, min_bytes_per_second=1000)
@@ -113,6 +116,7 @@ async def test_the_pace(acts: list[bytes | float], code: IssueCode | None) -> No
     assert delivered == (whole if code is None else whole[:-1])
 
 
+@retried
 async def test_a_clock_stands_still_while_nobody_waits() -> None:
     """It counts waits only, and is over when they add up to the whole."""
     clock = DeadlineClock(0.05)
