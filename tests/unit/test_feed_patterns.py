@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 from reading import check_ways, issues, locs, read
 
@@ -217,3 +219,16 @@ def test_a_long_title_is_left_out() -> None:
     first, second = (event for event in check_ways(data) if isinstance(event, UrlEntry))
     assert first.title == "Item 1"
     assert second.title is None
+
+
+@pytest.mark.parametrize("size", [4, 16])
+def test_a_record_that_hides_end_tags_is_tried_once_a_block(size: int) -> None:
+    """End tags in the body of a long record do not have it tried more often than blocks come."""
+    body = f"<![CDATA[{'</item>' * 4_600}]]>" * size
+    data = rss(item(1, f"<content>{body}</content>"))
+    patched = mock.patch.object(
+        PatternReader, "read", autospec=True, side_effect=PatternReader.read
+    )
+    with patched as tries:
+        assert locs(read(data)) == ["https://a.b/1"]
+    assert tries.call_count <= len(data) // 32_768 + 4

@@ -107,13 +107,13 @@ class BatchReader:
         self._pending += text
         if self.finished or not self._has_skipped():
             return
-        is_tried = PATTERNS and len(self._pending) >= self._least
+        is_tried = PATTERNS and (len(self._pending) >= self._least or self._pattern.end_tag in text)
         if is_tried:
             yield from self._read_common()
         yield from self._read_complete()
         if self._position:
             self._least = 0
-        elif is_tried:  # a long record is tried again when it has doubled: so the work is linear
+        elif is_tried:  # a long record is tried again when it has ended, or doubled
             self._least = 2 * len(self._pending)
         self._drop_read()
         if len(self._pending) > self._limits.record_bytes and not self.finished:

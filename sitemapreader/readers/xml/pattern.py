@@ -100,8 +100,8 @@ class PatternReader:
         """How a link of Atom begins."""
         self._own = ""
         """What the names of the document's own vocabulary begin with."""
-        self._record = ""
-        """The name of its records."""
+        self.end_tag = "</"
+        """How the end tag of a record begins."""
         self._fields: tuple[str, ...] = ()
         self._is_long, self._is_uniform = False, True
         """Whether a batch of a feed had many records, and whether these were alike."""
@@ -173,7 +173,7 @@ class PatternReader:
             columns = [[""] * size] * (pattern.groups - 1)
             for place, column in zip(places, found, strict=True):
                 columns[place] = column
-            if f"</{self._record}" not in rest:
+            if self.end_tag not in rest:
                 return columns, rest
             if size < _FEW_RECORDS:
                 self._is_uniform, self._uniform = False, None
@@ -236,7 +236,7 @@ class PatternReader:
         start = f"{own}:" if own else ""
         self._start = f"<{start}link"
         self._own = start
-        self._record = start + _RECORDS[self._prolog.format]
+        self.end_tag = f"</{start}{_RECORDS[self._prolog.format]}"
         if self._prolog.format.is_feed:
             dated = {key for key, _ in FEED_DATE_NAMES[self._prolog.format]}
             # SECURITY: the key of an unknown namespace is its URI, and the pattern is cached by it
