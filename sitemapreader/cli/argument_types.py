@@ -48,6 +48,14 @@ def parse_count(text: str) -> int:
     return int(text)
 
 
+def parse_shard(text: str) -> tuple[int, int]:
+    """Parse one shard of several, as in 3/16; return its number from 0, and how many there are."""
+    number, slash, shards = text.partition("/")
+    if not slash or parse_count(number) > parse_count(shards):
+        raise ArgumentTypeError(f"{text!r}: write which shard of how many, from 1/16 to 16/16")
+    return int(number) - 1, int(shards)
+
+
 def parse_depth(text: str) -> int:
     """Parse a depth, a whole number up to `MAX_DEPTH`."""
     depth = parse_count(text)

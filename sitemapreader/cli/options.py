@@ -81,6 +81,60 @@ def _add_format(add: Add, names: Sequence[str]) -> None:
     add("-o", "--output", metavar="FILE", help="file to write (default, or -: standard output)")
 
 
+def add_requests(add: Add) -> None:
+    """Add how requests are made."""
+    defaults = FetchOptions()
+    add(
+        "--delay",
+        dest="delay_seconds",
+        type=parse_delay,
+        metavar="SECONDS",
+        help="wait between two requests to one host; robots.txt may demand more",
+    )
+    add(
+        "-m",
+        "--timeout",
+        type=parse_seconds,
+        metavar="SECONDS",
+        help=f"longest time for one document (default: {defaults.total_seconds:g}, "
+        f"and {defaults.headers_seconds:g} for its first byte)",
+    )
+    add(
+        "-x",
+        "--proxy",
+        type=parse_proxy,
+        metavar="URL",
+        help="HTTP proxy; the environment is not consulted",
+    )
+    add(
+        "-A",
+        "--user-agent",
+        metavar="NAME",
+        help="User-Agent header, and the name whose rules in robots.txt are obeyed; recommended: "
+        f"your crawler and a page about it, 'NewsBot/2.1 (+https://...)' "
+        f"(default: {defaults.user_agent})",
+    )
+
+
+def add_allowed(add: Add) -> None:
+    """Add what may be connected to besides public addresses."""
+    add(
+        "--allow-network",
+        dest="allow_networks",
+        action="append",
+        metavar="NETWORK",
+        help="allow a network that is not public, such as 10.0.0.0/8 (may be repeated)",
+    )
+    add(
+        "--allow-port",
+        dest="allow_ports",
+        type=parse_count,
+        action="append",
+        metavar="PORT",
+        help="allow a port besides 80, 443 and those of the sources (may be repeated)",
+    )
+
+
 # -- the groups
 
 
@@ -304,36 +358,7 @@ def add_network(parser: Parser) -> None:
         metavar="N",
         help=f"sites at once (default: {PARALLEL})",
     )
-    add(
-        "--delay",
-        dest="delay_seconds",
-        type=parse_delay,
-        metavar="SECONDS",
-        help="wait between two requests to one host; robots.txt may demand more",
-    )
-    add(
-        "-m",
-        "--timeout",
-        type=parse_seconds,
-        metavar="SECONDS",
-        help=f"longest time for one document (default: {defaults.total_seconds:g}, "
-        f"and {defaults.headers_seconds:g} for its first byte)",
-    )
-    add(
-        "-x",
-        "--proxy",
-        type=parse_proxy,
-        metavar="URL",
-        help="HTTP proxy; the environment is not consulted",
-    )
-    add(
-        "-A",
-        "--user-agent",
-        metavar="NAME",
-        help="User-Agent header, and the name whose rules in robots.txt are obeyed; recommended: "
-        f"your crawler and a page about it, 'NewsBot/2.1 (+https://...)' "
-        f"(default: {defaults.user_agent})",
-    )
+    add_requests(add)
     add(
         "-H",
         "--header",
@@ -349,21 +374,7 @@ def add_network(parser: Parser) -> None:
         metavar="USER[:PASSWORD]",
         help="login for the sites named here, and no others; prompts for a missing password",
     )
-    add(
-        "--allow-network",
-        dest="allow_networks",
-        action="append",
-        metavar="NETWORK",
-        help="allow a network that is not public, such as 10.0.0.0/8 (may be repeated)",
-    )
-    add(
-        "--allow-port",
-        dest="allow_ports",
-        type=parse_count,
-        action="append",
-        metavar="PORT",
-        help="allow a port besides 80, 443 and those of the sources (may be repeated)",
-    )
+    add_allowed(add)
 
 
 def add_messages(parser: Parser) -> None:

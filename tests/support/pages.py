@@ -30,6 +30,8 @@ NEEDS = {
     "record_batches": "pyarrow",
     "langchain_core": "langchain_core",
     "llama_index": "llama_index",
+    "import ray": "ray",
+    "pyspark": "pyspark",
     "recipes.scrapy": "scrapy",
     "recipes.crawlee": "crawlee",
     "fetch.httpx": "httpx",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.cli import audit_options, options
+from sitemapreader.cli import audit_options, options, scale_options
 from sitemapreader.cli.exit_codes import MEANINGS
 from sitemapreader.cli.parser import Parser
 
@@ -186,6 +186,27 @@ COMMANDS = {
                 ),
                 "compared with what Search Console knows": (
                     "sitemapreader audit example.org --urls gsc.csv --select comparison"
+                ),
+            },
+        ),
+        Command(
+            "scale",
+            "[HOSTS] -o FOLDER",
+            "read the sitemaps of many hosts into Parquet files, on many cores or machines",
+            (
+                scale_options.add_hosts,
+                scale_options.add_workers,
+                scale_options.add_strangers,
+                options.add_messages,
+            ),
+            {
+                "every URL of every host, on all cores": "sitemapreader scale hosts.txt -o crawl/",
+                "tomorrow: only what has changed": "sitemapreader scale -o crawl/",
+                "the third of 16 jobs of an array": (
+                    "sitemapreader scale hosts.txt -o s3://bucket/crawl --shard 3/16"
+                ),
+                "which hosts were not read, and why": (
+                    "sitemapreader scale status -o crawl/ --failed"
                 ),
             },
         ),

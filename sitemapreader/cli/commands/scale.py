@@ -1,0 +1,212 @@
+"""`sitemapreader scale`: many hosts into Parquet files, on all cores or on many machines."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from sitemapreader.cli.config import RunConfig
+from sitemapreader.cli.console import Console
+from sitemapreader.cli.exit_codes import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, SIGNALLED
+from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.parser import UsageError
+from sitemapreader.cli.writer import LineWriter
+from sitemapreader.installation import advise_extra
+from sitemapreader.issues import excerpt
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from sitemapreader.distributed import Run, ScaleOptions, Totals
+
+STATUS = "status"
+"""Word in place of the list of hosts: show a run instead of running."""
+_READ = ("complete", "unchanged", "partial")
+_NOT_READ = ("partial", "none", "failed", "error")
+_MAX_FAILURES = 5
+
+
+class _StoppedError(BaseException):
+    """A signal arrived."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the hosts, or show a run, and return the exit code."""
+    console = Console(quiet=arguments.quiet, verbose=arguments.verbose)
+    try:
+        from sitemapreader.distributed import OutputError  # noqa: PLC0415 (needs an extra)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"scale needs {error.name}, which is not installed: {advise_extra('distributed')}"
+        ) from None
+    try:
+        if arguments.list == STATUS:
+            return show_status(arguments)
+        return ScaleCommand(arguments, console).run()
+    except OutputError as error:
+        console.print_error(str(error))
+        return NO_URL
+    except OSError as error:
+        console.print_error(f"cannot use {arguments.output}: {error.strerror or error}")
+        return NO_URL
+
+
+class ScaleCommand:
+    """One call of the command that reads hosts."""
+
+    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
+        self._arguments = arguments
+        self._progress = _Progress(console)
+        self._console = console
+        self._signal = 0
+
+    def run(self) -> int:
+        """Read the hosts and return the exit code."""
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), self._stop)
+        try:
+            run = self._begin()
+            totals = self._run_shard(run) if self._arguments.shard else self._run_cluster(run)
+        except _StoppedError:
+            self._console.print_line(
+                f"stopped by {signal.Signals(self._signal).name}: "
+                "run the same again, which reads what is missing"
+            )
+            return SIGNALLED + self._signal
+        for line in _describe(totals):
+            self._console.print_line(line)
+        return _find_exit_code(totals)
+
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        self._signal = number
+        raise _StoppedError
+
+    def _begin(self) -> Run:
+        from sitemapreader.distributed import begin_run, plan  # noqa: PLC0415 (an extra)
+
+        arguments = self._arguments
+        options = _make_options(arguments)
+        hosts = sys.stdin if arguments.list == STANDARD_INPUT else arguments.list
+        listed = None if hosts is None else plan(hosts, arguments.output)
+        return begin_run(
+            arguments.output, listed, options, full=arguments.full, retry=arguments.retry
+        )
+
+    def _run_cluster(self, run: Run) -> Totals:
+        from sitemapreader.distributed.cluster import (  # noqa: PLC0415 (Dask)
+            open_client,
+            read_run,
+        )
+
+        arguments = self._arguments
+        with open_client(arguments.scheduler, arguments.workers) as client:
+            if client.dashboard_link:
+                self._console.print_line(f"dashboard: {client.dashboard_link}")
+            return read_run(client, arguments.output, run, self._progress.show)
+
+    def _run_shard(self, run: Run) -> Totals:
+        from sitemapreader import distributed  # noqa: PLC0415 (an extra)
+
+        number, shards = self._arguments.shard
+        output = self._arguments.output
+        missing = distributed.find_missing(output, run)
+        mine = [partition for partition in missing if partition % shards == number]
+
+        def show(_: object) -> None:
+            self._progress.show(distributed.status(output))
+
+        distributed.run_partitions(output, run.folder, mine, on_commit=show, is_worker=True)
+        if distributed.find_missing(output, run):
+            return distributed.status(output)
+        return distributed.finish(output, run)
+
+
+def show_status(arguments: argparse.Namespace) -> int:
+    """Print the sums of the last run, or with `--failed` its hosts that failed."""
+    from sitemapreader.distributed import iterate_statuses, status  # noqa: PLC0415 (an extra)
+
+    totals = status(arguments.output)
+    with LineWriter(None) as lines:
+        if arguments.failed:
+            for row in iterate_statuses(arguments.output):
+                if row["status"] in _NOT_READ:
+                    lines.write(_describe_host(row))
+        else:
+            lines.write("".join(f"{line}\n" for line in _describe(totals)))
+    return _find_exit_code(totals)
+
+
+def _describe_host(row: dict[str, Any]) -> str:
+    due = f", due again {row['not_before']:%Y-%m-%d}" if row["not_before"] else ""
+    return f"{excerpt(row['site'])}\t{row['status']}\t{row['reason']}{due}\n"
+
+
+def _make_options(arguments: argparse.Namespace) -> ScaleOptions:
+    from sitemapreader.distributed import ScaleOptions  # noqa: PLC0415 (an extra)
+
+    given = {} if arguments.parallel is None else {"hosts_at_once": arguments.parallel}
+    try:
+        return ScaleOptions(fetch=RunConfig.from_arguments(arguments).options, **given)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+class _Progress:
+    """Lines about a run, one every few seconds."""
+
+    SECONDS = 5.0
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._began = self._shown = time.monotonic()
+        self._first: Totals | None = None
+
+    def show(self, totals: Totals) -> None:
+        """Print the sums so far, if it is time for that."""
+        self._first = self._first or totals
+        now = time.monotonic()
+        if now - self._shown < self.SECONDS:
+            return
+        self._shown = now
+        seconds = now - self._began
+        done = totals.committed - self._first.committed
+        rate = (totals.urls - self._first.urls) / seconds
+        left = ""
+        if done:
+            minutes = (totals.partitions - totals.committed) * seconds / done / 60
+            left = f", about {minutes:.0f} min left"
+        failed = sum(totals.statuses.get(status, 0) for status in ("failed", "error"))
+        self._console.print_line(
+            f"{totals.committed}/{totals.partitions} partitions, {totals.hosts:,} hosts "
+            f"({failed:,} failed), {totals.urls:,} URLs, {rate:,.0f}/s{left}"
+        )
+
+
+def _describe(totals: Totals) -> Iterator[str]:
+    """Yield the lines that sum up a run."""
+    hosts = ", ".join(f"{number:,} {status}" for status, number in sorted(totals.statuses.items()))
+    state = "finished" if totals.finished else "not finished: run the same again"
+    yield (
+        f"{totals.run}: {totals.urls:,} URLs of {totals.hosts:,} hosts ({hosts or 'none yet'}); "
+        f"{totals.committed} of {totals.partitions} partitions, {state}"
+    )
+    for partition, reason in sorted(totals.failures.items())[:_MAX_FAILURES]:
+        yield f"partition {partition} could not be committed: {reason}"
+    if len(totals.failures) > _MAX_FAILURES:
+        yield f"and {len(totals.failures) - _MAX_FAILURES} more partitions"
+
+
+def _find_exit_code(totals: Totals) -> int:
+    """Return the exit code by the rules of docs/exit-codes.md."""
+    if totals.failures:
+        return PARTIAL
+    found = sum(totals.statuses.get(status, 0) for status in _READ)
+    if not found and totals.finished:
+        return NO_URL if totals.statuses.get("none") else NOTHING_FETCHED
+    lost = any(totals.statuses.get(status) for status in _NOT_READ)
+    return PARTIAL if lost else ALL_READ

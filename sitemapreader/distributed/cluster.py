@@ -1,0 +1,227 @@
+"""A run on a Dask cluster: partitions are handed out until each is committed."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import attrs
+import dask
+from distributed import Client, LocalCluster, as_completed
+
+from sitemapreader.distributed.commits import Commit, list_committed
+from sitemapreader.distributed.options import ScaleOptions
+from sitemapreader.distributed.partition import run_partitions
+from sitemapreader.distributed.planning import plan
+from sitemapreader.distributed.runs import Run, begin_run, find_missing, finish, sum_commits
+from sitemapreader.distributed.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from sitemapreader.distributed.runs import Totals
+
+MAX_TRIES = 6
+"""How often a partition is begun before it counts as failed."""
+_TASKS_PER_WORKER = 2
+"""Tasks that a worker has at a time: one that it works on and one that waits."""
+_MAX_BUNDLE = 8
+"""Partitions of one task. They overlap, so that slow hosts keep no worker waiting."""
+_BUNDLES_PER_WORKER = 8
+"""At least so many tasks for each worker, so that all end at about the same time."""
+_REFILL_SECONDS = 3.0
+_NO_PROFILE = {"distributed.worker.profile.enabled": False}
+"""Dask's profiler looks into other threads, which has hung workers before Python 3.11.9
+(python/cpython#106883)."""
+
+
+def run(
+    hosts: str | Path | Iterable[str] | None,
+    output: str,
+    *,
+    client: Client | None = None,
+    options: ScaleOptions = ScaleOptions(),  # noqa: B008 (a frozen value)
+    partitions: int | None = None,
+    full: bool = False,
+    retry: bool = False,
+    on_progress: Callable[[Totals], object] | None = None,
+) -> Totals:
+    """Read the sitemaps of many hosts into Parquet files, on all workers of a cluster.
+
+    The same call after a crash continues the run that is not finished. The next call begins the
+    next run, which reads only what has changed.
+
+    Args:
+        hosts: as `plan` takes them; `None` for the list of the run before.
+        output: a folder, or a URL that fsspec knows, such as s3://bucket/crawl.
+        client: of a Dask cluster; without one, one on this machine with a process a core.
+        options: how hosts are read.
+        partitions: as `plan` takes it.
+        full: forget the state: read and deliver every URL anew.
+        retry: read also hosts that are not due, because they failed.
+        on_progress: called with the sums so far, when a partition is committed.
+
+    Returns:
+        the sums over all partitions. Those that failed again and again are in `failures`; they are
+        the only ones that the same call reads again.
+
+    Raises OutputError and ValueError as `plan` and `begin_run` do, and OSError from the storage.
+    """
+    listed = None if hosts is None else plan(hosts, output, partitions=partitions)
+    begun = begin_run(output, listed, options, full=full, retry=retry)
+    if client is not None:
+        _warn_of_profiler(client)
+        return read_run(client, output, begun, on_progress)
+    with open_client() as own:
+        return read_run(own, output, begun, on_progress)
+
+
+def read_run(
+    client: Client,
+    output: str,
+    begun: Run,
+    on_progress: Callable[[Totals], object] | None = None,
+) -> Totals:
+    """Read what is missing of a run, and finish it; `run` has the arguments."""
+    storage = Storage(output)
+    failures = ClusterRun(client, storage, begun, on_progress).read()
+    if failures:
+        return attrs.evolve(sum_commits(storage, begun), failures=failures)
+    return finish(output, begun)
+
+
+@contextmanager
+def open_client(scheduler: str | None = None, workers: int | None = None) -> Iterator[Client]:
+    """Connect to a scheduler, or open a cluster of processes on this machine.
+
+    Args:
+        scheduler: its address, such as tls://10.0.0.5:8786.
+        workers: processes of a cluster on this machine; by default one for each core.
+    """
+    if scheduler is not None:
+        with Client(scheduler) as client:
+            yield client
+        return
+    with (
+        dask.config.set(_NO_PROFILE),
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster) as client,
+        _refill(cluster, client),
+    ):
+        yield client
+
+
+@contextmanager
+def _refill(cluster: LocalCluster, client: Client) -> Iterator[None]:
+    """Start workers that are missing: one that dies while it starts takes its nanny along."""
+    ended = threading.Event()
+    wanted = len(cluster.worker_spec)
+
+    def watch() -> None:
+        while not ended.wait(_REFILL_SECONDS):
+            if len(client.scheduler_info(n_workers=-1)["workers"]) < wanted:
+                cluster.scale(wanted)
+
+    thread = threading.Thread(target=watch, name="sitemapreader.refill", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _warn_of_profiler(client: Client) -> None:
+    """Warn if the workers of somebody's cluster are profiled."""
+    name = "distributed.worker.profile.enabled"
+    if any(client.run(dask.config.get, name, True).values()):
+        warnings.warn(
+            f"Dask's profiler is on in this cluster, and has hung workers: set {name} to False "
+            "where its workers start",
+            stacklevel=3,
+        )
+
+
+def read_bundle(output: str, folder: str, partitions: list[int]) -> list[Commit]:
+    """Read some partitions: the task that workers get."""
+    return run_partitions(output, folder, partitions, is_worker=True)
+
+
+class ClusterRun:
+    """The handing out of partitions to the workers of a cluster."""
+
+    def __init__(
+        self,
+        client: Client,
+        storage: Storage,
+        run: Run,
+        on_progress: Callable[[Totals], object] | None,
+    ) -> None:
+        self._client = client
+        self._storage = storage
+        self._run = run
+        self._on_progress = on_progress
+        self._tries: dict[int, int] = {}
+        self._failures: dict[int, str] = {}
+        self._given: dict[str, list[int]] = {}
+        self._waiting: list[list[int]] = []
+        self._coming = as_completed()
+
+    def read(self) -> dict[int, str]:
+        """Read all partitions that are not committed; return those that failed, with the reason."""
+        self._waiting = self._make_bundles()
+        self._hand_out()
+        for future in self._coming:
+            partitions = self._given.pop(str(future.key))
+            if future.status == "finished":
+                if self._on_progress is not None:
+                    self._on_progress(sum_commits(self._storage, self._run))
+            else:
+                self._try_again(partitions, repr(future.exception()))
+            future.release()
+            self._hand_out()
+        return self._failures
+
+    def _make_bundles(self) -> list[list[int]]:
+        missing = find_missing(self._storage.output, self._run)
+        workers = max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+        size = min(_MAX_BUNDLE, max(1, len(missing) // (workers * _BUNDLES_PER_WORKER)))
+        return [missing[at : at + size] for at in range(0, len(missing), size)]
+
+    def _hand_out(self) -> None:
+        """Fill the window: a few tasks for each worker, so that the scheduler holds little."""
+        workers = max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+        while self._waiting and len(self._given) < workers * _TASKS_PER_WORKER:
+            partitions = self._waiting.pop(0)
+            for each in partitions:
+                self._tries[each] = self._tries.get(each, 0) + 1
+            # A new key each time, and no retries of Dask's: it counts the death of a worker
+            # against every task that was assigned to it.
+            key = f"sitemaps-{self._run.folder}-{partitions[0]}-{self._tries[partitions[0]]}"
+            future = self._client.submit(
+                read_bundle,
+                self._storage.output,
+                self._run.folder,
+                partitions,
+                key=key,
+                pure=False,
+                retries=0,
+            )
+            self._given[key] = partitions
+            self._coming.add(future)
+
+    def _try_again(self, partitions: list[int], reason: str) -> None:
+        """Put back what is not committed, each alone, or give it up after some tries."""
+        committed = list_committed(self._storage, self._run.folder)
+        for each in partitions:
+            if each in committed:
+                continue
+            if self._tries[each] < MAX_TRIES:
+                self._waiting.append([each])
+            else:
+                self._failures[each] = reason

@@ -1,0 +1,150 @@
+"""Reading of hosts in child processes, to find the one that kills its process.
+
+A child writes down which hosts it has begun. When it dies, those are suspects: they are left out,
+the others are read again, and then each suspect in a child of its own. One that kills this as well
+gets the status "error"; all others are exact.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sitemapreader.distributed.attempts import kill_when_stuck
+from sitemapreader.distributed.hosts import HostReader, Reading
+from sitemapreader.distributed.options import ScaleOptions
+from sitemapreader.distributed.parts import Part
+from sitemapreader.distributed.status import make_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TASK, _RESULT, _JOURNAL = "task.json", "result.json", "journal"
+
+
+class ChildDiedError(Exception):
+    """A child process died while it read no host, so that no host can be blamed."""
+
+
+async def read_isolated(
+    sites: Sequence[str], folder: Path, state: Path | None, options: ScaleOptions
+) -> Reading:
+    """Read hosts as `HostReader.read` does, in child processes.
+
+    Raises ChildDiedError if a child dies that has begun no host.
+    """
+    parent = _Parent(folder, state, options)
+    rest, suspects = list(sites), []
+    readings: list[Reading] = []
+    while rest:
+        reading, begun = await parent.read(rest)
+        if reading is not None:
+            readings.append(reading)
+            break
+        if not begun:
+            raise ChildDiedError("a process for reading hosts died before it began with one")
+        suspects += begun
+        rest = [site for site in rest if site not in set(begun)]
+    for site in suspects:
+        reading, _ = await parent.read([site])
+        readings.append(reading or Reading([], [make_error(site, "killed its process")]))
+    return Reading(
+        [part for reading in readings for part in reading.parts],
+        [outcome for reading in readings for outcome in reading.outcomes],
+    )
+
+
+class _Parent:
+    """The side that survives: starts children, and takes over what they have finished."""
+
+    def __init__(self, folder: Path, state: Path | None, options: ScaleOptions) -> None:
+        self._folder = folder
+        self._state = state
+        self._options = options
+        self._children = 0
+
+    async def read(self, sites: list[str]) -> tuple[Reading | None, list[str]]:
+        """Read hosts in a child; return what came of it, or those it was reading when it died."""
+        folder = self._folder / f"child-{self._children}"
+        self._children += 1
+        folder.mkdir()
+        state = folder / "state.db" if self._state else None
+        if self._state and state and self._state.exists():
+            await asyncio.to_thread(shutil.copyfile, self._state, state)
+        task = {
+            "sites": sites,
+            "state": None if state is None else str(state),
+            "options": self._options.to_json(),
+        }
+        (folder / _TASK).write_text(json.dumps(task), encoding="utf-8")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", __name__, str(folder), stdin=asyncio.subprocess.PIPE
+        )
+        try:
+            await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode or not (folder / _RESULT).exists():
+            begun = _read_journal(folder / _JOURNAL)
+            await asyncio.to_thread(shutil.rmtree, folder)
+            return None, begun
+        if self._state and state and state.exists():
+            state.replace(self._state)
+        result = json.loads((folder / _RESULT).read_text(encoding="utf-8"))
+        parts = [Part(folder / name, rows) for name, rows in result["parts"]]
+        return Reading(parts, result["outcomes"]), []
+
+
+def _read_journal(path: Path) -> list[str]:
+    """Return the hosts that were begun and not ended."""
+    begun: dict[str, None] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    for line in lines:
+        mark, site = line[:1], line[1:]
+        if mark == "+":
+            begun[site] = None
+        else:
+            begun.pop(site, None)
+    return list(begun)
+
+
+def main(folder: Path) -> None:
+    """Read the hosts of a task: what a child process does."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    task: dict[str, Any] = json.loads((folder / _TASK).read_text(encoding="utf-8"))
+    options = ScaleOptions.from_json(task["options"])
+    reading = asyncio.run(_read(task, options, folder))
+    result = {
+        "parts": [[part.path.name, part.rows] for part in reading.parts],
+        "outcomes": reading.outcomes,
+    }
+    (folder / _RESULT).write_text(json.dumps(result), encoding="utf-8")
+
+
+async def _read(task: dict[str, Any], options: ScaleOptions, folder: Path) -> Reading:
+    with (folder / _JOURNAL).open("w", encoding="utf-8", buffering=1) as journal:
+        reader = HostReader(options, asyncio.Semaphore(options.hosts_at_once), journal)
+        state = None if task["state"] is None else Path(task["state"])
+        async with kill_when_stuck(options.lease_seconds):
+            return await reader.read(task["sites"], folder, state)
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is gone: nobody else would, and two would read a host."""
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

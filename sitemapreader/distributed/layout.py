@@ -1,0 +1,106 @@
+"""Where everything of an output lies, and which partition a host belongs to.
+
+```text
+layout.json                           how many partitions; never changes
+lists/0001/00.parquet ...             hosts, sorted by partition
+runs/0001/run.json                    the list, the options, the run before
+          attempts/p-00042/0003       renewed by the attempt while it works
+          urls/p-00042-0003-0000.parquet
+          status/p-00042-0003.parquet
+          commits/p-00042.json        names the files of the attempt that counts
+          _SUCCESS.json               all partitions are committed, all else is removed
+state/p-00042/0001-0003.db.zst        the memory of a partition after a run
+```
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import blake2b
+
+from sitemapreader.errors import SitemapReaderError
+from sitemapreader.urls import host_of, site_of
+
+LAYOUT = "layout.json"
+SUCCESS = "_SUCCESS.json"
+HOSTS_PER_PARTITION = 2_000
+MAX_PARTITIONS = 65_536
+LIST_FILES = 256
+"""Most files of a list: what one of them holds must fit in memory while it is sorted."""
+_HASH_BITS = 64
+
+
+class OutputError(SitemapReaderError):
+    """An output that cannot be used as it is: the message says what to do."""
+
+
+def hash_site(url: str) -> int:
+    """Return 64 bits for the registrable domain of a URL, the same on every machine."""
+    return hash_text(site_of(host_of(url)) or url)
+
+
+def hash_text(text: str) -> int:
+    """Return 64 bits for a text."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=_HASH_BITS // 8).digest(), "big")
+
+
+def write_json(content: object) -> bytes:
+    """Return an object as the bytes of a small file that people may read."""
+    return json.dumps(content, indent=1).encode() + b"\n"
+
+
+def choose_partition(hashed: int, partitions: int) -> int:
+    """Return the partition of a hash: its first bits, so that sorted hashes are sorted by it."""
+    return hashed >> (_HASH_BITS - (partitions.bit_length() - 1))
+
+
+def count_partitions(hosts: int) -> int:
+    """Return a power of two for a list of so many hosts."""
+    wanted = max(1, -(-hosts // HOSTS_PER_PARTITION))
+    return min(1 << (wanted - 1).bit_length(), MAX_PARTITIONS)
+
+
+def name_list(number: int) -> str:
+    """Return the folder of a list of hosts."""
+    return f"lists/{number:04}"
+
+
+def name_list_file(folder: str, partition: int, partitions: int) -> str:
+    """Return the file of a list that holds the hosts of a partition."""
+    files = min(partitions, LIST_FILES)
+    return f"{folder}/{partition * files // partitions:02x}.parquet"
+
+
+def name_run(number: int) -> str:
+    """Return the folder of a run."""
+    return f"runs/{number:04}"
+
+
+def name_partition(partition: int) -> str:
+    """Return the name of a partition in all paths."""
+    return f"p-{partition:05}"
+
+
+def name_commit(run: str, partition: int) -> str:
+    """Return the path of a partition's commit."""
+    return f"{run}/commits/{name_partition(partition)}.json"
+
+
+def name_attempts(run: str, partition: int) -> str:
+    """Return the folder of a partition's attempts."""
+    return f"{run}/attempts/{name_partition(partition)}"
+
+
+def name_state_folder(partition: int) -> str:
+    """Return the folder of a partition's states."""
+    return f"state/{name_partition(partition)}"
+
+
+_COMMIT = re.compile(r"p-(\d{5})\.json")
+
+
+def partition_of_commit(name: str) -> int | None:
+    """Return the partition of the name of a commit; `None` for another file."""
+    found = _COMMIT.fullmatch(name)
+    return int(found[1]) if found else None

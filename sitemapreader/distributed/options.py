@@ -1,0 +1,94 @@
+"""Options of a run over many hosts, as JSON that every worker reads: never pickled functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from sitemapreader.options import FetchOptions, Limits
+
+MAX_HOSTS_AT_ONCE = 1_024
+
+
+def _check_number(_: object, field: attrs.Attribute[Any], value: float) -> None:
+    if value < 1:
+        raise ValueError(f"{field.name} must be 1 or more, not {value!r}")
+
+
+def _check_hosts(_: object, field: attrs.Attribute[int], value: int) -> None:
+    if value not in range(1, MAX_HOSTS_AT_ONCE + 1):
+        raise ValueError(
+            f"{field.name} must be a number from 1 to {MAX_HOSTS_AT_ONCE}, not {value!r}; "
+            "for more, start more workers"
+        )
+
+
+def _check_fetch(_: object, field: attrs.Attribute[FetchOptions], value: FetchOptions) -> None:
+    if value.headers:
+        raise ValueError(
+            f"{field.name}.headers cannot be given: they may hold a password, and would be written "
+            "into the output and sent to every host of the list"
+        )
+    if value.proxy and "@" in value.proxy:
+        raise ValueError(
+            f"{field.name}.proxy has a password in it, which would be written into the output: "
+            "let the proxy know its clients by their addresses"
+        )
+
+
+@attrs.frozen(kw_only=True)
+class ScaleOptions:
+    """How the hosts of a run are read.
+
+    Attributes:
+        hosts_at_once: hosts that one worker reads at the same time.
+        partitions_at_once: partitions that one worker reads at the same time, which share its
+            `hosts_at_once`: the slow hosts at the end of one do not keep the worker waiting.
+        site_seconds: time for one host; what was read until then is kept.
+        site_urls: URLs of one host; what was read until then is kept.
+        state: whether to keep a state for each partition, so that the next run reads only what has
+            changed, and delivers only that.
+        lease_seconds: how long an attempt may show no sign of life before another one takes its
+            partition, and before its worker is killed as stuck.
+        fetch: how the network is used. Neither headers nor passwords: these hosts are strangers.
+        limits: how much is read of one host.
+    """
+
+    hosts_at_once: int = attrs.field(default=64, validator=_check_hosts)
+    partitions_at_once: int = attrs.field(default=4, validator=_check_number)
+    site_seconds: float = attrs.field(default=900.0, validator=_check_number)
+    site_urls: int = attrs.field(default=10_000_000, validator=_check_number)
+    state: bool = True
+    lease_seconds: float = attrs.field(default=120.0, validator=_check_number)
+    fetch: FetchOptions = attrs.field(factory=FetchOptions, validator=_check_fetch)
+    limits: Limits = attrs.field(factory=Limits)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads: the fields that differ from the defaults."""
+        return _changed(self)
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> ScaleOptions:
+        """Make options of what `to_json` returned; raise ValueError for anything else."""
+        fields = dict(content)
+        try:
+            if "fetch" in fields:
+                networks = {"allow_networks", "allow_ports"} & fields["fetch"].keys()
+                tuples = {name: tuple(fields["fetch"][name]) for name in networks}
+                fields["fetch"] = FetchOptions(**fields["fetch"] | tuples)
+            if "limits" in fields:
+                fields["limits"] = Limits(**fields["limits"])
+            return cls(**fields)
+        except (TypeError, AttributeError) as error:
+            raise ValueError(f"these are no options of a run: {error}") from None
+
+
+def _changed(options: Any) -> dict[str, Any]:
+    default = type(options)()
+    changed = {}
+    for field in attrs.fields(type(options)):
+        value = getattr(options, field.name)
+        if value != getattr(default, field.name):
+            changed[field.name] = _changed(value) if attrs.has(type(value)) else value
+    return changed

@@ -1,0 +1,195 @@
+"""One partition of a run: read its hosts and commit what came of it, however often it is begun.
+
+An engine has to call `run_partition` at least once for each partition, and nothing else: the first
+attempt that commits counts, and all others leave nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections import Counter
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.distributed.attempts import Attempt, kill_when_stuck
+from sitemapreader.distributed.commits import Commit, create_commit, load_commit
+from sitemapreader.distributed.hosts import HostReader, Reading
+from sitemapreader.distributed.isolation import read_isolated
+from sitemapreader.distributed.layout import name_partition, name_state_folder
+from sitemapreader.distributed.memory import PartitionMemory
+from sitemapreader.distributed.packing import pack_state
+from sitemapreader.distributed.runs import Run, load_run
+from sitemapreader.distributed.status import carry_row, make_row, now_utc, write_rows
+from sitemapreader.distributed.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ISOLATE_AFTER = 2
+"""Attempts that died before hosts are read in child processes, to find one that kills."""
+
+
+def run_partition(output: str, run: str, partition: int) -> Commit:
+    """Read one partition of a run, unless it is committed; return its commit.
+
+    Args:
+        output: folder or URL of the output.
+        run: folder of the run in it, as `begin_run` gives it.
+        partition: its number.
+
+    Raises OSError where the storage fails; the partition can then be run again.
+    """
+    (commit,) = run_partitions(output, run, [partition])
+    return commit
+
+
+def run_partitions(
+    output: str,
+    run: str,
+    partitions: Sequence[int],
+    *,
+    on_commit: Callable[[Commit], object] | None = None,
+    is_worker: bool = False,
+) -> list[Commit]:
+    """Read several partitions in one event loop, some at a time; return their commits.
+
+    Args:
+        output: as for `run_partition`.
+        run: as for `run_partition`.
+        partitions: their numbers.
+        on_commit: called with each commit as it comes.
+        is_worker: whether this process does nothing else, so that it may be killed when stuck.
+
+    Raises what `run_partition` raises, at once: partitions that are committed stay so.
+    """
+    return asyncio.run(_run_all(Storage(output), run, partitions, on_commit, is_worker=is_worker))
+
+
+async def _run_all(
+    storage: Storage,
+    folder: str,
+    partitions: Sequence[int],
+    on_commit: Callable[[Commit], object] | None,
+    *,
+    is_worker: bool,
+) -> list[Commit]:
+    run = await asyncio.to_thread(load_run, storage, folder)
+    room = asyncio.Semaphore(run.options.hosts_at_once)
+    turns = asyncio.Semaphore(run.options.partitions_at_once)
+
+    async def read(partition: int) -> Commit:
+        async with turns:
+            commit = await PartitionReader(storage, run, partition, room).run()
+        if on_commit is not None:
+            on_commit(commit)
+        return commit
+
+    async with AsyncExitStack() as stack:
+        if is_worker:
+            await stack.enter_async_context(kill_when_stuck(run.options.lease_seconds))
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(read(each)) for each in partitions]
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[
+                0
+            ] from None  # they are alike, or the first one ended the others
+    return [task.result() for task in tasks]
+
+
+class PartitionReader:
+    """The reading of one partition: attempt, memory of the run before, hosts, files, commit."""
+
+    def __init__(self, storage: Storage, run: Run, partition: int, room: asyncio.Semaphore) -> None:
+        self._storage = storage
+        self._run = run
+        self._partition = partition
+        self._room = room
+
+    async def run(self) -> Commit:
+        """Read the hosts, unless somebody has committed them; return the commit that counts."""
+        if done := await self._find_commit():
+            return done
+        run = self._run
+        attempt = await asyncio.to_thread(
+            Attempt.begin, self._storage, run.folder, self._partition, run.options.lease_seconds
+        )
+        async with attempt.keep():
+            await attempt.wait_for_earlier()
+            if done := await self._find_commit():
+                return done
+            with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as folder:
+                return await self._read_and_commit(attempt, Path(folder))
+
+    async def _find_commit(self) -> Commit | None:
+        return await asyncio.to_thread(
+            load_commit, self._storage, self._run.folder, self._partition
+        )
+
+    async def _read_and_commit(self, attempt: Attempt, folder: Path) -> Commit:
+        began = time.monotonic()
+        memory = await asyncio.to_thread(
+            PartitionMemory.load, self._storage, self._run, self._partition, folder
+        )
+        reading = await self._read(memory, attempt, folder)
+        written = await asyncio.to_thread(self._write, attempt, folder, memory, reading)
+        commit = attrs.evolve(written, seconds=round(time.monotonic() - began, 3))
+        if await asyncio.to_thread(create_commit, self._storage, self._run.folder, commit):
+            return commit
+        await asyncio.to_thread(self._storage.remove, commit.paths())
+        return await self._find_commit() or commit
+
+    async def _read(self, memory: PartitionMemory, attempt: Attempt, folder: Path) -> Reading:
+        options = self._run.options
+        if attempt.died >= ISOLATE_AFTER:
+            return await read_isolated(memory.due, folder, memory.state, options)
+        parts = folder / "parts"
+        parts.mkdir()
+        return await HostReader(options, self._room).read(memory.due, parts, memory.state)
+
+    def _write(
+        self, attempt: Attempt, folder: Path, memory: PartitionMemory, reading: Reading
+    ) -> Commit:
+        """Upload the files of an attempt; nothing refers to them until it is committed."""
+        run, partition = self._run.folder, self._partition
+        name = f"{name_partition(partition)}-{attempt.number:04}"
+        files = []
+        for number, part in enumerate(reading.parts):
+            files.append(f"{run}/urls/{name}-{number:04}.parquet")
+            self._storage.upload(part.path, files[-1])
+        now = now_utc()
+        rows = [carry_row(row) for row in memory.waiting] + [
+            make_row(outcome, memory.rows.get(outcome["site"]), partition, now)
+            for outcome in reading.outcomes
+        ]
+        local = folder / "status.parquet"
+        write_rows(rows, local)
+        status = f"{run}/status/{name}.parquet"
+        self._storage.upload(local, status)
+        return Commit(
+            partition=partition,
+            attempt=attempt.number,
+            hosts=len(rows),
+            urls=sum(part.rows for part in reading.parts),
+            files=files,
+            status=status,
+            state=self._pack(attempt, folder, memory.state),
+            memory=memory.condition,
+            statuses=dict(Counter(row["status"] for row in rows)),
+            seconds=0.0,
+        )
+
+    def _pack(self, attempt: Attempt, folder: Path, state: Path | None) -> str | None:
+        if state is None or not state.exists():
+            return None
+        packed = folder / "state.db.zst"
+        pack_state(state, packed)
+        number = self._run.folder.rpartition("/")[2]
+        path = f"{name_state_folder(self._partition)}/{number}-{attempt.number:04}.db.zst"
+        self._storage.upload(packed, path)
+        return path

@@ -1,0 +1,112 @@
+"""Parquet files of one attempt: the rows of a site stand together, and memory is bounded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OWN_FILE_ROWS = 50_000
+"""Rows of one site that wait in memory; a site with more gets a file of its own."""
+_GROUP_ROWS = 65_536
+"""Rows of a row group: what a query reads at least."""
+_FILE_ROWS = 4_000_000
+"""Rows after which the next file begins; about 100 MB."""
+
+
+@attrs.frozen
+class Part:
+    """A file that is written: its path on the local disk, and its rows."""
+
+    path: Path
+    rows: int
+
+
+class PartFile:
+    """A Parquet file that is being written, in row groups of one size."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.path = path
+        self.rows = 0
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = 0
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
+
+    def write(self, batches: list[pa.RecordBatch]) -> None:
+        """Append rows; they reach the disk when a row group is full."""
+        self._waiting += batches
+        self._waiting_rows += sum(batch.num_rows for batch in batches)
+        if self._waiting_rows >= _GROUP_ROWS:
+            self._flush()
+
+    def close(self) -> Part:
+        """Write what waits and end the file."""
+        self._flush()
+        self._writer.close()
+        return Part(self.path, self.rows)
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.Table.from_batches(self._waiting))
+        self.rows += self._waiting_rows
+        self._waiting, self._waiting_rows = [], 0
+
+
+class PartWriter:
+    """The Parquet files of the rows of many sites, which come interleaved.
+
+    Attributes:
+        parts: the files that are finished.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.parts: list[Part] = []
+        self._folder = folder
+        self._made = 0
+        self._shared: PartFile | None = None
+        self._waiting: dict[str, list[pa.RecordBatch]] = {}
+        self._own: dict[str, PartFile] = {}
+
+    def add(self, site: str, batch: pa.RecordBatch) -> None:
+        """Take rows of a site."""
+        if site in self._own:
+            self._own[site].write([batch])
+            return
+        waiting = self._waiting.setdefault(site, [])
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) > OWN_FILE_ROWS:
+            self._own[site] = self._make_file(batch.schema)
+            self._own[site].write(self._waiting.pop(site))
+
+    def finish(self, site: str) -> None:
+        """Write the rows of a site, of which no more come, into the file of all sites."""
+        own, waiting = self._own.pop(site, None), self._waiting.pop(site, None)
+        if own is not None:
+            self.parts.append(own.close())
+        elif waiting:
+            if self._shared is None:
+                self._shared = self._make_file(waiting[0].schema)
+            self._shared.write(waiting)
+            if self._shared.rows >= _FILE_ROWS:
+                self._close_shared()
+
+    def close(self) -> list[Part]:
+        """Finish all sites and files; return the files that have rows."""
+        for site in [*self._waiting, *self._own]:
+            self.finish(site)
+        self._close_shared()
+        return self.parts
+
+    def _close_shared(self) -> None:
+        if self._shared is not None:
+            self.parts.append(self._shared.close())
+            self._shared = None
+
+    def _make_file(self, schema: pa.Schema) -> PartFile:
+        self._made += 1
+        return PartFile(self._folder / f"{self._made - 1:04}.parquet", schema)

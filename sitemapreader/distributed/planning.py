@@ -1,0 +1,213 @@
+"""The list of hosts, sorted into partitions on the storage, in bounded memory."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sitemapreader.distributed.layout import (
+    LAYOUT,
+    LIST_FILES,
+    MAX_PARTITIONS,
+    OutputError,
+    choose_partition,
+    count_partitions,
+    hash_site,
+    hash_text,
+    name_list_file,
+    write_json,
+)
+from sitemapreader.distributed.storage import Storage
+from sitemapreader.options import MAX_URL_CHARS
+from sitemapreader.urls import has_web_scheme, url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LIST_SCHEMA = pa.schema(
+    [
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("site", pa.string(), nullable=False),
+    ]
+)
+_ROWS_PER_GROUP = 8_192
+"""Rows that a worker reads to find those of its partition."""
+_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
+
+
+@attrs.frozen
+class HostList:
+    """A list of hosts that lies on the storage, sorted by partition.
+
+    Attributes:
+        folder: where it lies; named by what it holds, so that the same list is written once.
+        hosts: how many different hosts it has.
+        partitions: how many partitions the output has.
+    """
+
+    folder: str
+    hosts: int
+    partitions: int
+
+
+def plan(
+    hosts: str | Path | Iterable[str], output: str, *, partitions: int | None = None
+) -> HostList:
+    """Write a list of hosts, sorted by partition, and the layout of the output if it has none.
+
+    Args:
+        hosts: hosts or URLs, or a file of them, one a line, with `#` comments; any URL that fsspec
+            opens, compressed or not. One that is named twice counts once.
+        output: a folder, or a URL that fsspec knows.
+        partitions: a power of two; by default one for 2,000 hosts. It is fixed when the output is
+            made, for the state of a host lies with its partition.
+
+    Raises OutputError for an output that cannot hold it, ValueError for a number of partitions that
+    makes no sense, and OSError for a file that cannot be read.
+    """
+    if partitions is not None and (
+        partitions.bit_count() != 1 or not 1 <= partitions <= MAX_PARTITIONS
+    ):
+        raise ValueError(
+            f"partitions must be a power of two up to {MAX_PARTITIONS}, not {partitions}"
+        )
+    storage = Storage(output)
+    with tempfile.TemporaryDirectory(prefix="sitemapreader-plan-") as folder:
+        buckets = [Path(folder, f"{number:02x}") for number in range(LIST_FILES)]
+        _fill_buckets(_read_hosts(hosts), buckets)
+        found, total = 0, 0
+        for bucket in buckets:
+            count, mixed = _sort_bucket(bucket)
+            found, total = found + count, (total + mixed) % 2**64
+        if not found:
+            raise OutputError("the list of hosts is empty: write one host or URL a line")
+        fixed = _fix_layout(storage, partitions or count_partitions(found), partitions)
+        listed = HostList(f"lists/{found}-{total:016x}", found, fixed)
+        if storage.read(f"{listed.folder}/list.json") is None:
+            _write_list(storage, listed, buckets, Path(folder))
+    return listed
+
+
+def load_list(storage: Storage, folder: str) -> HostList:
+    """Return a list that `plan` has written; raise OutputError if it is not there."""
+    content = storage.read_json(f"{folder}/list.json")
+    if content is None:
+        raise OutputError(f"{storage.output} has no {folder}: give the list of hosts")
+    return HostList(folder, content["hosts"], content["partitions"])
+
+
+def read_partition_hosts(storage: Storage, listed: HostList, partition: int) -> list[str]:
+    """Return the hosts of a partition, those of a registrable domain beside each other."""
+    path = name_list_file(listed.folder, partition, listed.partitions)
+    with storage.open(path) as file:
+        rows = pq.read_table(file, columns=["site"], filters=[("partition", "=", partition)])
+    sites: list[str] = rows["site"].to_pylist()
+    return sites
+
+
+def count_layout_partitions(storage: Storage) -> int | None:
+    """Return how many partitions an output has; `None` if there is no output yet."""
+    layout = storage.read_json(LAYOUT)
+    if layout is None:
+        return None
+    if layout.get("version") != 1 or not isinstance(layout.get("partitions"), int):
+        raise OutputError(
+            f"{storage.output}/{LAYOUT} is not of this version: choose another output"
+        )
+    partitions: int = layout["partitions"]
+    return partitions
+
+
+def _fix_layout(storage: Storage, suggested: int, wanted: int | None) -> int:
+    """Return the number of partitions: that of the output, else the suggested one, from now on."""
+    write = write_json({"version": 1, "partitions": suggested})
+    if count_layout_partitions(storage) is None:
+        storage.create(LAYOUT, write)  # somebody else may be first
+    partitions = count_layout_partitions(storage)
+    if partitions is None or (wanted is not None and partitions != wanted):
+        raise OutputError(
+            f"{storage.output} has {partitions} partitions, which cannot be changed: leave "
+            "`partitions` out, or choose another output"
+        )
+    return partitions
+
+
+def _read_hosts(hosts: str | Path | Iterable[str]) -> Iterator[str]:
+    if isinstance(hosts, (str, Path)):
+        with fsspec.open(
+            str(hosts), "rt", encoding="utf-8-sig", errors="replace", compression="infer"
+        ) as file:
+            yield from _clean_hosts(file)
+    else:
+        yield from _clean_hosts(hosts)
+
+
+def _clean_hosts(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        text = _COMMENT.sub("", " ".join(line.split()))[: MAX_URL_CHARS + 1]
+        if text:
+            yield text
+
+
+def _fill_buckets(hosts: Iterable[str], buckets: list[Path]) -> None:
+    with ExitStack() as stack:
+        files = [stack.enter_context(path.open("w", encoding="utf-8")) for path in buckets]
+        for host in hosts:
+            url = make_url(host)
+            hashed = hash_site(url)
+            files[choose_partition(hashed, LIST_FILES)].write(f"{hashed:016x}\t{host}\n")
+
+
+def make_url(host: str) -> str:
+    """Return the URL of a line of a list: https, unless it says something else."""
+    return host if has_web_scheme(host) else f"https://{host}"
+
+
+def _sort_bucket(bucket: Path) -> tuple[int, int]:
+    """Sort the lines of a file and drop hosts named twice; return their number and their sum."""
+    rows: dict[str, tuple[str, str]] = {}
+    with bucket.open(encoding="utf-8") as file:
+        for line in file:
+            hashed, _, host = line.rstrip("\n").partition("\t")
+            rows.setdefault(url_key(make_url(host)), (hashed, host))
+    lines = sorted(rows.values())
+    with bucket.open("w", encoding="utf-8") as file:
+        file.writelines(f"{hashed}\t{host}\n" for hashed, host in lines)
+    return len(rows), sum(hash_text(key) for key in rows) % 2**64
+
+
+def _write_list(storage: Storage, listed: HostList, buckets: list[Path], folder: Path) -> None:
+    """Write the files of a list, then the one that says that they are there."""
+    files = min(listed.partitions, LIST_FILES)
+    each = LIST_FILES // files
+    for number in range(files):
+        local = folder / "list.parquet"
+        with pq.ParquetWriter(local, LIST_SCHEMA, compression="zstd") as writer:
+            for bucket in buckets[number * each : (number + 1) * each]:
+                _append_rows(writer, bucket, listed.partitions)
+        storage.upload(local, f"{listed.folder}/{number:02x}.parquet")
+    content = {"hosts": listed.hosts, "partitions": listed.partitions}
+    storage.replace(f"{listed.folder}/list.json", write_json(content))
+
+
+def _append_rows(writer: pq.ParquetWriter, bucket: Path, partitions: int) -> None:
+    with bucket.open(encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t", 1) for line in file]
+    table = pa.table(
+        {
+            "partition": pa.array(
+                [choose_partition(int(hashed, 16), partitions) for hashed, _ in rows], pa.int32()
+            ),
+            "site": [host for _, host in rows],
+        },
+        LIST_SCHEMA,
+    )
+    writer.write_table(table, row_group_size=_ROWS_PER_GROUP)

@@ -1,0 +1,267 @@
+"""Runs of an output: each reads the hosts of one list once, and follows the run before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader.distributed.commits import Commit, list_committed, load_commit
+from sitemapreader.distributed.layout import SUCCESS, OutputError, name_run, write_json
+from sitemapreader.distributed.options import ScaleOptions
+from sitemapreader.distributed.planning import HostList, load_list
+from sitemapreader.distributed.status import Row, load_rows
+from sitemapreader.distributed.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@attrs.frozen(kw_only=True)
+class Run:
+    """What all workers of a run have to know; it lies in its `run.json` and never changes.
+
+    Attributes:
+        folder: its folder in the output; ends with its number.
+        listed: its hosts.
+        options: how they are read.
+        previous: folder of the run before, whose status and state it continues; `None` for the
+            first one.
+        full: whether it forgets the state: every URL is read and delivered anew.
+        retry: whether it reads hosts that are not due yet, because they failed.
+        started: when it began, UTC.
+    """
+
+    folder: str
+    listed: HostList
+    options: ScaleOptions
+    previous: str | None = None
+    full: bool = False
+    retry: bool = False
+    started: datetime
+
+    @property
+    def partitions(self) -> range:
+        """All its partitions."""
+        return range(self.listed.partitions)
+
+
+@attrs.frozen(kw_only=True)
+class Totals:
+    """The sums over the commits of a run.
+
+    Attributes:
+        run: its folder.
+        started: when it began, UTC.
+        finished: whether all partitions are committed and the run was finished.
+        partitions: how many partitions it has.
+        committed: how many of them are committed.
+        hosts: hosts in these.
+        urls: rows of URLs in these.
+        statuses: how many hosts ended in each way.
+        failures: partitions that could not be committed -> the error of the last try.
+    """
+
+    run: str
+    started: datetime
+    finished: bool
+    partitions: int
+    committed: int
+    hosts: int
+    urls: int
+    statuses: dict[str, int]
+    failures: dict[int, str] = attrs.field(factory=dict)
+
+    def raise_for_failures(self) -> None:
+        """Raise OutputError if partitions could not be committed."""
+        for partition, reason in self.failures.items():
+            others = len(self.failures) - 1
+            more = f" (and {others} other partitions)" if others else ""
+            raise OutputError(
+                f"partition {partition} of {self.run} could not be committed{more}: {reason}; "
+                "mend that and run the same again, which reads only what is missing"
+            )
+
+
+def begin_run(
+    output: str,
+    listed: HostList | None = None,
+    options: ScaleOptions = ScaleOptions(),  # noqa: B008 (a frozen value)
+    *,
+    full: bool = False,
+    retry: bool = False,
+) -> Run:
+    """Return the run that is not finished, or begin the next one.
+
+    Workers that call this at the same time get the same run. One that is not finished continues as
+    it began: the other arguments are for a new one.
+
+    Args:
+        output: a folder, or a URL that fsspec knows.
+        listed: its hosts, as `plan` returned them; `None` for those of the run before.
+        options: how hosts are read.
+        full: forget the state.
+        retry: read also hosts that are not due.
+
+    Raises OutputError if there is no list, or if the run that is not finished has another one.
+    """
+    storage = Storage(output)
+    numbers = list_runs(storage)
+    last = numbers[-1] if numbers else 0
+    if last and storage.read(f"{name_run(last)}/{SUCCESS}") is None:
+        run = load_run(storage, name_run(last))
+        if listed is not None and listed.folder != run.listed.folder:
+            raise OutputError(
+                f"{run.folder} in {storage.output} is not finished and has another list of hosts: "
+                "finish it first (leave the list out), then give the new one"
+            )
+        return run
+    previous = name_run(last) if last else None
+    if listed is None:
+        if previous is None:
+            raise OutputError(f"{storage.output} has no list of hosts yet: give one")
+        listed = load_run(storage, previous).listed
+    folder = name_run(last + 1)
+    content = {
+        "list": listed.folder,
+        "previous": previous,
+        "full": full,
+        "retry": retry,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "options": options.to_json(),
+    }
+    storage.create(f"{folder}/run.json", write_json(content))  # another worker may be first
+    return load_run(storage, folder)
+
+
+def list_runs(storage: Storage) -> list[int]:
+    """Return the numbers of the runs of an output, in their order."""
+    return [int(name) for name in storage.list("runs") if name.isdecimal()]
+
+
+def load_run(storage: Storage, folder: str) -> Run:
+    """Read the `run.json` of a run; raise OutputError if it is not there or is no such file."""
+    content = storage.read_json(f"{folder}/run.json")
+    if content is None:
+        raise OutputError(f"{storage.output} has no {folder}")
+    try:
+        return Run(
+            folder=folder,
+            listed=load_list(storage, content["list"]),
+            options=ScaleOptions.from_json(content["options"]),
+            previous=content["previous"],
+            full=content["full"],
+            retry=content["retry"],
+            started=datetime.fromisoformat(content["started"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise OutputError(
+            f"{storage.output}/{folder}/run.json is not of this version ({error}): choose another "
+            "output"
+        ) from None
+
+
+def find_missing(output: str, run: Run) -> list[int]:
+    """Return the partitions that are not committed, those that took longest the last time first."""
+    storage = Storage(output)
+    committed = list_committed(storage, run.folder)
+    missing = [partition for partition in run.partitions if partition not in committed]
+    if run.previous is None:
+        return missing
+    success = storage.read_json(f"{run.previous}/{SUCCESS}") or {}
+    seconds: list[float] = success.get("seconds", [])
+    return sorted(missing, key=lambda each: -seconds[each] if each < len(seconds) else 0.0)
+
+
+def finish(output: str, run: Run) -> Totals:
+    """Finish a run whose partitions are all committed; return its sums.
+
+    Files of attempts that do not count are removed, and the states that this run has replaced. Safe
+    to repeat, and to call from several processes.
+
+    Raises OutputError if a partition is not committed.
+    """
+    storage = Storage(output)
+    missing = find_missing(output, run)
+    if missing:
+        raise OutputError(
+            f"{len(missing)} of {len(run.partitions)} partitions of {run.folder} are not committed:"
+            " run the same command again, which reads only these"
+        )
+    commits = _load_commits(storage, run)
+    _remove_uncommitted(storage, run, commits)
+    success = {
+        "hosts": sum(commit.hosts for commit in commits),
+        "urls": sum(commit.urls for commit in commits),
+        "statuses": dict(_sum_statuses(commits)),
+        "seconds": [round(commit.seconds, 3) for commit in commits],
+    }
+    storage.create(f"{run.folder}/{SUCCESS}", write_json(success))
+    return sum_commits(storage, run, commits)
+
+
+def sum_commits(storage: Storage, run: Run, commits: list[Commit] | None = None) -> Totals:
+    """Return the sums over the partitions of a run that are committed."""
+    commits = _load_commits(storage, run) if commits is None else commits
+    return Totals(
+        run=run.folder,
+        started=run.started,
+        finished=storage.read(f"{run.folder}/{SUCCESS}") is not None,
+        partitions=len(run.partitions),
+        committed=len(commits),
+        hosts=sum(commit.hosts for commit in commits),
+        urls=sum(commit.urls for commit in commits),
+        statuses=dict(_sum_statuses(commits)),
+    )
+
+
+def status(output: str, number: int | None = None) -> Totals:
+    """Return the sums of a run, finished or not: of the last one, or of that number.
+
+    Raises OutputError if the output has no such run.
+    """
+    storage = Storage(output)
+    numbers = list_runs(storage)
+    if not numbers or (number is not None and number not in numbers):
+        raise OutputError(f"{output} has no run{'' if number is None else f' {number}'}")
+    return sum_commits(storage, load_run(storage, name_run(number or numbers[-1])))
+
+
+def iterate_statuses(output: str, number: int | None = None) -> Iterator[Row]:
+    """Yield the status rows of all hosts of a run, of its partitions that are committed."""
+    storage = Storage(output)
+    run = load_run(storage, name_run(number or max(list_runs(storage))))
+    for partition in sorted(list_committed(storage, run.folder)):
+        commit = load_commit(storage, run.folder, partition)
+        if commit is not None:
+            yield from load_rows(storage, commit.status).values()
+
+
+def _sum_statuses(commits: list[Commit]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for commit in commits:
+        total.update(commit.statuses)
+    return total
+
+
+def _load_commits(storage: Storage, run: Run) -> list[Commit]:
+    found = (load_commit(storage, run.folder, each) for each in run.partitions)
+    return [commit for commit in found if commit is not None]
+
+
+def _remove_uncommitted(storage: Storage, run: Run, commits: list[Commit]) -> None:
+    """Remove what no commit names: files of attempts that died or came second, and old states."""
+    named = {path for commit in commits for path in commit.paths()}
+    folders = [f"{run.folder}/urls", f"{run.folder}/status"]
+    folders += [f"state/{name}" for name in storage.list("state")]
+    for folder in folders:
+        names = (f"{folder}/{name}" for name in storage.list(folder))
+        storage.remove(path for path in names if path not in named)
+    storage.remove_leftovers(run.folder)
+
+
+def describe_totals(totals: Totals) -> dict[str, Any]:
+    """Return the sums as an object for JSON."""
+    return attrs.asdict(totals) | {"started": totals.started.isoformat()}

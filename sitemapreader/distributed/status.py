@@ -1,0 +1,110 @@
+"""The status row of each host: how its last reading ended, and when it is due again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from sitemapreader.distributed.storage import Storage
+
+Row = dict[str, Any]
+
+MAX_FAILURE_DAYS = 32
+"""A host that fails is due again after 2, 4, 8 ... days, and at least every so many."""
+NO_SITEMAP_DAYS = 30
+_FAILED = frozenset({"failed", "error"})
+_READ = frozenset({"complete", "unchanged"})
+
+OUTCOME_FIELDS = (
+    pa.field("site", pa.string(), nullable=False),
+    pa.field("status", pa.string(), nullable=False),
+    pa.field("reason", pa.string()),
+    pa.field("http_status", pa.int32()),
+    pa.field("entries", pa.int64()),
+    pa.field("changed", pa.int64()),
+    pa.field("removed", pa.int64()),
+    pa.field("documents", pa.int64()),
+    pa.field("requests", pa.int64()),
+    pa.field("bytes", pa.int64()),
+    pa.field("seconds", pa.float64()),
+    pa.field("crawl_delay", pa.float64()),
+    pa.field("address", pa.string()),
+)
+_TIME = pa.timestamp("ms", "UTC")
+STATUS_SCHEMA = pa.schema(
+    [
+        *OUTCOME_FIELDS,
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("read", pa.bool_(), nullable=False),
+        pa.field("read_at", _TIME),
+        pa.field("failures", pa.int32(), nullable=False),
+        pa.field("last_ok", _TIME),
+        pa.field("not_before", _TIME),
+    ]
+)
+"""`read` tells whether this run read the host, or carries its row over because it was not due."""
+
+
+def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) -> Row:
+    """Return the row of a host that was read: its outcome, and its history."""
+    before = before or {}
+    status = outcome["status"]
+    failures = before.get("failures", 0) + 1 if status in _FAILED else 0
+    return outcome | {
+        "partition": partition,
+        "read": True,
+        "read_at": now,
+        "failures": failures,
+        "last_ok": now if status in _READ else before.get("last_ok"),
+        "not_before": _find_due(status, failures, now),
+    }
+
+
+def carry_row(before: Row) -> Row:
+    """Return the row of a host that was not due: what is known of it."""
+    return before | {"read": False}
+
+
+def is_due(before: Row | None, now: datetime) -> bool:
+    """Tell whether a host may be read again, by its last row."""
+    return before is None or before["not_before"] is None or before["not_before"] <= now
+
+
+def _find_due(status: str, failures: int, now: datetime) -> datetime | None:
+    if status in _FAILED:
+        return now + timedelta(days=min(2**failures, MAX_FAILURE_DAYS))
+    return now + timedelta(days=NO_SITEMAP_DAYS) if status == "none" else None
+
+
+def write_rows(rows: Iterable[Row], path: Path) -> None:
+    """Write rows to a local Parquet file."""
+    pq.write_table(pa.Table.from_pylist(list(rows), STATUS_SCHEMA), path, compression="zstd")
+
+
+def load_rows(storage: Storage, path: str) -> dict[str, Row]:
+    """Read the rows of a partition; return them by site. Raise OSError or pa.ArrowInvalid."""
+    with storage.open(path) as file:
+        rows: list[Row] = pq.read_table(file, schema=STATUS_SCHEMA).to_pylist()
+    return {row["site"]: row for row in rows}
+
+
+def now_utc() -> datetime:
+    """Return the time, in the precision of the rows."""
+    now = datetime.now(UTC)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+def make_error(site: str, reason: str) -> Row:
+    """Return the outcome of a host that could not be read because of a bug of ours."""
+    return dict.fromkeys(field.name for field in OUTCOME_FIELDS) | {
+        "site": site,
+        "status": "error",
+        "reason": reason,
+    }

@@ -1,0 +1,158 @@
+"""Files of an output, in a local folder or an object store, through fsspec.
+
+What several processes may write at once is created, never replaced: `Storage.create` makes an
+object only if it is not there, and tells whether it was the first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Storage:
+    """The folder of an output; paths are relative to it, with `/`.
+
+    Each call sees what other processes have written: nothing is cached. Raises what fsspec raises,
+    which is OSError in the common cases.
+
+    Attributes:
+        output: its URL, as the caller gave it.
+    """
+
+    def __init__(self, output: str) -> None:
+        self.output = output
+        self._files, root = fsspec.core.url_to_fs(output, use_listings_cache=False)
+        self._root = root.rstrip("/")
+        self._is_local = isinstance(self._files, LocalFileSystem)
+
+    def url(self, path: str) -> str:
+        """Return what other programs open the file by."""
+        full = f"{self._root}/{path}"
+        return full if self._is_local else self._files.unstrip_protocol(full)
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Write a whole file if there is none of its name; tell whether this call made it.
+
+        On a disk it is linked to its name when all of it is there. S3 and other object stores
+        refuse the second of two such requests (`If-None-Match: *`).
+        """
+        full = f"{self._root}/{path}"
+        if not self._is_local:
+            try:
+                self._files.pipe_file(full, data, mode="create")
+            except FileExistsError:
+                return False
+            return True
+        temporary = self._write_aside(full, data)
+        try:
+            os.link(temporary, full)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink()
+        return True
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Write a whole file, in the place of the one of its name."""
+        full = f"{self._root}/{path}"
+        if self._is_local:
+            self._write_aside(full, data).replace(full)
+        else:
+            self._files.pipe_file(full, data)
+
+    def upload(self, local: Path, path: str) -> None:
+        """Copy a local file to a new name, so that it is there whole or not at all."""
+        full = f"{self._root}/{path}"
+        if not self._is_local:
+            self._files.put_file(str(local), full)
+            return
+        temporary = _name_aside(full)
+        try:
+            shutil.copyfile(local, temporary)
+            _sync(temporary)
+            temporary.replace(full)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def download(self, path: str, local: Path) -> None:
+        """Copy a file to the local disk; raise FileNotFoundError if there is none."""
+        self._files.get_file(f"{self._root}/{path}", str(local))
+
+    def open(self, path: str) -> Any:
+        """Open a file for reading bytes; the result is a context manager that can seek."""
+        return self._files.open(f"{self._root}/{path}", "rb")
+
+    def read(self, path: str) -> bytes | None:
+        """Return the content of a small file; `None` if there is none."""
+        try:
+            content: bytes = self._files.cat_file(f"{self._root}/{path}")
+        except FileNotFoundError:
+            return None
+        return content
+
+    def read_json(self, path: str) -> dict[str, Any] | None:
+        """Return the object in a small JSON file; `None` if there is no file."""
+        content = self.read(path)
+        return None if content is None else json.loads(content)
+
+    def list(self, folder: str) -> list[str]:
+        """Return the sorted names in a folder, without files that are still being written."""
+        full = f"{self._root}/{folder}"
+        try:
+            found = self._files.ls(full, detail=False)
+        except FileNotFoundError:
+            return []
+        names = (name.rstrip("/").rpartition("/")[2] for name in found if name.rstrip("/") != full)
+        return sorted(name for name in names if not name.endswith(_ASIDE))
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Remove files; one that is gone already is no error."""
+        for path in paths:
+            try:
+                self._files.rm_file(f"{self._root}/{path}")
+            except FileNotFoundError:
+                continue
+
+    def remove_leftovers(self, folder: str) -> None:
+        """Remove what writers that were killed have left half written; for a run that is over."""
+        if self._is_local:
+            for path in Path(f"{self._root}/{folder}").rglob(f"*{_ASIDE}"):
+                path.unlink(missing_ok=True)
+
+    @staticmethod
+    def _write_aside(full: str, data: bytes) -> Path:
+        temporary = _name_aside(full)
+        try:
+            temporary.write_bytes(data)
+            _sync(temporary)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        return temporary
+
+
+_ASIDE = ".part"
+"""End of the name of a file that is being written."""
+
+
+def _name_aside(full: str) -> Path:
+    path = Path(full)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name(f"{path.name}.{secrets.token_hex(4)}{_ASIDE}")
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file is on the disk: a commit must not outlive what it names."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

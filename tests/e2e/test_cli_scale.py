@@ -1,0 +1,89 @@
+"""`sitemapreader scale`: what a user sees."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import scale_web
+from scale_runs import WebServer, check_first_day, serve_web
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOSTS = range(40)
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[WebServer]:
+    """A web of many hosts."""
+    with serve_web() as server:
+        yield server
+
+
+def run_scale(web: WebServer, *words: object) -> subprocess.CompletedProcess[str]:
+    proxy = () if "status" in words else ("-x", f"http://127.0.0.1:{web.port}", "-m", "3")
+    command = [sys.executable, "-m", "sitemapreader", "scale", *map(str, words), *proxy]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Path:
+    """A list of hosts."""
+    path = tmp_path / "hosts.txt"
+    path.write_text("".join(f"{scale_web.name_site(number)}\n" for number in HOSTS))
+    return path
+
+
+def test_shards_read_a_list_between_them(web: WebServer, hosts: Path, tmp_path: Path) -> None:
+    """Jobs of an array need no engine: the last one finishes the run, and status tells of it."""
+    output = tmp_path / "out"
+    first = run_scale(web, hosts, "-o", output, "--shard", "2/2")
+    assert "runs/0001: 0 URLs" in first.stderr  # there is one partition, and it is the other's
+    last = run_scale(web, hosts, "-o", output, "--shard", "1/2")
+    assert last.returncode == 3, last.stderr  # hosts without a sitemap are there
+    assert "1 of 1 partitions, finished" in last.stderr
+    check_first_day(output, "runs/0001", 1, HOSTS)
+    shown = run_scale(web, "status", "-o", output)
+    assert shown.stdout in last.stderr.replace("sitemapreader: ", "")
+    assert shown.returncode == 3
+    failed = run_scale(web, "status", "-o", output, "--failed").stdout.splitlines()
+    assert {line.split("\t")[0] for line in failed} == {
+        scale_web.name_site(number) for number in HOSTS if scale_web.find_kind(number) != "good"
+    }
+    again = run_scale(web, "-o", output, "--shard", "1/1")
+    assert "runs/0002: 0 URLs of 40 hosts" in again.stderr
+
+
+@pytest.mark.slow
+def test_a_cluster_on_this_machine(web: WebServer, hosts: Path, tmp_path: Path) -> None:
+    """The command with nothing but a list and a folder uses all cores, and says where to look."""
+    done = run_scale(web, hosts, "-o", tmp_path / "out")
+    assert done.returncode == 3, done.stderr
+    assert "dashboard: http://127.0.0.1:" in done.stderr
+    check_first_day(tmp_path / "out", "runs/0001", 1, HOSTS)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["hosts.txt"], 2, "-o"),
+        (["-o", "OUT"], 1, "no list of hosts yet"),
+        (["none.txt", "-o", "OUT", "--shard", "1/1"], 1, "none.txt"),
+        (["HOSTS", "-o", "OUT", "--shard", "3/2"], 2, "1/16"),
+        (["HOSTS", "-o", "OUT", "--shard", "1/2", "--workers", "2"], 2, "not allowed with"),
+        (["HOSTS", "-o", "OUT", "-u", "me:secret"], 2, "unknown option: -u"),
+        (["HOSTS", "-o", "OUT", "-x", "http://me:secret@127.0.0.1:1"], 2, "password"),
+        (["status", "-o", "OUT"], 1, "has no run"),
+    ],
+)
+def test_wrong_usage(hosts: Path, tmp_path: Path, words: list[str], code: int, said: str) -> None:
+    """What makes no sense is refused with a message that says what to do."""
+    places = {"HOSTS": str(hosts), "OUT": str(tmp_path / "out")}
+    command = [sys.executable, "-m", "sitemapreader", "scale", *(places.get(w, w) for w in words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    assert "secret" not in done.stderr

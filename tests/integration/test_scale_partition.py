@@ -1,0 +1,280 @@
+"""Partitions: whatever is begun twice, fails or dies, rows and status rows are the truth."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+import scale_web
+from scale_processes import make_environment, replace_request
+from scale_runs import WebServer, check_first_day, read_rows, read_statuses, serve_web
+
+from sitemapreader.distributed.attempts import Attempt
+from sitemapreader.distributed.commits import load_commit
+from sitemapreader.distributed.partition import run_partition, run_partitions
+from sitemapreader.distributed.planning import plan
+from sitemapreader.distributed.runs import Run, begin_run, find_missing, finish, iterate_statuses
+from sitemapreader.distributed.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FEW = range(12)
+BOMB = 3
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[WebServer]:
+    """A web of many hosts."""
+    with serve_web() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def first_day(web: WebServer) -> None:
+    """Begin each test with the first day."""
+    web.ask("/day/0")
+
+
+def begin(
+    web: WebServer, output: Path, numbers: range = FEW, partitions: int = 2, **given: float
+) -> Run:
+    sites = [scale_web.name_site(number) for number in numbers]
+    listed = plan(sites, str(output), partitions=partitions)
+    return begin_run(str(output), listed, web.make_options(**given))
+
+
+def read_all(output: Path, run: Run) -> None:
+    run_partitions(str(output), run.folder, find_missing(str(output), run))
+    finish(str(output), run)
+
+
+def test_rows_and_statuses_are_the_truth(web: WebServer, tmp_path: Path) -> None:
+    """Good hosts, hosts without a sitemap and poisoned ones: each has its row, none disturbs."""
+    poisoned = [each for each in range(800) if scale_web.find_kind(each) in scale_web.POISON]
+    numbers = [*range(30), *poisoned]
+    sites = [scale_web.name_site(number) for number in numbers]
+    listed = plan(sites, str(tmp_path), partitions=4)
+    run = begin_run(str(tmp_path), listed, web.make_options())
+    read_all(tmp_path, run)
+    check_first_day(tmp_path, run.folder, 4, set(numbers))
+    assert not list((tmp_path / run.folder).rglob("*.part"))
+
+
+def test_the_days_after_deliver_only_what_changed(web: WebServer, tmp_path: Path) -> None:
+    """A day without changes has no rows; then come new and changed URLs, as many as there are."""
+    numbers = range(30)
+    read_all(tmp_path, begin(web, tmp_path, numbers))
+    second = begin_run(str(tmp_path), None, web.make_options())
+    read_all(tmp_path, second)
+    assert read_rows(tmp_path, second.folder) is None
+    good = [each for each in numbers if scale_web.find_kind(each) == "good"]
+    statuses = read_statuses(tmp_path, second.folder, 2)
+    assert {statuses[scale_web.name_site(each)]["status"] for each in good} == {"unchanged"}
+    web.ask("/day/1")
+    third = begin_run(str(tmp_path), None, web.make_options())
+    read_all(tmp_path, third)
+    changes = [scale_web.list_changes(each, 1) for each in good]
+    table = read_rows(tmp_path, third.folder)
+    counted = table["change"].value_counts().to_pylist()
+    assert {each["values"]: each["counts"] for each in counted} == {
+        "changed": sum(changed for changed, _ in changes),
+        "new": sum(new for _, new in changes),
+    }
+
+
+def test_hosts_that_failed_wait(web: WebServer, tmp_path: Path) -> None:
+    """A host without a sitemap and one that fails are due later; their rows are carried over."""
+    numbers = range(220, 230)
+    sites = [scale_web.name_site(number) for number in numbers]
+    assert scale_web.find_kind(226) == "error-500"
+    read_all(tmp_path, begin(web, tmp_path, numbers))
+    before = web.ask("/")["counts"]["requests"]
+    first = read_statuses(tmp_path, "runs/0001", 2)
+    second = begin_run(str(tmp_path), None, web.make_options())
+    read_all(tmp_path, second)
+    rows = {row["site"]: row for row in iterate_statuses(str(tmp_path))}
+    failed = rows[scale_web.name_site(226)]
+    assert failed == first[failed["site"]] | {"read": False}
+    assert (failed["failures"], (failed["not_before"] - failed["read_at"]).days) == (1, 2)
+    assert {row["site"] for row in rows.values() if row["read"]} == {
+        site for site in sites if first[site]["not_before"] is None
+    }
+    assert web.ask("/")["counts"]["requests"] > before
+    third = begin_run(str(tmp_path), None, web.make_options(), retry=True)
+    read_all(tmp_path, third)
+    rows = {row["site"]: row for row in iterate_statuses(str(tmp_path))}
+    assert all(row["read"] for row in rows.values())
+    assert rows[failed["site"]]["failures"] == 2
+
+
+def test_three_attempts_at_once_make_one_commit(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine may run a partition three times at once: one of them reads, nothing is left."""
+    replace_request(replace=monkeypatch.setattr)
+    run = begin(web, tmp_path, partitions=1)
+    with ThreadPoolExecutor(3) as pool:
+        commits = list(pool.map(lambda _: run_partition(str(tmp_path), run.folder, 0), range(3)))
+    assert commits[0] == commits[1] == commits[2]
+    files = {str(path.relative_to(tmp_path)) for path in (tmp_path / run.folder).glob("[us]*/*")}
+    assert files == {*commits[0].files, commits[0].status}
+    finish(str(tmp_path), run)
+    check_first_day(tmp_path, run.folder, 1, FEW)
+    assert web.ask("/")["clashes"] == {}
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 3, 0, 2, 0], [2, 2, 2, 3, 1, 0]])
+def test_any_order_and_repetition_gives_the_same(
+    web: WebServer, tmp_path: Path, order: list[int]
+) -> None:
+    """Partitions may be run in any order, and again after they are committed."""
+    run = begin(web, tmp_path, partitions=4)
+    for partition in order:
+        run_partition(str(tmp_path), run.folder, partition)
+    finish(str(tmp_path), run)
+    check_first_day(tmp_path, run.folder, 4, FEW)
+
+
+@pytest.mark.slow
+def test_a_storage_that_fails_at_any_call_loses_nothing(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever write fails, the attempt raises before its commit, and the next one is exact."""
+    failing, calls = 0, 0
+
+    def refuse(name: str) -> None:
+        method = getattr(Storage, name)
+
+        def call(storage: Storage, path: object, *given: object) -> object:
+            nonlocal calls
+            calls += 1
+            if calls == failing:
+                raise OSError(28, "No space left on device")
+            return method(storage, path, *given)
+
+        monkeypatch.setattr(Storage, name, call)
+
+    for name in ("create", "replace", "upload"):
+        refuse(name)
+    raised, number = True, 0
+    while raised:
+        number += 1
+        output = tmp_path / str(number)
+        run = begin(web, output, range(4), partitions=1, lease_seconds=0.5)
+        calls, failing, raised = 0, number, False
+        try:
+            run_partition(str(output), run.folder, 0)
+        except OSError:
+            raised = True
+        failing = 0
+        read_all(output, run)
+        check_first_day(output, run.folder, 1, range(4))
+    assert number > 5  # attempt, rows, status, state, commit, end of the attempt
+
+
+def run_in_process(output: Path, run: Run, partition: int, *, deadly_write: int = 0) -> int:
+    """Run a partition in a process of its own; return how that ended."""
+    program = (
+        "import sys; from sitemapreader.distributed import run_partition;"
+        "run_partition(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
+    )
+    command = [sys.executable, "-c", program, str(output), run.folder, str(partition)]
+    environment = make_environment(deadly_write=deadly_write)
+    return subprocess.run(command, env=environment, timeout=120, check=False).returncode
+
+
+@pytest.mark.slow
+def test_a_process_killed_at_any_write_loses_nothing(web: WebServer, tmp_path: Path) -> None:
+    """Killed at each point between attempt and commit, the next attempt is exact."""
+    for number in range(1, 8):
+        output = tmp_path / str(number)
+        run = begin(web, output, partitions=1, lease_seconds=1.0)
+        killed = run_in_process(output, run, 0, deadly_write=number)
+        assert killed == -9 or number > 5
+        assert run_in_process(output, run, 0) == 0
+        finish(str(output), run)
+        check_first_day(output, run.folder, 1, FEW)
+
+
+@pytest.mark.slow
+def test_a_host_that_kills_its_process_is_named(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After two dead attempts hosts are isolated: the killer gets the status error, alone."""
+    for name, value in make_environment(bomb=scale_web.name_host(BOMB)).items():
+        monkeypatch.setenv(name, value)
+    run = begin(web, tmp_path, partitions=1, lease_seconds=4.0)
+    storage = Storage(str(tmp_path))
+    for _ in range(2):
+        Attempt.begin(storage, run.folder, 0, 1.0)  # as if they had died
+    read_all(tmp_path, run)
+    rows = read_statuses(tmp_path, run.folder, 1)
+    bomb = rows.pop(scale_web.name_site(BOMB))
+    assert (bomb["status"], bomb["reason"], bomb["failures"]) == (
+        "error",
+        "killed its process",
+        1,
+    )
+    table = read_rows(tmp_path, run.folder)
+    assert table.num_rows == sum(scale_web.count_urls(number) for number in FEW if number != BOMB)
+    assert {row["status"] for row in rows.values()} <= {"complete", "none", "failed", "partial"}
+
+
+@pytest.mark.parametrize("damage", ["lost", "cut", "flipped", "random"])
+def test_a_damaged_state_is_read_as_new(web: WebServer, tmp_path: Path, damage: str) -> None:
+    """The state of the run before may be anything: all rows come again, and the commit says why."""
+    first = begin(web, tmp_path, partitions=1)
+    read_all(tmp_path, first)
+    before = load_commit(Storage(str(tmp_path)), first.folder, 0)
+    assert before is not None
+    assert before.state is not None
+    path = tmp_path / before.state
+    content = path.read_bytes()
+    middle = len(content) // 2
+    path.write_bytes(
+        {
+            "cut": content[:middle],
+            "flipped": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+        }.get(damage, os.urandom(2_000))
+    )
+    if damage == "lost":
+        path.unlink()
+    second = begin_run(str(tmp_path), None, web.make_options(), retry=True)
+    read_all(tmp_path, second)
+    check_first_day(tmp_path, second.folder, 1, FEW)
+    commit = load_commit(Storage(str(tmp_path)), second.folder, 0)
+    assert commit is not None
+    assert "cannot be used" in commit.memory
+
+
+def test_a_run_without_memory_reads_all(web: WebServer, tmp_path: Path) -> None:
+    """With `full`, a run delivers every URL again, and the one after it what has changed since."""
+    read_all(tmp_path, begin(web, tmp_path))
+    full = begin_run(str(tmp_path), None, web.make_options(), full=True, retry=True)
+    read_all(tmp_path, full)
+    check_first_day(tmp_path, full.folder, 2, FEW)
+    last = begin_run(str(tmp_path), None, web.make_options())
+    read_all(tmp_path, last)
+    assert read_rows(tmp_path, last.folder) is None
+
+
+def test_options_of_strangers_open_nothing(web: WebServer, tmp_path: Path) -> None:
+    """Without the proxy, a line that leads to a private address is refused, and gets its row."""
+    options = attrs.evolve(
+        web.make_options(), fetch=attrs.evolve(web.make_options().fetch, proxy=None)
+    )
+    sites = [f"http://127.0.0.1:{web.port}/", "http://localhost/", "http://[::1]/", "no url"]
+    run = begin_run(str(tmp_path), plan(sites, str(tmp_path)), options)
+    before = web.ask("/")["counts"]
+    read_all(tmp_path, run)
+    assert web.ask("/")["counts"] == before
+    rows = read_statuses(tmp_path, run.folder, run.listed.partitions)
+    assert len(rows) == len(sites)
+    assert {row["status"] for row in rows.values()} == {"failed"}

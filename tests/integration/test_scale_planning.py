@@ -1,0 +1,124 @@
+"""Lists of hosts on the storage: every host once, a registrable domain in one partition."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sitemapreader.distributed.layout import OutputError, choose_partition, hash_site
+from sitemapreader.distributed.planning import plan, read_partition_hosts
+from sitemapreader.distributed.storage import Storage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sitemapreader.distributed.planning import HostList
+
+
+def read_all(output: Path, listed: HostList) -> list[list[str]]:
+    storage = Storage(str(output))
+    return [read_partition_hosts(storage, listed, each) for each in range(listed.partitions)]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 512])
+def test_every_host_is_in_one_partition(tmp_path: Path, partitions: int) -> None:
+    """Whatever the number of partitions, each host is in one, and that is its domain's."""
+    hosts = [f"{label}.d{number}.co.uk" for number in range(300) for label in ("www", "shop")]
+    listed = plan(hosts, str(tmp_path), partitions=partitions)
+    found = read_all(tmp_path, listed)
+    assert sorted(host for part in found for host in part) == sorted(hosts)
+    homes: dict[str, int] = {}
+    for number, part in enumerate(found):
+        for host in part:
+            assert homes.setdefault(host.split(".")[1], number) == number
+
+
+def test_hosts_of_a_domain_stand_together(tmp_path: Path) -> None:
+    """Hosts of a registrable domain are neighbours in their partition, so one waits for another."""
+    hosts = [f"h{number % 3}.d{number // 3}.com" for number in range(300)]
+    random.Random(1).shuffle(hosts)
+    (part,) = read_all(tmp_path, plan(hosts, str(tmp_path), partitions=1))
+    domains = [host.split(".")[1] for host in part]
+    assert sum(one != other for one, other in pairwise(domains)) == 99
+
+
+def test_a_host_named_twice_counts_once(tmp_path: Path) -> None:
+    """Spellings of one URL are one host; http and https are two, and so are two paths."""
+    hosts = ["EXAMPLE.org", "https://example.org/", "example.org:443", "http://example.org/", "a.b"]
+    listed = plan([*hosts, "https://example.org/blog/"], str(tmp_path))
+    assert listed.hosts == 4
+
+
+def test_a_file_may_have_comments_and_be_compressed(tmp_path: Path) -> None:
+    """A list is read as the shell reads it, from gzip too."""
+    text = "\ufeff# hosts\n\nexample.org  # the first\nhttps://example.net/#part\n \t\n"
+    path = tmp_path / "hosts.txt.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    listed = plan(path, str(tmp_path / "out"))
+    assert list(chain(*read_all(tmp_path / "out", listed))) == [
+        "https://example.net/#part",
+        "example.org",
+    ]
+
+
+def test_what_is_no_url_stays_in_the_list(tmp_path: Path) -> None:
+    """A line that is no URL is not lost: it gets an outcome when it is read."""
+    hosts = ["not a host", "http://[::1", "x" * 9_000, "example.org", "\ufffd"]
+    listed = plan(hosts, str(tmp_path))
+    assert listed.hosts == len(hosts)
+
+
+def test_the_same_list_is_written_once(tmp_path: Path) -> None:
+    """The order of a list makes no difference to where it lies; a host more does."""
+    hosts = [f"www.d{number}.com" for number in range(50)]
+    first = plan(hosts, str(tmp_path))
+    assert plan(hosts[::-1], str(tmp_path)) == first
+    assert plan([*hosts, "one.more"], str(tmp_path)).folder != first.folder
+
+
+def test_the_number_of_partitions_never_changes(tmp_path: Path) -> None:
+    """State lies by partition, so a longer list keeps the layout, and another number is refused."""
+    assert plan(["a.example"], str(tmp_path), partitions=4).partitions == 4
+    assert plan([f"d{number}.com" for number in range(5_000)], str(tmp_path)).partitions == 4
+    with pytest.raises(OutputError, match="cannot be changed"):
+        plan(["a.example"], str(tmp_path), partitions=8)
+
+
+def test_there_is_a_partition_for_2000_hosts(tmp_path: Path) -> None:
+    """Without a number, a power of two is chosen so that none is much larger."""
+    assert plan([f"d{number}.com" for number in range(4_001)], str(tmp_path)).partitions == 4
+
+
+@pytest.mark.parametrize("partitions", [0, 3, -4, 1 << 20])
+def test_a_wrong_number_of_partitions_is_refused(tmp_path: Path, partitions: int) -> None:
+    """Only powers of two up to 65,536 are taken; nothing is written otherwise."""
+    with pytest.raises(ValueError, match="power of two"):
+        plan(["example.org"], str(tmp_path / "out"), partitions=partitions)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_empty_list_is_an_error(tmp_path: Path) -> None:
+    """A list of comments says so, and makes no output."""
+    with pytest.raises(OutputError, match="empty"):
+        plan(["# nothing", ""], str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_foreign_layout_is_refused(tmp_path: Path) -> None:
+    """An output of another version is not written to."""
+    (tmp_path / "layout.json").write_text(json.dumps({"version": 2}))
+    with pytest.raises(OutputError, match="not of this version"):
+        plan(["example.org"], str(tmp_path))
+
+
+def test_partitions_follow_the_order_of_hashes() -> None:
+    """The partition is the first bits of the hash, the same on every machine."""
+    hashed = hash_site("https://www.example.org/")
+    assert hashed == hash_site("http://shop.example.org/x") == 0x24DAB28D73E82DB5
+    assert [choose_partition(each << 60, 16) for each in range(16)] == list(range(16))
+    assert choose_partition(2**64 - 1, 1) == 0

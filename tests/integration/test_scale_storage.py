@@ -1,0 +1,114 @@
+"""Storage of an output: creation that succeeds once, whole files, in a folder and on S3."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sitemapreader.distributed.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def s3_bucket() -> Iterator[str]:
+    """An S3 of moto's on loopback, with a bucket."""
+    moto = pytest.importorskip("moto.server")
+    s3fs = pytest.importorskip("s3fs")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        patch.setenv("AWS_ACCESS_KEY_ID", "test")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        s3fs.S3FileSystem().mkdir("crawls")
+        yield "s3://crawls/out"
+        s3fs.S3FileSystem.clear_instance_cache()
+    server.stop()
+
+
+@pytest.fixture(params=["folder", pytest.param("s3", marks=pytest.mark.slow)])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    """An empty output in a folder, or on S3."""
+    if request.param == "folder":
+        return Storage(str(tmp_path / "out"))
+    return Storage(f"{request.getfixturevalue('s3_bucket')}/{request.node.name}")
+
+
+def test_a_file_is_created_once(storage: Storage) -> None:
+    """Of many who create one name at the same time, one is told that it was the first."""
+    first: list[int] = []
+    barrier = threading.Barrier(4)
+
+    def create(number: int) -> None:
+        own = Storage(storage.output)
+        barrier.wait()
+        if own.create("commits/p-00001.json", b"%d" % number):
+            first.append(number)
+
+    threads = [threading.Thread(target=create, args=(each,)) for each in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert storage.read("commits/p-00001.json") == b"%d" % first[0]
+    assert len(first) == 1
+
+
+def test_files_come_and_go(storage: Storage, tmp_path: Path) -> None:
+    """What is written is listed and read, also by somebody who looked before it was there."""
+    other = Storage(storage.output)
+    assert other.list("a") == []
+    assert other.read("a/2") is None
+    assert other.read_json("a/2") is None
+    (tmp_path / "local").write_bytes(b"12345")
+    storage.upload(tmp_path / "local", "a/1")
+    storage.replace("a/2", b'{"x": 1}')
+    storage.replace("a/2", b'{"x": 2}')
+    assert other.list("a") == ["1", "2"]
+    assert other.list("") == ["a"]
+    assert other.read_json("a/2") == {"x": 2}
+    with other.open("a/1") as file:
+        file.seek(3)
+        assert file.read() == b"45"
+    other.download("a/1", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == b"12345"
+    storage.remove(["a/1", "a/none", "a/2"])
+    assert other.list("a") == []
+    with pytest.raises(FileNotFoundError):
+        other.download("a/1", tmp_path / "back")
+
+
+def test_half_a_file_is_never_listed(tmp_path: Path) -> None:
+    """What a writer that was killed has left is not seen, and goes with the others at the end."""
+    storage = Storage(str(tmp_path))
+    storage.replace("urls/1", b"whole")
+    (tmp_path / "urls" / "2.0badc0de.part").write_bytes(b"half")
+    assert storage.list("urls") == ["1"]
+    storage.remove_leftovers("urls")
+    assert [path.name for path in (tmp_path / "urls").iterdir()] == ["1"]
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be written whole does not replace the one that is there."""
+    storage = Storage(str(tmp_path))
+    storage.replace("a", b"old")
+
+    def refuse(descriptor: int) -> None:
+        del descriptor
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", refuse)
+    with pytest.raises(OSError, match="No space"):
+        storage.replace("a", b"new")
+    with pytest.raises(OSError, match="No space"):
+        storage.create("b", b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert storage.read("a") == b"old"

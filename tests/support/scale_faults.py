@@ -1,0 +1,122 @@
+"""Runs on a cluster whose processes are killed: workers, or the client with its scheduler."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import scale_web
+from scale_processes import make_environment
+from scale_runs import check_first_day
+
+from sitemapreader.distributed import begin_run, plan, status
+
+if TYPE_CHECKING:
+    from scale_runs import WebServer
+
+DRIVER = """
+import sys
+from sitemapreader.distributed import run
+from sitemapreader.distributed.cluster import open_client
+
+with open_client(workers=int(sys.argv[2])) as client:
+    run(None, sys.argv[1], client=client).raise_for_failures()
+"""
+_SECONDS = 600
+
+
+class ClusterFaults:
+    """One run over some hosts, in a process of its own with a cluster of workers.
+
+    Attributes:
+        kills: how many processes were killed.
+        output: the folder.
+    """
+
+    def __init__(
+        self, web: WebServer, output: Path, hosts: int, *, partitions: int, seed: int = 1
+    ) -> None:
+        self.kills = 0
+        self.output = output
+        self._hosts = range(hosts)
+        self._partitions = partitions
+        self._random = random.Random(seed)
+        sites = [scale_web.name_site(number) for number in self._hosts]
+        listed = plan(sites, str(output), partitions=partitions)
+        self._run = begin_run(str(output), listed, web.make_options())
+
+    def start(self, workers: int = 2, bomb: str = "") -> subprocess.Popen[bytes]:
+        """Start the client with its cluster."""
+        return subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", DRIVER, str(self.output), str(workers)],
+            env=make_environment(bomb=bomb),
+            stderr=subprocess.DEVNULL,  # Dask tells of every worker that dies
+        )
+
+    def kill_workers(self, kills: int) -> None:
+        """Let a run go to its end while workers are killed at random moments."""
+        process = self.start()
+        deadline = time.monotonic() + _SECONDS
+        while process.poll() is None:
+            assert time.monotonic() < deadline, "the run does not end"
+            time.sleep(self._random.uniform(0.1, 1.0))
+            workers = _list_workers(process.pid)
+            if workers and kills > self.kills and self._has_begun():
+                psutil.Process(self._random.choice(workers)).kill()
+                self.kills += 1
+        assert process.returncode == 0
+
+    def kill_client(self, kills: int) -> None:
+        """Kill the client and its scheduler some times, and start the same again each time."""
+        for _ in range(kills):
+            process = self.start()
+            while process.poll() is None and not self._has_begun():
+                time.sleep(0.05)
+            time.sleep(self._random.uniform(0.0, 2.0))
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+                self.kills += 1
+        assert self.start().wait(_SECONDS) == 0
+
+    def check(self) -> None:
+        """Compare rows and status rows with the truth, host by host."""
+        assert status(str(self.output)).finished
+        check_first_day(self.output, self._run.folder, self._partitions, self._hosts)
+
+    def _has_begun(self) -> bool:
+        return any((self.output / self._run.folder / "attempts").glob("*/*"))
+
+
+def _list_workers(client: int) -> list[int]:
+    """Return the worker processes below a client."""
+    try:
+        children = psutil.Process(client).children(recursive=True)
+        return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+    except psutil.Error:
+        return []
+
+
+def repeat_runs(web: WebServer, runs: int, hosts: int = 24) -> list[float]:
+    """Do short runs, each on a new cluster; return how long each took."""
+    seconds = []
+    for number in range(runs):
+        with tempfile.TemporaryDirectory() as folder:
+            faults = ClusterFaults(web, Path(folder), hosts, partitions=8, seed=number)
+            began = time.monotonic()
+            assert faults.start().wait(_SECONDS) == 0
+            seconds.append(time.monotonic() - began)
+            faults.check()
+    return seconds
+
+
+def describe(seconds: list[float]) -> str:
+    """Return the median and the worst of some times as JSON."""
+    return json.dumps({"median": sorted(seconds)[len(seconds) // 2], "worst": max(seconds)})

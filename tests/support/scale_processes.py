@@ -1,0 +1,70 @@
+"""Faults of a process that reads hosts, and a name for it that the web sees."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import ClientSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SUPPORT = Path(__file__).parent
+HOOKS = SUPPORT / "scale_hooks"
+"""Folder whose `sitecustomize` calls `install` in every process that has it on its PYTHONPATH."""
+
+
+def make_environment(*, bomb: str = "", deadly_write: int = 0) -> dict[str, str]:
+    """Return the environment of a process that has these faults, and so have its children."""
+    return os.environ | {
+        "PYTHONPATH": f"{HOOKS}{os.pathsep}{SUPPORT}",
+        "SCALE_BOMB": bomb,
+        "SCALE_DEADLY_WRITE": str(deadly_write),
+    }
+
+
+def install() -> None:
+    """Change what this process does, as its environment says."""
+    replace_request(os.environ.get("SCALE_BOMB", ""))
+    deadly = int(os.environ.get("SCALE_DEADLY_WRITE") or 0)
+    if deadly:
+        _die_at_write(deadly)
+
+
+def replace_request(bomb: str = "", replace: Callable[..., None] = setattr) -> None:
+    """Let each request say which process and event loop makes it; die at a host that is a bomb."""
+    request = ClientSession._request
+
+    async def send(self: ClientSession, method: str, url: Any, **given: Any) -> Any:
+        if bomb and bomb in str(url):
+            os.kill(os.getpid(), signal.SIGKILL)
+        headers = given.get("headers") or {}
+        loop = id(asyncio.get_running_loop())
+        given["headers"] = dict(headers) | {"User-Agent": f"worker/{os.getpid()}-{loop}"}
+        return await request(self, method, url, **given)
+
+    replace(ClientSession, "_request", send)
+
+
+def _die_at_write(number: int) -> None:
+    """Kill this process at its nth write to the storage."""
+    from sitemapreader.distributed.storage import Storage  # noqa: PLC0415 (only where it is used)
+
+    calls = iter(range(1, 1_000_000))
+
+    def count(name: str) -> None:
+        method = getattr(Storage, name)
+
+        def call(self: Storage, *given: Any) -> Any:
+            if next(calls) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return method(self, *given)
+
+        setattr(Storage, name, call)
+
+    for name in ("create", "replace", "upload"):
+        count(name)
