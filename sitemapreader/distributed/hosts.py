@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.distributed.parts import Part, PartWriter
-from sitemapreader.distributed.rows import make_rows
 from sitemapreader.many import walk_many
 
 if TYPE_CHECKING:
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-    from pyarrow import RecordBatch
-
     from sitemapreader.distributed.options import ScaleOptions
     from sitemapreader.distributed.status import Row
+    from sitemapreader.models import UrlEntry
     from sitemapreader.site_outcome import SiteOutcome
 
 
@@ -72,7 +70,6 @@ class HostReader:
             self._begin_sites(sites),
             at_once=options.hosts_at_once,
             on_site=end_site,
-            probe="few",
             site_seconds=options.site_seconds,
             site_urls=options.site_urls,
             state=state,
@@ -81,7 +78,7 @@ class HostReader:
             options=options.fetch,
         ) as run:
             async for site, entries in run.batches():
-                self._add_rows(site, make_rows(site, entries), writer)
+                self._add_rows(site, entries, writer)
         return Reading(writer.close(), list(self._outcomes.values()))
 
     async def _begin_sites(self, sites: Sequence[str]) -> AsyncIterator[str]:
@@ -97,9 +94,9 @@ class HostReader:
         self._outcomes[outcome.site] = attrs.asdict(outcome)
         self._finish_rows(outcome.site, writer)
 
-    def _add_rows(self, site: str, batch: RecordBatch, writer: PartWriter) -> None:
-        self._rows[site] += batch.num_rows
-        writer.add(site, batch)
+    def _add_rows(self, site: str, entries: list[UrlEntry], writer: PartWriter) -> None:
+        self._rows[site] += len(entries)
+        writer.add(site, entries)
         self._finish_rows(site, writer)
 
     def _finish_rows(self, site: str, writer: PartWriter) -> None:

@@ -8,11 +8,18 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sitemapreader.many.columns import SiteRows, collect_batches
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from sitemapreader.models import UrlEntry
 
 OWN_FILE_ROWS = 50_000
 """Rows of one site that wait in memory; a site with more gets a file of its own."""
+_BATCH_ROWS = 4_096
+"""Entries of one site that wait before they become columns."""
 _GROUP_ROWS = 65_536
 """Rows of a row group: what a query reads at least."""
 _FILE_ROWS = 4_000_000
@@ -69,38 +76,58 @@ class PartWriter:
         self._folder = folder
         self._made = 0
         self._shared: PartFile | None = None
-        self._waiting: dict[str, list[pa.RecordBatch]] = {}
+        self._ended = SiteRows()
+        self._entries: dict[str, list[UrlEntry]] = {}
+        self._batches: dict[str, list[pa.RecordBatch]] = {}
         self._own: dict[str, PartFile] = {}
 
-    def add(self, site: str, batch: pa.RecordBatch) -> None:
-        """Take rows of a site."""
-        if site in self._own:
-            self._own[site].write([batch])
-            return
-        waiting = self._waiting.setdefault(site, [])
-        waiting.append(batch)
-        if sum(each.num_rows for each in waiting) > OWN_FILE_ROWS:
-            self._own[site] = self._make_file(batch.schema)
-            self._own[site].write(self._waiting.pop(site))
+    def add(self, site: str, entries: list[UrlEntry]) -> None:
+        """Take rows of a site. Those of a large one become columns at once, which are smaller."""
+        waiting = self._entries.setdefault(site, [])
+        waiting += entries
+        if len(waiting) >= _BATCH_ROWS:
+            self._make_columns(site)
 
     def finish(self, site: str) -> None:
         """Write the rows of a site, of which no more come, into the file of all sites."""
-        own, waiting = self._own.pop(site, None), self._waiting.pop(site, None)
-        if own is not None:
-            self.parts.append(own.close())
-        elif waiting:
-            if self._shared is None:
-                self._shared = self._make_file(waiting[0].schema)
-            self._shared.write(waiting)
-            if self._shared.rows >= _FILE_ROWS:
-                self._close_shared()
+        if site in self._batches or site in self._own:
+            self._make_columns(site)
+        if site in self._own:
+            self.parts.append(self._own.pop(site).close())
+        elif site in self._batches:
+            self._write_shared(self._ended.take())
+            self._write_shared(self._batches.pop(site))
+        elif self._ended.add(site, self._entries.pop(site, [])):
+            self._write_shared(self._ended.take())
 
     def close(self) -> list[Part]:
-        """Finish all sites and files; return the files that have rows."""
-        for site in [*self._waiting, *self._own]:
+        """Finish all sites and files; return the files."""
+        for site in {**self._entries, **self._batches, **self._own}:
             self.finish(site)
+        self._write_shared(self._ended.take())
         self._close_shared()
         return self.parts
+
+    def _make_columns(self, site: str) -> None:
+        batches = list(collect_batches([(site, self._entries.pop(site, []))]))
+        if site not in self._own:
+            waiting = self._batches.setdefault(site, [])
+            waiting += batches
+            if sum(batch.num_rows for batch in waiting) <= OWN_FILE_ROWS:
+                return
+            self._own[site] = self._make_file(waiting[0].schema)
+            batches = self._batches.pop(site)
+        self._own[site].write(batches)
+
+    def _write_shared(self, batches: Iterable[pa.RecordBatch]) -> None:
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            if self._shared is None:
+                self._shared = self._make_file(batch.schema)
+            self._shared.write([batch])
+            if self._shared.rows >= _FILE_ROWS:
+                self._close_shared()
 
     def _close_shared(self) -> None:
         if self._shared is not None:
