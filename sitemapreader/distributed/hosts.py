@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from sitemapreader.distributed.options import ScaleOptions
-    from sitemapreader.distributed.status import Row
+    from sitemapreader.distributed.status_rows import Row
     from sitemapreader.models import UrlEntry
     from sitemapreader.site_outcome import SiteOutcome
 

@@ -20,7 +20,7 @@ from sitemapreader.distributed.attempts import kill_when_stuck
 from sitemapreader.distributed.hosts import HostReader, Reading
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.parts import Part
-from sitemapreader.distributed.status import make_error
+from sitemapreader.distributed.status_rows import make_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +142,7 @@ async def _read(task: dict[str, Any], options: ScaleOptions, folder: Path) -> Re
 
 def _end_with_parent() -> None:
     """End this process when its parent is gone: nobody else would, and two would read a host."""
-    sys.stdin.buffer.read()
+    os.read(0, 1)  # not sys.stdin, whose lock the interpreter would wait for at exit
     os._exit(1)
 
 

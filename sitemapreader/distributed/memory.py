@@ -10,7 +10,7 @@ import pyarrow as pa
 from sitemapreader.distributed.commits import load_commit
 from sitemapreader.distributed.packing import UnusableStateError, unpack_state
 from sitemapreader.distributed.planning import read_partition_hosts
-from sitemapreader.distributed.status import Row, is_due, load_rows, now_utc
+from sitemapreader.distributed.status_rows import Row, is_due, load_rows, now_utc
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,7 +24,7 @@ from sitemapreader.distributed.layout import name_partition, name_state_folder
 from sitemapreader.distributed.memory import PartitionMemory
 from sitemapreader.distributed.packing import pack_state
 from sitemapreader.distributed.runs import Run, load_run
-from sitemapreader.distributed.status import carry_row, make_row, now_utc, write_rows
+from sitemapreader.distributed.status_rows import carry_row, make_row, now_utc, write_rows
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sitemapreader.distributed.commits import Commit, list_committed, load_commi
 from sitemapreader.distributed.layout import SUCCESS, OutputError, name_run, write_json
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.planning import HostList, load_list
-from sitemapreader.distributed.status import Row, load_rows
+from sitemapreader.distributed.status_rows import Row, load_rows
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:

@@ -167,7 +167,7 @@ def test_a_storage_that_fails_at_any_call_loses_nothing(
     while raised:
         number += 1
         output = tmp_path / str(number)
-        run = begin(web, output, range(4), partitions=1, lease_seconds=0.5)
+        run = begin(web, output, range(4), partitions=1, lease_seconds=1.0)
         calls, failing, raised = 0, number, False
         try:
             run_partition(str(output), run.folder, 0)
@@ -210,7 +210,8 @@ def test_a_host_that_kills_its_process_is_named(
     """After two dead attempts hosts are isolated: the killer gets the status error, alone."""
     for name, value in make_environment(bomb=scale_web.name_host(BOMB)).items():
         monkeypatch.setenv(name, value)
-    run = begin(web, tmp_path, partitions=1, lease_seconds=4.0)
+    hosts = range(5)
+    run = begin(web, tmp_path, hosts, partitions=1, lease_seconds=4.0)
     storage = Storage(str(tmp_path))
     for _ in range(2):
         Attempt.begin(storage, run.folder, 0, 1.0)  # as if they had died
@@ -223,7 +224,7 @@ def test_a_host_that_kills_its_process_is_named(
         1,
     )
     table = read_rows(tmp_path, run.folder)
-    assert table.num_rows == sum(scale_web.count_urls(number) for number in FEW if number != BOMB)
+    assert table.num_rows == sum(scale_web.count_urls(number) for number in hosts if number != BOMB)
     assert {row["status"] for row in rows.values()} <= {"complete", "none", "failed", "partial"}
 
 

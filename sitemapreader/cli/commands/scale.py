@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print_error(str(error))
         return NO_URL
     except OSError as error:
-        console.print_error(f"cannot use {arguments.output}: {error.strerror or error}")
+        console.print_error(f"cannot read the list, or write {arguments.output}: {error}")
         return NO_URL
 
 
