@@ -1,6 +1,6 @@
 """Many hosts on a cluster of this machine: hosts a second, processor time, memory, a second day.
 
-`python benchmarks/scale.py --hosts 1000 4000 --workers 1 2` prints a row for each. The web of
+`python benchmarks/scale_hosts.py --hosts 1000 4000 --workers 1 2` prints a row for each. The web of
 `tests/support/scale_web.py` answers on loopback, from a process of its own. Every count is compared
 with the truth. Last comes the list in one process, with `sitemapreader -i`.
 """
