@@ -12,14 +12,16 @@ import faulthandler
 import secrets
 import time
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from sitemapreader.distributed.layout import name_attempts, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Coroutine
 
     from sitemapreader.distributed.storage import Storage
+
+T = TypeVar("T")
 
 _RENEWALS = 4
 """How often an attempt is renewed in the time after which it counts as dead."""
@@ -59,25 +61,26 @@ class Attempt:
             if storage.create(f"{folder}/{number:04}", attempt._describe()):
                 return attempt
 
-    @asynccontextmanager
-    async def keep(self) -> AsyncIterator[None]:
-        """Renew the attempt while the block works; mark it as ended afterwards.
+    async def hold(self, work: Coroutine[None, None, T]) -> T:
+        """Do the work when no earlier attempt is at work any more, and renew this one meanwhile.
 
-        Raises LostLeaseError out of the block if the lease could not be renewed in time.
+        Raises what the work raises, and LostLeaseError if it could not be renewed in time.
         """
         try:
             async with asyncio.TaskGroup() as group:
                 renewal = group.create_task(self._renew_always())
-                try:
-                    yield
-                finally:
-                    renewal.cancel()
+                task = group.create_task(self._wait_and_do(work))
+                task.add_done_callback(lambda _: renewal.cancel())
         except BaseExceptionGroup as errors:
-            if len(errors.exceptions) == 1:
-                raise errors.exceptions[0] from None
-            raise
+            raise errors.exceptions[0] from None  # the first one cancels the other task
         finally:
+            work.close()
             await asyncio.to_thread(self._write, ended=True)
+        return task.result()
+
+    async def _wait_and_do(self, work: Coroutine[None, None, T]) -> T:
+        await self.wait_for_earlier()
+        return await work
 
     async def wait_for_earlier(self) -> None:
         """Wait until no earlier attempt is at work."""

@@ -119,12 +119,13 @@ class PartitionReader:
         attempt = await asyncio.to_thread(
             Attempt.begin, self._storage, run.folder, self._partition, run.options.lease_seconds
         )
-        async with attempt.keep():
-            await attempt.wait_for_earlier()
-            if done := await self._find_commit():
-                return done
-            with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as folder:
-                return await self._read_and_commit(attempt, Path(folder))
+        return await attempt.hold(self._do(attempt))
+
+    async def _do(self, attempt: Attempt) -> Commit:
+        if done := await self._find_commit():  # while this attempt was waiting
+            return done
+        with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as folder:
+            return await self._read_and_commit(attempt, Path(folder))
 
     async def _find_commit(self) -> Commit | None:
         return await asyncio.to_thread(

@@ -28,13 +28,11 @@ async def test_a_later_attempt_waits_until_an_earlier_one_has_ended(tmp_path: Pa
     attempts = [begin(storage) for _ in range(3)]
 
     async def work(attempt: Attempt) -> None:
-        async with attempt.keep():
-            await attempt.wait_for_earlier()
-            order.append(f"{attempt.number} begins")
-            await asyncio.sleep(LEASE_SECONDS * 1.5)  # longer than a lease: it is renewed meanwhile
-            order.append(f"{attempt.number} ends")
+        order.append(f"{attempt.number} begins")
+        await asyncio.sleep(LEASE_SECONDS * 1.5)  # longer than a lease: it is renewed meanwhile
+        order.append(f"{attempt.number} ends")
 
-    await asyncio.gather(*map(work, reversed(attempts)))
+    await asyncio.gather(*(attempt.hold(work(attempt)) for attempt in reversed(attempts)))
     assert order == [f"{number} {what}" for number in (1, 2, 3) for what in ("begins", "ends")]
     assert [attempt.died for attempt in attempts] == [0, 0, 0]
 
@@ -45,8 +43,7 @@ async def test_an_attempt_that_died_is_not_waited_for_longer_than_its_lease(tmp_
     begin(storage)
     begin(storage)
     attempt = begin(storage)
-    async with attempt.keep():
-        await attempt.wait_for_earlier()
+    await attempt.hold(asyncio.sleep(0))
     assert (attempt.number, attempt.died) == (3, 2)
 
 
@@ -54,12 +51,14 @@ async def test_an_attempt_that_failed_did_not_die(tmp_path: Path) -> None:
     """An error ends an attempt, is raised as it is, and is nothing to blame a host for."""
     storage = Storage(str(tmp_path))
     first = begin(storage)
+
+    async def fail() -> None:
+        raise OSError("the storage is away")
+
     with pytest.raises(OSError, match="the storage"):
-        async with first.keep():
-            raise OSError("the storage is away")
+        await first.hold(fail())
     second = begin(storage)
-    async with second.keep():
-        await second.wait_for_earlier()
+    await second.hold(asyncio.sleep(0))
     assert second.died == 0
 
 
@@ -69,8 +68,7 @@ async def test_an_attempt_that_could_not_be_renewed_stops(tmp_path: Path) -> Non
     attempt = begin(storage)
     attempt._renewed -= 10 * LEASE_SECONDS  # as after a sleep of the machine
     with pytest.raises(LostLeaseError):
-        async with attempt.keep():
-            await asyncio.sleep(60)
+        await attempt.hold(asyncio.sleep(60))
 
 
 STUCK = """
