@@ -5,8 +5,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
 import pytest
+import scale_web
+from scale_runs import serve_web
 
+from sitemapreader.distributed import begin_run, finish, plan, run_partitions
+from sitemapreader.distributed.commits import load_commit
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
@@ -84,6 +89,27 @@ def test_files_come_and_go(storage: Storage, tmp_path: Path) -> None:
     assert other.list("a") == []
     with pytest.raises(FileNotFoundError):
         other.download("a/1", tmp_path / "back")
+
+
+@pytest.mark.slow
+def test_a_run_on_s3(s3_bucket: str) -> None:
+    """Lists, rows, statuses, states and commits lie on S3, and the second day needs all of them."""
+    output, numbers = f"{s3_bucket}/run", range(8)
+    with serve_web() as web:
+        sites = [scale_web.name_site(number) for number in numbers]
+        runs = [begin_run(output, plan(sites, output, partitions=2), web.make_options())]
+        for number in (1, 2):
+            run_partitions(output, runs[-1].folder, [1, 0, 1])
+            totals = finish(output, runs[-1])
+            assert totals.run == f"runs/000{number}"
+            assert totals.urls == (sum(map(scale_web.count_urls, numbers)) if number == 1 else 0)
+            runs.append(begin_run(output, None, web.make_options()))
+    storage = Storage(output)
+    commits = [load_commit(storage, runs[0].folder, partition) for partition in (0, 1)]
+    paths = [path for commit in commits if commit for path in commit.files]
+    rows = [pq.read_table(storage.open(path)).num_rows for path in paths]
+    assert sum(rows) == sum(map(scale_web.count_urls, numbers))
+    assert storage.list("runs/0001/urls") == sorted(path.rpartition("/")[2] for path in paths)
 
 
 def test_half_a_file_is_never_listed(tmp_path: Path) -> None:
