@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.entry_columns import get_column
 from sitemapreader.output.escaping import escape_texts, escape_urls, neutralise_formulas
 from sitemapreader.output.jsonl import to_json
-from sitemapreader.output.schema import ABSENT, is_absent, write_values
+from sitemapreader.output.schema import ABSENT, has_nothing, write_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ def _quote(cell: str) -> str:
 
 def _write_cells(column: Column, rows: Rows) -> list[str]:
     values: list[Any] = get_column(rows, column.name)
-    if is_absent(values):
+    if has_nothing(values):
         return [""] * len(values)
     if column.is_url:
         return neutralise_formulas(escape_urls(values))

@@ -12,7 +12,7 @@ import attrs
 
 from sitemapreader.entry_columns import get_column
 from sitemapreader.models import Alternate
-from sitemapreader.output.schema import ABSENT, is_absent, write_values
+from sitemapreader.output.schema import ABSENT, has_nothing, write_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ def _write_column(column: Column, key: str, rows: Rows) -> list[str] | None:
     """Write a column with its key; `None` if it has nothing at all, and need not be there."""
     values = get_column(rows, column.name)
     if not column.always:
-        if is_absent(values):
+        if has_nothing(values):
             return None
         return ["" if value in ABSENT else key + to_json(value) for value in values]
     if column.name == "loc":

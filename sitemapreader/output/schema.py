@@ -81,7 +81,7 @@ DERIVED_COLUMNS = (
 """Columns that follow from others, and are written only where they are chosen."""
 
 
-def is_absent(values: list[Any]) -> bool:
+def has_nothing(values: list[Any]) -> bool:
     """Tell whether no record has anything for a column."""
     return values.count(values[0]) == len(values) and values[0] in ABSENT
 

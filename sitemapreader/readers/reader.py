@@ -160,7 +160,7 @@ class SitemapReader:
         """
         self._fallback.cancel(limit)
 
-    def _read_small(self) -> list[Event] | None:
+    def _read_small(self) -> Events | None:
         """Read a small document at once; `None` if it needs the whole pipeline."""
         if self._extra_formats or self._charset not in (None, "utf-8"):
             return None

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from sitemapreader.entry_columns import Rows, join_rows
 from sitemapreader.walker.channel import BatchCursor
 from sitemapreader.walker.loop_thread import LoopThread
+from sitemapreader.walker.walk import ROWS_AT_ONCE, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,10 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sitemapreader.documents.context import Batch
-    from sitemapreader.entry_columns import Rows
     from sitemapreader.models import Event, UrlEntry
     from sitemapreader.report import Report
-    from sitemapreader.walker.walk import Walk
 
 
 class BlockingWalk:
@@ -81,7 +81,8 @@ class BlockingWalk:
         """Yield the entries as record batches of Arrow; see `Walk.record_batches`."""
         from sitemapreader.output.arrow import make_entry_batch  # noqa: PLC0415 (takes 0.1 s)
 
-        return map(make_entry_batch, self.rows())
+        self._check()
+        return map(make_entry_batch, self._gather_rows())
 
     def rows(self) -> Iterator[Rows]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""
@@ -122,6 +123,19 @@ class BlockingWalk:
         while more:
             if rows := self._cursor.take_rows():
                 yield rows
+            else:
+                more = self._pull()
+
+    def _gather_rows(self) -> Iterator[Rows]:
+        """Yield entries, as many at once as are there, up to the size of a record batch."""
+        parts, size, more = list[Rows](), 0, True
+        while more:
+            if rows := self._cursor.take_rows():
+                parts.append(rows)
+                size += len(rows)
+            if parts and (not self._batches or size >= ROWS_AT_ONCE):
+                yield join_rows(parts)
+                parts, size = [], 0
             else:
                 more = self._pull()
 

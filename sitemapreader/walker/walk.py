@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sitemapreader.documents.budget import Budget
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
-from sitemapreader.entry_columns import EntryColumns
+from sitemapreader.entry_columns import EntryColumns, Rows, join_rows
 from sitemapreader.fetch.throttle import REQUESTER
 from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import IssueCode, make_issue, show_url
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.entry_columns import Rows
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import Issue
     from sitemapreader.models import Event, SitemapEntry, UrlEntry
@@ -39,6 +38,8 @@ T = TypeVar("T")
 
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
+ROWS_AT_ONCE = 8_192
+"""Rows of a record batch, unless there are no more; about 3 MB as entries."""
 _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
 
@@ -138,10 +139,11 @@ class Walk:
         return self._stream("batches", self._iterate_batches)
 
     def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
-        """Yield the entries as record batches of Arrow, as they are read; no batch is empty.
+        """Yield the entries as record batches of Arrow, with the columns of docs/columns.md.
 
-        They have the columns of docs/columns.md. Entries without extensions become rows without
-        becoming objects. Needs the extra `arrow`.
+        Each has some thousand rows; with a state, as many as were read at once, because asking for
+        the next one acknowledges it. Entries without extensions become rows without becoming
+        objects. Needs the extra `arrow`.
         """
         # It takes 0.1 s, and raises here if pyarrow is not installed.
         from sitemapreader.output.arrow import make_entry_batch  # noqa: PLC0415
@@ -166,20 +168,26 @@ class Walk:
         return list(batch) if isinstance(batch, EntryColumns) else batch
 
     async def next_by_columns(self) -> Batch | None:
-        """Return the next batch as `next_batch` does; entries may come by columns.
+        """Return the next batch as `next_batch` does; entries may come by columns."""
+        batch = await self._get_batch()
+        if batch is None:
+            await self._raise_fault()
+        return batch
 
-        A bug that ended the walk is raised here, after all that was read before it.
-        """
-        task = self._check_entered()
+    async def _get_batch(self) -> Batch | None:
+        """Acknowledge the batches before, and return the next one."""
+        self._check_entered()
         if self._writer is not None and not self._is_left:
             await self._writer.acknowledge()
-        batch = await self._channel.get()
-        if batch is None:
-            await asyncio.wait([task])
-            if not self._is_left:
-                self._fault_is_known = True
-                task.result()
-        return batch
+        return await self._channel.get()
+
+    async def _raise_fault(self) -> None:
+        """Wait for the end of the walk, and raise the bug that ended it, if one did."""
+        task = self._check_entered()
+        await asyncio.wait([task])
+        if not self._is_left:
+            self._fault_is_known = True
+            task.result()
 
     async def next_batches(self) -> list[Batch]:
         """Wait for a batch, and return all that are there; none at the end."""
@@ -265,8 +273,25 @@ class Walk:
     async def _iterate_record_batches(
         self, make_batch: Callable[[Rows], pa.RecordBatch]
     ) -> AsyncGenerator[pa.RecordBatch, None]:
-        async for rows in self._iterate_rows():
-            yield make_batch(rows)
+        # With a state no rows wait for others: asking for more acknowledges those before.
+        enough = 1 if self._writer is not None else ROWS_AT_ONCE
+        parts, is_over = list[Rows](), False
+        while not is_over:
+            try:
+                while not is_over and sum(map(len, parts)) < enough:
+                    if rows := self._cursor.take_rows():
+                        parts.append(rows)
+                    else:
+                        batch = await self._get_batch()
+                        self._cursor = BatchCursor.at_start(batch)
+                        is_over = batch is None
+            except asyncio.CancelledError:  # perhaps a timeout: another loop may go on
+                self._cursor = BatchCursor.at_start(join_rows(parts))
+                raise
+            if parts:
+                rows, parts = join_rows(parts), []
+                yield make_batch(rows)
+        await self._raise_fault()
 
     async def _iterate_rows(self) -> AsyncGenerator[Rows, None]:
         more = True

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.options import PATTERNS, Limits
 from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.stats import ReadStats
@@ -19,6 +20,7 @@ from sitemapreader.readers.xml.prolog import PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
+    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event, Format
 
 SMALL_BYTES = 65_535
@@ -32,7 +34,7 @@ _ROOT = re.compile(
 )
 
 
-def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, list[Event]] | None:
+def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, Events] | None:
     """Return the format and the entries of a whole document; `None` if it is not as simple."""
     if not (PATTERNS and _allow_all(limits)):
         return None
@@ -51,14 +53,19 @@ def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, l
     parts, end = pattern.read(text, start, stats.sitemap)
     if len(parts) != 1:
         return None
-    first, *others = parts[0]
-    if isinstance(first, tuple):
-        return None
+    events: Events
+    if isinstance(parts[0], EntryColumns):
+        events = parts[0]
+    else:
+        first, *others = parts[0]
+        if isinstance(first, tuple):
+            return None
+        events = [first, *others]
     if not is_end(text, end, [channel, name] if channel else [name]):
         return None
     stats.inflated_bytes = len(data)
-    stats.deliver(len(parts[0]))
-    return format_, [first, *others]
+    stats.deliver(len(events))
+    return format_, events
 
 
 @lru_cache(maxsize=64)

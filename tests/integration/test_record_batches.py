@@ -1,0 +1,231 @@
+"""Entries by columns: the same rows, filters and counts as entries, and no object for each URL."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sitemapreader import MemoryFetcher, UrlEntry, walk, walk_sync
+from sitemapreader.output.arrow import make_entry_batch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from sitemapreader.report import Report
+    from sitemapreader.walker import Walk
+
+SITE = "https://site.example/"
+NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+IMAGE_NS = 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
+IMAGE = f"<image:image><image:loc>{SITE}i.jpg</image:loc></image:image>"
+
+
+def make_urlset(number: int, *, name: str = "a", rest: str = "") -> bytes:
+    records = "".join(
+        f"<url><loc>{SITE}{name}/{each}</loc><lastmod>2026-01-{each % 28 + 1:02}</lastmod>"
+        f"<priority>0.{each % 10}</priority>{rest}</url>"
+        for each in range(number)
+    )
+    return f"<urlset {NS} {IMAGE_NS}>{records}</urlset>".encode()
+
+
+PLAIN = {f"{SITE}a.xml": make_urlset(9_000), f"{SITE}b.xml": make_urlset(500, name="b")}
+MIXED = {
+    f"{SITE}a.xml": make_urlset(700),
+    f"{SITE}b.xml": make_urlset(300, name="b", rest=IMAGE),
+    f"{SITE}c.txt": f"{SITE}c/1\n{SITE}a/1\nhttps://other.example/\n".encode(),
+    f"{SITE}d.xml": make_urlset(100, name="d", rest="<priority>high</priority>"),
+    f"{SITE}e.xml": make_urlset(50) + b"<broken",
+    f"{SITE}f.rss": f"""<rss version="2.0"><channel><title>t</title><item><title>One</title>
+        <link>{SITE}f/1</link></item><item><link>{SITE}f/2</link>
+        <pubDate>Sat, 03 Jan 2026 10:00:00 GMT</pubDate></item></channel></rss>""".encode(),
+}
+
+
+def make_walk(pages: dict[str, bytes], **arguments: Any) -> Walk:
+    return walk(sitemaps=sorted(pages), fetcher=MemoryFetcher(dict(pages)), **arguments)
+
+
+def sort_rows(batches: list[pa.RecordBatch]) -> list[dict[str, Any]]:
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    return sorted(rows, key=lambda row: (row["sitemap"], row["loc"], str(row)))
+
+
+def count(report: Report) -> list[tuple[Any, ...]]:
+    """Return the counts of a walk that have to be the same however it is consumed."""
+    documents = sorted(
+        (each.url, each.status, each.entries, each.listed, each.filtered, each.known, each.counts)
+        for each in report.documents
+    )
+    return [*documents, (report.entries, report.counts, report.complete)]
+
+
+async def read_entries(walked: Walk) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+    async with walked as entries:
+        found = [entry async for entry in entries]
+    return sort_rows([make_entry_batch(found)] if found else []), count(entries.report)
+
+
+async def read_columns(walked: Walk) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+    async with walked as entries:
+        found = [batch async for batch in entries.record_batches()]
+    assert all(batch.num_rows for batch in found)
+    return sort_rows(found), count(entries.report)
+
+
+FILTERS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "include": {"include": [re.compile("[13]$")]},
+    "exclude": {"exclude": [re.compile("/b/")], "include": [re.compile("site")]},
+    "since": {"since": datetime(2026, 1, 20, tzinfo=UTC)},
+    "dated": {"since": datetime(2026, 1, 20, tzinfo=UTC), "undated": "drop"},
+    "unique": {"unique": True},
+    "scope": {"scope": "drop"},
+    "all": {"unique": True, "scope": "drop", "exclude": [re.compile("7")]},
+}
+
+
+@pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
+async def test_record_batches_have_the_rows_of_entries(filters: dict[str, Any]) -> None:
+    """Whatever filters there are, rows and counts are those of the walk with entries."""
+    expected = await read_entries(make_walk(MIXED, **filters))
+    assert await read_columns(make_walk(MIXED, **filters)) == expected
+    if not filters:
+        assert len(expected[0]) == 700 + 300 + 3 + 100 + 50 + 2
+
+
+async def test_changes_are_in_the_rows(tmp_path: Path) -> None:
+    """With a state, a second walk gives new and changed rows, as entries would be given."""
+    later = {**MIXED, f"{SITE}a.xml": make_urlset(701).replace(b"0.3", b"0.4", 1)}
+    both = []
+    for name, read in (("entries", read_entries), ("columns", read_columns)):
+        state = {"state": tmp_path / f"{name}.db", "changes": True}
+        both.append([await read(make_walk(pages, **state)) for pages in (MIXED, later, later)])
+    assert both[0] == both[1]
+    first, second, third = (rows for rows, _ in both[0])
+    assert {row["change"] for row in first} == {"new"}
+    assert sorted(row["change"] for row in second) == ["changed", "new"]
+    assert third == []
+
+
+async def test_a_batch_is_acknowledged_by_the_next(tmp_path: Path) -> None:
+    """Of a walk that is left, the batch that was handled last comes again, and nothing else."""
+    async with make_walk(PLAIN, state=tmp_path / "s.db") as entries:
+        batches = entries.record_batches()
+        handled = [await anext(batches) for _ in range(3)]
+    again, _ = await read_columns(make_walk(PLAIN, state=tmp_path / "s.db"))
+    locs = {row["loc"] for row in again}
+    assert handled[0].num_rows < 9_500
+    assert {row["loc"] for row in handled[-1].to_pylist()} <= locs
+    assert locs.isdisjoint(row["loc"] for batch in handled[:-1] for row in batch.to_pylist())
+    assert len(locs) == 9_500 - sum(batch.num_rows for batch in handled[:-1])
+
+
+async def test_no_entry_is_made_for_a_plain_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows without extensions reach Arrow without a UrlEntry, and all entries are made of these."""
+
+    def refuse(*_: object) -> UrlEntry:
+        raise AssertionError("an entry was made")
+
+    monkeypatch.setattr("sitemapreader.entry_columns.UrlEntry", refuse)
+    rows, _ = await read_columns(make_walk(PLAIN, exclude=[re.compile("/b/7$")], unique=True))
+    assert len(rows) == 9_499
+    with pytest.raises(AssertionError, match="an entry was made"):
+        await read_entries(make_walk(PLAIN))
+
+
+async def test_a_batch_has_thousands_of_rows() -> None:
+    """Many small documents make few batches."""
+    pages = {f"{SITE}{name}.xml": make_urlset(100, name=str(name)) for name in range(200)}
+    async with make_walk(pages) as entries:
+        sizes = [batch.num_rows async for batch in entries.record_batches()]
+    assert sum(sizes) == 20_000
+    assert len(sizes) <= 3
+
+
+async def test_loops_of_all_kinds_can_be_mixed() -> None:
+    """Each loop resumes where the one before stopped."""
+    found: list[str] = []
+    async with make_walk(PLAIN) as entries:
+        async for entry in entries:
+            found.append(entry.loc)
+            if len(found) == 3:
+                break
+        async for batch in entries.record_batches():
+            found += batch.column("loc").to_pylist()
+            break
+        async for rows in entries.rows():
+            found += [entry.loc for entry in rows]
+            break
+        async for listed in entries.batches():
+            found += [entry.loc for entry in listed]
+    assert len(found) == len(set(found)) == 9_500
+
+
+async def test_a_timeout_loses_no_rows() -> None:
+    """Rows that waited for more of a batch come with the next one, if the wait is cancelled."""
+    release = asyncio.Event()
+
+    class SlowFetcher(MemoryFetcher):
+        """A fetcher that gives the second document when it is told to."""
+
+        def open(self, url: str, **arguments: Any) -> Any:
+            opening = super().open(url, **arguments)
+            return _Delayed(opening, release) if url.endswith("b.xml") else opening
+
+    pages = {f"{SITE}a.xml": make_urlset(10), f"{SITE}b.xml": make_urlset(10, name="b")}
+    async with walk(sitemaps=sorted(pages), fetcher=SlowFetcher(dict(pages))) as entries:
+        while entries.report.entries < 10:  # noqa: ASYNC110 (the walk has no such event)
+            await asyncio.sleep(0)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(entries.record_batches()), 0.01)
+        release.set()
+        rows = sum([batch.num_rows async for batch in entries.record_batches()])
+    assert rows == 20
+
+
+class _Delayed:
+    """A response that is opened only after an event."""
+
+    def __init__(self, opening: Any, event: asyncio.Event) -> None:
+        self._opening = opening
+        self._event = event
+
+    async def __aenter__(self) -> Any:
+        await self._event.wait()
+        return await self._opening.__aenter__()
+
+    async def __aexit__(self, *error: object) -> Any:
+        return await self._opening.__aexit__(*error)
+
+
+async def test_rows_come_before_the_bug_that_ended_the_walk() -> None:
+    """What was read before `on_document` raised is delivered, then the error is raised."""
+
+    def fail(_: object) -> None:
+        raise LookupError("of the caller")
+
+    rows = 0
+    with pytest.raises(LookupError, match="of the caller"):  # noqa: PT012 (the loop ends so)
+        async with make_walk({f"{SITE}a.xml": make_urlset(50)}, on_document=fail) as entries:
+            async for batch in entries.record_batches():
+                rows += batch.num_rows
+    assert rows == 50
+
+
+@pytest.mark.parametrize("pages", [PLAIN, MIXED], ids=["plain", "mixed"])
+def test_record_batches_without_await(pages: dict[str, bytes]) -> None:
+    """`walk_sync` gives the same rows."""
+    expected, counts = asyncio.run(read_columns(make_walk(pages)))
+    with walk_sync(sitemaps=sorted(pages), fetcher=MemoryFetcher(dict(pages))) as entries:
+        batches = list(entries.record_batches())
+    assert sort_rows(batches) == expected
+    assert count(entries.report) == counts
+    with pytest.raises(ValueError, match="the walk is over"):
+        list(entries.record_batches())
