@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import threading
 from typing import TYPE_CHECKING
 
@@ -78,19 +79,20 @@ def test_python(page: Path, number: int, server: str, tmp_path: Path, *, regener
 @each_page
 def test_commands(page: Path, server: str, tmp_path: Path, *, regenerate: bool) -> None:
     """The commands of a page, one after the other, print what it says."""
-    commands = pages.list_commands(page)
-    for run in range(pages.RUNS):
-        parent = tmp_path / str(run)  # a new one: a state file changes what the next run prints
-        parent.mkdir()
-        folder = pages.make_folder(parent)
-        printed = [pages.run_command(command, folder, server) for command, _ in commands]
-        if printed == [said for _, said in commands]:
-            return
-    for (command, said), now in zip(commands, printed, strict=True):
-        if regenerate and now != said:
-            pages.replace(page, f"$ {command}\n{said}", f"$ {command}\n{now}")
+    folder = pages.make_folder(tmp_path)
+    for number, (command, said) in enumerate(pages.list_commands(page)):
+        for run in range(pages.RUNS):
+            # A copy for each try: what a failed one has left in a state file changes the next.
+            tried = tmp_path / f"{number}-{run}"
+            shutil.copytree(folder, tried, symlinks=True)
+            printed = pages.run_command(command, tried, server)
+            if printed == said:
+                break
+        folder = tried
+        if regenerate and printed != said:
+            pages.replace(page, f"$ {command}\n{said}", f"$ {command}\n{printed}")
         else:
-            assert now == said, command
+            assert printed == said, command
 
 
 @each_page
