@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     Span: TypeAlias = tuple[int, int]
     """Where a record begins and ends."""
 
+_MANY_CHARS = 131_072
 _MANY_RECORDS = 1_000
 """The smallest records are found in 3 ms."""
 _STEP = 100
@@ -242,7 +243,11 @@ class BatchReader:
         except NotWellFormedError:
             return False
         if records is None and len(batch) == 1:
-            yield from self._read_leniently(start, end)
+            # SECURITY: a parser could be made to take a lot of memory
+            if len(text) > _MANY_CHARS or self._tree.is_well_formed(text):
+                yield from self._read_leniently(start, end)
+            else:
+                yield from self._read_broken(batch[0])
         elif records is not None:
             yield from self._read_records(records)
             self._position = end

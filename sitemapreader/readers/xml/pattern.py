@@ -305,7 +305,11 @@ class PatternReader:
             return False
         namespaces = self._prolog.namespaces
         names = {f"{{{namespaces[prefix]}}}{local}" for prefix, local in set(_NAME.findall(text))}
-        return self._tree.is_well_formed(text) and self._names.count_extras(names)
+        return (
+            self._tree.is_well_formed(text)
+            and not self._tree.has_many_attributes(text)
+            and self._names.count_extras(names)
+        )
 
     def _make_posts(self, columns: Columns, found: list[list[str]], sitemap: str) -> EntryColumns:
         """Make the entries of a feed's records."""
