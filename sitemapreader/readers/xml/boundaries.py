@@ -12,6 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from sitemapreader.readers.records.fields import KNOWN_TAGS
+from sitemapreader.readers.xml.characters import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable
@@ -24,7 +25,7 @@ _STEP = 5_000
 COMMENT_END = "-->"
 CLOSINGS = {"<!--": COMMENT_END, "<?": "?>", "<![CDATA[": "]]>"}
 """Markup that holds no elements: how it begins, how it ends."""
-_REST_OF_TAG = re.compile(r"""(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*)(>)?""")
+_REST_OF_TAG = re.compile(rf"{ATTRIBUTES}(>)?")
 _ANY_TAG = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>", re.DOTALL
 )

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 _XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _LOST = "\ufffd"
 
+ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
+"""What stands between the name of a tag and its `>`, whatever it is, while quotes pair."""
+
 # -- well-formed text
 
 _CONTENT = r"[^\]]*+(?>(?:\](?!\]>)[^\]]*+)*)"  # a set would take three times as long

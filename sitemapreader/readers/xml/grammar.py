@@ -30,7 +30,7 @@ from sitemapreader.readers.records.fields import (
     Field,
 )
 from sitemapreader.readers.records.namespaces import ATOM, DC, OWN, XHTML
-from sitemapreader.readers.xml.characters import COMMENT, SECTION
+from sitemapreader.readers.xml.characters import ATTRIBUTES, COMMENT, SECTION
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ _GAP = f"{_BLANK}*+"
 _TEXT = f"[^<]*+(?>(?:{SECTION}[^<]*+)?)"
 _INSTRUCTION = r"<\?[^?]*+(?>(?:\?(?!>)[^?]*+)*)\?>"
 _PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
-_REST_OF_TAG = """(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*)>"""
 NOTHING = re.compile(f"(?>(?:{_BLANK}++|{COMMENT})*)")
 """What may stand between two records without a word."""
 _REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
@@ -134,7 +133,7 @@ def _or_odd(common: str, record: str, names: str) -> re.Pattern[str]:
         _INSTRUCTION,
         f"<(?![!?]|/?+{_PREFIX}(?ai:{names})[ \t\r\n/>])",
     ]
-    odd = f"(<{record}(?=[ \t\r\n>]){_REST_OF_TAG}{_repeat(inside)}</{record}{_GAP}>)"
+    odd = f"(<{record}(?=[ \t\r\n>]){ATTRIBUTES}>{_repeat(inside)}</{record}{_GAP}>)"
     return re.compile(f"(?:{common}|{odd}){_GAP}(?>(?:{COMMENT}{_GAP})*)|{_REST}")
 
 

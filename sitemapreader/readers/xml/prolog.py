@@ -21,7 +21,7 @@ from sitemapreader.readers.records.namespaces import (
     PROTOCOL_URI,
 )
 from sitemapreader.readers.xml.boundaries import CLOSINGS
-from sitemapreader.readers.xml.characters import replace_bad_bytes
+from sitemapreader.readers.xml.characters import ATTRIBUTES, replace_bad_bytes
 from sitemapreader.readers.xml.lenient.attributes import (
     bind,
     find_unbound,
@@ -41,7 +41,7 @@ _MAX_WRAPPERS = 64
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
 # No attribute's value has a `<`: so no attempt to match goes further than to the next one
-_TAG = re.compile(r"""<([^\W\d][^\s<>/]*+)((?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*))>""")
+_TAG = re.compile(rf"<([^\W\d][^\s<>/]*+)({ATTRIBUTES})>")
 _DOCTYPE = re.compile(
     r"""<!doctype(?:\s++([^\s<>\["']*+))?(?>(?:[^"'\[>]++|"[^"]*+"|'[^']*+')*)([\[>])?""",
     re.IGNORECASE,

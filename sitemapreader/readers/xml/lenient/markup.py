@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.readers.formats import RECORDS, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
+from sitemapreader.readers.xml.characters import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 MARKUP = re.compile(
     r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|(?P<instruction>\?)"
     r"|(?P<end>/?)(?P<name>[^\W\d][\w.:\xb7-]*+)"
-    r"""(?:(?P<attributes>(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*))>"""
+    rf"(?:(?P<attributes>{ATTRIBUTES})>"
     r"|(?P<loose>[^<>]*+)(?P<closed>>)?))"
 )
 CLOSINGS = {
