@@ -206,7 +206,7 @@ class _LatePart:
     """An entry some of whose attributes are not set before one of them is asked for."""
 
     __slots__ = ("_unread",)
-    _unread: Unread
+    _unread: Unread | dict[str, Any]
 
     if not TYPE_CHECKING:  # where it would vouch for any attribute
 
@@ -215,12 +215,12 @@ class _LatePart:
                 raise AttributeError(
                     f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
                 )
-            for slot, value in self._unread.read().items():
-                try:
-                    object.__getattribute__(self, slot)
-                except AttributeError:
-                    setattr(self, slot, value)
-            return object.__getattribute__(self, name)
+            parts = self._unread
+            if type(parts) is not dict:
+                parts = self._unread = parts.read()
+            value = parts[name]
+            setattr(self, name, value)
+            return value
 
 
 @attrs.define(weakref_slot=False, repr=False)

@@ -17,7 +17,6 @@ from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
 
 MAX_PEAK_MB = 40.0
-# A megabyte of attributes in one record becomes a dict of them before their limit is looked at.
 MAX_GAP_SECONDS = 0.2
 """An event loop is held up for 50 ms at most (benchmarks/hostile.py); the rest is the machine."""
 SMALL_BYTES = 65_536

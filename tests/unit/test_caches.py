@@ -42,6 +42,7 @@ SHORT_KEYS = {
     "readers.xml.grammar.write_uniform_item_pattern": "names of tags, 1,000 characters at most",
     "readers.xml.grammar.write_atom_link_pattern": "the same",
     "readers.xml.grammar.write_clean_pattern": "the same",
+    "readers.xml.unread._write_link_pattern": "orders of the attributes of our table",
 }
 """Every cache of the package, and why what is kept in it is short."""
 

@@ -35,32 +35,19 @@ def read_record(context: RecordContext, record: Record) -> None:
     if record.error:
         context.drop(record.error, join_texts(record.element))
     else:
-        READERS[context.names[record.element.tag].tag](context, record.element)
+        _READERS[context.names[record.element.tag].tag](context, record.element)
 
 
-def read_url(context: RecordContext, element: Element) -> None:
-    """Read a `<url>`; one with several locs gives an entry each, with what follows its loc."""
+def _read_protocol_record(context: RecordContext, element: Element) -> None:
+    """Read a `<url>` or `<sitemap>`; several locs give an entry each, with what follows them."""
+    is_url = context.names[element.tag].tag == "url"
     parts = _split_by_loc(context, element)
     context.report_repairs(parts[0][0])
     for text, loc, fields in parts:
         url = context.check_loc(text, loc)
         if url is not None:
-            context.deliver(_make_url_entry(context, url, fields))
-
-
-def read_sitemap(context: RecordContext, element: Element) -> None:
-    """Read a `<sitemap>` of an index."""
-    parts = _split_by_loc(context, element)
-    context.report_repairs(parts[0][0])
-    for text, loc, fields in parts:
-        url = context.check_loc(text, loc)
-        if url is not None:
-            lastmod = _find_own(context, url, fields)["lastmod"]
-            moment, lastmod_text = context.read_date(lastmod, url)
-            sitemap = context.stats.sitemap
-            context.deliver(SitemapEntry(url, moment, Via.INDEX, sitemap, lastmod_text))
-            for name, field in _find_others(fields):
-                context.note(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
+            make = _make_url_entry if is_url else _make_sitemap_entry
+            make(context, url, fields)
 
 
 def _split_by_loc(context: RecordContext, element: Element) -> list[Part]:
@@ -89,7 +76,15 @@ def _split_by_loc(context: RecordContext, element: Element) -> list[Part]:
     ]
 
 
-def _make_url_entry(context: RecordContext, url: str, fields: Fields) -> UrlEntry:
+def _make_sitemap_entry(context: RecordContext, url: str, fields: Fields) -> None:
+    lastmod = _find_own(context, url, fields)["lastmod"]
+    moment, lastmod_text = context.read_date(lastmod, url)
+    context.deliver(SitemapEntry(url, moment, Via.INDEX, context.stats.sitemap, lastmod_text))
+    for name, field in _find_others(fields):
+        context.note(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
+
+
+def _make_url_entry(context: RecordContext, url: str, fields: Fields) -> None:
     own = _find_own(context, url, fields)
     moment, lastmod_text = context.read_date(own["lastmod"], url)
     changefreq, priority = own["changefreq"], own["priority"]
@@ -109,7 +104,7 @@ def _make_url_entry(context: RecordContext, url: str, fields: Fields) -> UrlEntr
             setattr(entry, slot, values[-1] if slot == "news" else tuple(values))
         if entry.news:
             entry.title = entry.news.title
-    return entry
+    context.deliver(entry)
 
 
 def _find_own(context: RecordContext, url: str, fields: Fields) -> dict[str, Element | None]:
@@ -135,9 +130,9 @@ def _find_others(fields: Fields) -> Fields:
     ]
 
 
-READERS: dict[str, Callable[[RecordContext, Element], None]] = {
-    "url": read_url,
-    "sitemap": read_sitemap,
+_READERS: dict[str, Callable[[RecordContext, Element], None]] = {
+    "url": _read_protocol_record,
+    "sitemap": _read_protocol_record,
     "item": read_item,
     "entry": read_entry,
 }

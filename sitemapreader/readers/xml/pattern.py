@@ -21,7 +21,7 @@ from sitemapreader.readers.records.fields import (
     parse_changefreq,
     parse_priority,
 )
-from sitemapreader.readers.records.namespaces import ATOM, OWN
+from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
 from sitemapreader.readers.xml.characters import are_sound, decode_many
 from sitemapreader.readers.xml.grammar import (
     BORDER,
@@ -289,14 +289,14 @@ class PatternReader:
         for (key, prefix), run in zip(self._runs, known, strict=True):
             columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
         columns.check_runs(others, self._are_extras)
-        keys = {prefix: key for key, prefix in self._runs}
-        vocabulary = Vocabulary(keys, self._tree.start_tag)
-        texts = list(map("".join, zip(*known, strict=True))) if known else [""] * len(others)
-        marks = list(map(any, zip(texts, others, strict=True)))
-        parts = map(
-            UnreadParts, repeat(vocabulary), compress(texts, marks), compress(others, marks)
-        )
-        leave_unread(compress(entries, marks), parts)
+        vocabulary = Vocabulary({prefix: key for key, prefix in self._runs}, self._tree.start_tag)
+        blank = [""] * len(others)
+        by_key = {key: run for (key, _), run in zip(self._runs, known, strict=True)}
+        links = by_key.pop(XHTML, blank)
+        texts = list(map("".join, zip(*by_key.values(), strict=True))) if by_key else blank
+        marks = list(map(any, zip(texts, links, others, strict=True)))
+        parts = (compress(column, marks) for column in (texts, links, others))
+        leave_unread(compress(entries, marks), map(UnreadParts, repeat(vocabulary), *parts))
 
     def _are_extras(self, runs: list[str]) -> bool:
         """Tell whether elements can become extras: they break no limit, and bind no prefix."""

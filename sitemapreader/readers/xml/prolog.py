@@ -22,7 +22,7 @@ from sitemapreader.readers.records.namespaces import (
 )
 from sitemapreader.readers.xml.boundaries import CLOSINGS
 from sitemapreader.readers.xml.characters import ATTRIBUTES, replace_bad_bytes
-from sitemapreader.readers.xml.lenient.attributes import (
+from sitemapreader.readers.xml.lenient.markup import (
     bind,
     find_unbound,
     read_attributes,

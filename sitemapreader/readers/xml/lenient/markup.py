@@ -1,16 +1,19 @@
-"""How broken markup is cut into tags, comments and the like, and which tags have no end."""
+"""How broken markup is cut into tags, comments and attributes, and which tags have no end."""
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from sitemapreader.issues import IssueCode
 from sitemapreader.readers.formats import RECORDS, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
-from sitemapreader.readers.xml.characters import ATTRIBUTES
+from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
+from sitemapreader.readers.xml.characters import ATTRIBUTES, unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Container, Generator
 
 # A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
 # `>`; and where there is none, at the next `<`.
@@ -80,3 +83,46 @@ def find_unclosed(text: str) -> Generator[None, None, set[int]]:
 def _is_known(match: re.Match[str]) -> bool:
     tag = get_tag(match)
     return tag in FIELDS or tag in ROOTS or tag in RECORDS
+
+
+# -- attributes
+
+_ATTRIBUTE = re.compile(
+    r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"']++))"""
+)
+_NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
+"""XML 1.0, section 3.3.3: how blanks in an attribute's value are read."""
+_PREFIX = re.compile(r"xmlns(?::([^\W\d][\w.\xb7-]*+))?")
+
+
+def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:
+    """Add the namespace declarations among a tag's attributes."""
+    for name, value in attributes.items():
+        match = _PREFIX.fullmatch(name)
+        if match and (value or not match[1]):
+            # SECURITY: the name of each element is made with its namespace
+            namespaces[match[1] or ""] = value[: MAX_NAMESPACE_CHARS + 1]
+
+
+def find_unbound(attributes: dict[str, str], namespaces: Container[str]) -> str | None:
+    """Return the first attribute whose prefix is not bound, if there is one."""
+    for name in attributes:
+        prefix, colon, _ = name.partition(":")
+        if colon and prefix not in ("xml", "xmlns") and prefix not in namespaces:
+            return name
+    return None
+
+
+def read_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str, str]:
+    """Read the attributes of a tag, quoted or not; of a repeated one, the first.
+
+    No more than one past the limit: that tells that it is broken, and more is not needed.
+    """
+    attributes: dict[str, str] = {}
+    for match in islice(_ATTRIBUTE.finditer(text), limit + 1):
+        name, double, single, bare = match.groups("")
+        if bare or name in attributes:
+            repairs.add(IssueCode.NOT_WELL_FORMED)
+        value = double or single or bare
+        attributes.setdefault(name, unescape(value.translate(_NORMAL_BLANKS), repairs))
+    return attributes

@@ -21,17 +21,15 @@ from sitemapreader.readers.xml.characters import (
     slices,
     unescape,
 )
-from sitemapreader.readers.xml.lenient.attributes import (
-    bind,
-    find_unbound,
-    read_attributes,
-)
 from sitemapreader.readers.xml.lenient.markup import (
     CLOSINGS,
     MARKUP,
+    bind,
+    find_unbound,
     find_unclosed,
     get_tag,
     is_text,
+    read_attributes,
 )
 
 if TYPE_CHECKING:
