@@ -28,6 +28,7 @@ from sitemapreader.readers.records.fields import (
     NESTED_FIELDS,
     PROTOCOL_FIELDS,
     Field,
+    take_text,
 )
 from sitemapreader.readers.records.namespaces import ATOM, DC, OWN, XHTML
 from sitemapreader.readers.xml.characters import ATTRIBUTES, COMMENT, SECTION
@@ -308,6 +309,7 @@ def write_atom_link_pattern(start: str) -> re.Pattern[str]:
 # -- elements of which nothing will have to be said
 
 _QUOTED = '[^"<>]*+'
+_NO_TEXT = "(?!)"
 _NO_URL = r"""(?!(?i:https?://)[/?#\s<"])"""
 _REFERENCE = rf"""{_NO_URL}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
 """A URL, relative or not: `parse_reference` takes it, for there is no template in it."""
@@ -354,7 +356,9 @@ def _write_clean_field(
 ) -> str:
     """Write a field, empty or not, behind the prefix of its start tag."""
     names = [
-        grammar.once(f'{name}="', CERTAIN_TEXTS.get(parse, _QUOTED), '"')
+        grammar.once(
+            f'{name}="', _QUOTED if parse is take_text else CERTAIN_TEXTS.get(parse, _NO_TEXT), '"'
+        )
         for name, _, parse in field.attributes
     ]
     start = field.tag + (_repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP if names else "")
@@ -362,10 +366,10 @@ def _write_clean_field(
         some = r"(?=[^\s<\]])" if is_required else ""
         section = rf"<!\[CDATA\[{_GAP}{some}{_NO_URL}[^\]<{{]*+\]\]>{_GAP}"
         text = f"{_GAP}(?:{section}|{some}{_REFERENCE})"
-    elif certain := CERTAIN_TEXTS.get(field.parse):
-        text = f"{_GAP}(?>(?:(?:{certain}){_GAP})?)"
-    else:
+    elif field.parse is take_text:
         text = _TEXT
+    else:
+        text = f"{_GAP}(?>(?:(?:{CERTAIN_TEXTS.get(field.parse, _NO_TEXT)}){_GAP})?)"
     end = f"</{prefix}:{field.tag}>{_GAP}"
     written = f">{text}{end}" if field.many else grammar.once(">", text, end)
     return f"{start}(?:{written}|{_GAP}/>{_GAP})"
