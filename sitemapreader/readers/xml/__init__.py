@@ -1,8 +1,8 @@
 """Reading urlsets, sitemap indexes, RSS and Atom: each record goes the cheapest way that fits it.
 
 Common records, whose fields are known and stand there once, are read by the *pattern*: one regular
-expression that finds all of a batch at once; what extensions they have stays text until somebody
-asks for it. Every other well-formed record is read by the *tree*:
-the standard library's tree builder, behind a start tag of ours. What the tree refuses is narrowed
-down to its record, and that is read by the *lenient* parser, which repairs and says what.
+expression that finds all of a batch at once; their extensions stay text until somebody asks for
+them. Every other well-formed record is read by the *tree*: the standard library's tree builder,
+behind a start tag of ours. What the tree refuses is narrowed down to its record, and that is read
+by the *lenient* parser, which repairs and says what.
 """

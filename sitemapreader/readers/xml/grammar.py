@@ -320,7 +320,7 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
     """Write the pattern of an extension's elements that can be read later, without an Issue."""
     grammar, start = Grammar(), f"<{prefix}:"
     if key == XHTML:
-        values = {"rel": "(?ai:alternate)", "href": rf"(?=\S){_REFERENCE}"}
+        values = {"rel": "(?ai:alternate)", "href": rf'(?=[^"\s]){_REFERENCE}'}
         names = [
             grammar.once(f'{name}="', values.get(name, _QUOTED), '"') for name in LINK_ATTRIBUTES
         ]
