@@ -217,11 +217,11 @@ def test_matrix_of_many_languages_is_cut() -> None:
     assert len(matrix.targets) + matrix.left_out == 60
 
 
-def collect(nodes: list[TreeNode]) -> list[tuple[str, int]]:
-    """Return URL and depth of all nodes, from the root downwards."""
+def collect(node: TreeNode) -> list[tuple[str, int]]:
+    """Return URL and depth of all that is below a node."""
     rows = []
-    for node in nodes:
-        rows += [(node.document.url, node.depth), *collect(node.children)]
+    for child in node.children:
+        rows += [(child.document.url, child.depth), *collect(child)]
     return rows
 
 
@@ -231,7 +231,7 @@ def test_tree_shows_what_was_not_read() -> None:
         DocumentFact(f"{n}", "index", urls=n, status="failed" if n == 3 else "complete")
         for n in range(MAX_CHILDREN + 10)
     ]
-    (root,) = build_sitemap_tree([DocumentFact("index"), *children])
+    (root,) = build_sitemap_tree([DocumentFact("index"), *children]).children
     assert [child.document.url for child in root.children[:3]] == ["3", "34", "33"]
     assert (len(root.children), root.hidden, root.hidden_lost) == (MAX_CHILDREN, 10, 0)
     assert root.hidden_urls == sum(set(range(11)) - {3})
@@ -245,6 +245,13 @@ def test_tree_has_an_end() -> None:
     assert len(rows) == 10 + MAX_CHILDREN
     circle = [DocumentFact("a", "b"), DocumentFact("b", "a"), DocumentFact("c", "c")]
     assert collect(build_sitemap_tree(circle)) == [("a", 0), ("b", 1), ("c", 0)]
+
+
+def test_tree_of_many_roots_is_cut() -> None:
+    """Sitemaps that no document lists are not shown by the thousand either."""
+    top = build_sitemap_tree([DocumentFact(f"{n}", urls=2) for n in range(1_000)])
+    assert [child.document.url for child in top.children] == [f"{n}" for n in range(MAX_CHILDREN)]
+    assert (top.hidden, top.hidden_urls) == (1_000 - MAX_CHILDREN, 2 * (1_000 - MAX_CHILDREN))
 
 
 def test_failed_probes_are_not_in_the_tree() -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader.audit.models import DocumentFact
 from sitemapreader.urls import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sitemapreader.audit.models import DocumentFact
 
 MAX_CHILDREN = 25
 """Children of a document that the tree shows; the others are counted."""
@@ -42,29 +42,29 @@ class TreeNode:
     hidden_lost: int = 0
 
 
-def build_sitemap_tree(documents: Sequence[DocumentFact]) -> list[TreeNode]:
-    """Put documents below those that list them; return the roots.
+def build_sitemap_tree(documents: Sequence[DocumentFact]) -> TreeNode:
+    """Put documents below those that list them; return a node above those that none lists.
 
     Children that were not read come first, then the largest. Failed probes are left out.
 
     Args:
         documents: parents before children, so that no document can stand below itself.
     """
-    roots: list[TreeNode] = []
+    top = TreeNode(DocumentFact(""), depth=-1)
+    nodes: list[TreeNode] = []
     holders: dict[str, TreeNode] = {}
-    nodes = [TreeNode(document) for document in documents if not is_failed_probe(document)]
+    for document in documents:
+        if not is_failed_probe(document):
+            holder = holders.get(document.parent, top)
+            node = TreeNode(document, holder.depth + 1)
+            holder.children.append(node)
+            holders[document.url] = node if node.depth < _MAX_DEPTH else holder
+            nodes.append(node)
     for node in nodes:
-        url, holder = node.document.url, holders.get(node.document.parent)
-        if holder is None:
-            roots.append(node)
-            holders[url] = node
-            continue
-        node.depth = holder.depth + 1
-        holder.children.append(node)
-        holders[url] = node if node.depth < _MAX_DEPTH else holder
-    for node in nodes:
+        node.children.sort(key=lambda each: (each.document.status in _READ, -each.document.urls))
+    for node in (top, *nodes):
         _hide_children(node)
-    return roots
+    return top
 
 
 def is_failed_probe(document: DocumentFact) -> bool:
@@ -74,7 +74,6 @@ def is_failed_probe(document: DocumentFact) -> bool:
 
 
 def _hide_children(node: TreeNode) -> None:
-    node.children.sort(key=lambda child: (child.document.status in _READ, -child.document.urls))
     hidden = [child.document for child in node.children[MAX_CHILDREN:]]
     node.hidden = len(hidden)
     node.hidden_urls = sum(document.urls for document in hidden)
