@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-MEMORY_LIMIT = "256MB"
+MEMORY_LIMIT = "200MB"
 """What DuckDB may use; beyond that it writes into a folder beside the file."""
 _IS_OURS = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'url_row'"
 _THREADS = 4
@@ -96,3 +96,8 @@ def _remove_old(path: Path) -> None:
     if not is_ours:
         raise AuditInputError(f"{path} exists and is no database of an audit: choose another name")
     path.unlink()
+
+
+def quote_text(text: str) -> str:
+    """Return a text as a literal of SQL, for statements that take no parameters."""
+    return "'" + text.replace("'", "''") + "'"

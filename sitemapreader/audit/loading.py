@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.issues import IssueCode
-    from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
     from sitemapreader.walker import Walk
     from sitemapreader.walker.config import OnDocument
 
-_ROWS_AT_ONCE = 16_384
+_ROWS_AT_ONCE = 65_536
 """Entries that are inserted at once; they take 10 MB, twice while the next ones are read."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 
@@ -44,7 +44,8 @@ class WalkLoader:
         self.numbering = RowNumbering()
         self._database = database
         self._schema = make_schema(choose_columns(FIELDS))
-        self._entries: list[UrlEntry] = []
+        self._waiting: list[Rows] = []
+        self._waiting_rows = 0
         self._inserting: asyncio.Future[None] | None = None
         self._ended_at: dict[str, datetime] = {}
         self._on_document = on_document
@@ -58,9 +59,10 @@ class WalkLoader:
     async def load(self, walk: Walk) -> None:
         """Read an entered walk to its end; insert its entries in a thread meanwhile."""
         try:
-            async for batch in walk.batches():
-                self._entries += batch
-                if len(self._entries) >= _ROWS_AT_ONCE:
+            async for rows in walk.rows():
+                self._waiting.append(rows)
+                self._waiting_rows += len(rows)
+                if self._waiting_rows >= _ROWS_AT_ONCE:
                     await self._flush()
             await self._flush()
         finally:
@@ -68,17 +70,18 @@ class WalkLoader:
 
     async def _flush(self) -> None:
         await self._wait()
-        entries, self._entries = self._entries, []
-        if entries:
-            self._inserting = asyncio.ensure_future(asyncio.to_thread(self._insert, entries))
+        waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
+        if waiting:
+            self._inserting = asyncio.ensure_future(asyncio.to_thread(self._insert, waiting))
 
     async def _wait(self) -> None:
         inserting, self._inserting = self._inserting, None
         if inserting is not None:
             await inserting
 
-    def _insert(self, entries: list[UrlEntry]) -> None:
-        for table, rows in make_rows(make_batch(entries, self._schema), self.numbering):
+    def _insert(self, waiting: list[Rows]) -> None:
+        batches = [make_batch(rows, self._schema) for rows in waiting]
+        for table, rows in make_rows(pa.concat_batches(batches), self.numbering):
             self._database.insert(table, rows)
 
     # -- the end of the walk

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sitemapreader.audit.database import quote_text
 from sitemapreader.audit.languages import is_news_language, judge_hreflang
 from sitemapreader.issues import IssueCode
 from sitemapreader.urls import url_key
@@ -55,25 +56,27 @@ UPDATE document SET urls = coalesce(urls, 0), dated = coalesce(dated, 0),
 """
 _FIND_REPEATED = """
 CREATE TABLE repeated AS
-WITH parts AS (
-    SELECT id, loc, key, document, scheme, host, lastmod, lastmod_text,
-           path_of(key) AS path, query_of(key) AS query
+WITH folds AS MATERIALIZED (
+    SELECT id, hash(
+        bare_host(host), lower(rtrim(path_of(key), '/')), without_extras(query_of(key))
+    ) AS folded
     FROM url
-), folded AS (
-    SELECT *, starts_with(host, 'www.') AS has_www,
-           path <> '/' AND ends_with(path, '/') AS has_slash,
-           lower(rtrim(path, '/')) AS low_path,
-           CASE WHEN query = '' THEN '' ELSE ltrim(regexp_replace(
-               regexp_replace(query, $tracking, '', 'g'), $session, '', 'g'), '&') END AS plain
-    FROM parts
-), hashed AS (
-    SELECT *, hash(bare_host(host), low_path, plain) AS folded FROM folded
+), members AS (
+    SELECT id, folded FROM folds
+    WHERE folded IN (SELECT folded FROM folds GROUP BY folded HAVING count(*) > 1)
 )
-SELECT id, loc, key, document, scheme, has_www, has_slash, rtrim(path, '/') AS bare_path,
-       CASE WHEN plain = query THEN '' ELSE query END AS extra,
-       lastmod, lastmod_text, folded
-FROM hashed
-WHERE folded IN (SELECT folded FROM hashed GROUP BY folded HAVING count(*) > 1)
+SELECT id, loc, key, document, scheme, lastmod, lastmod_text, folded,
+       starts_with(host, 'www.') AS has_www,
+       path_of(key) <> '/' AND ends_with(path_of(key), '/') AS has_slash,
+       rtrim(path_of(key), '/') AS bare_path,
+       CASE WHEN without_extras(query_of(key)) = query_of(key) THEN '' ELSE query_of(key) END
+       AS extra
+FROM members JOIN url USING (id)
+"""
+_DEFINE_EXTRAS = """
+CREATE OR REPLACE MACRO without_extras(query) AS
+    CASE WHEN query = '' THEN ''
+         ELSE ltrim(regexp_replace(regexp_replace(query, {}, '', 'g'), {}, '', 'g'), '&') END
 """
 _LINK_LANGUAGES = """
 CREATE TABLE hreflang_link AS
@@ -105,8 +108,9 @@ def prepare(
     database.ask(_COUNT_URLS, now=parameters["now"])
     for statement in (_FIND_COMMON, _COUNT_NEWS, _FILL_ZEROS):
         database.ask(statement)
-    tracking = {name: parameters[name] for name in ("tracking", "session")}
-    database.ask(_FIND_REPEATED, **tracking)
+    extras = (parameters[name] for name in ("tracking", "session"))
+    database.ask(_DEFINE_EXTRAS.format(*(quote_text(str(extra)) for extra in extras)))
+    database.ask(_FIND_REPEATED)
     database.ask(_LINK_LANGUAGES)
     _prepare_hosts(database)
     _prepare_languages(database)

@@ -7,4 +7,5 @@
 -- source: https://www.sitemaps.org/protocol.html
 SELECT loc AS url, '' AS detail, document
 FROM url
-WHERE strlen(loc) <> length(loc) AND strlen(path || query) <> length(path || query)
+WHERE CASE WHEN strlen(loc) = length(loc) THEN false
+  ELSE strlen(path || query) <> length(path || query) END

@@ -7,5 +7,5 @@
 -- source: https://www.rfc-editor.org/rfc/rfc3986
 SELECT loc AS url, '' AS detail, document
 FROM url
-WHERE regexp_matches(path, '[A-Z]')
-  AND regexp_matches(regexp_replace(path, '%[0-9A-Fa-f]{2}', '', 'g'), '[A-Z]')
+WHERE CASE WHEN path = lower(path) THEN false
+  ELSE regexp_matches(regexp_replace(path, '%[0-9A-Fa-f]{2}', '', 'g'), '[A-Z]') END
