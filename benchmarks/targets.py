@@ -103,6 +103,10 @@ TARGETS = (
     # milliseconds in which nothing else has its turn
     RequestUrl("latency", "worst", most=50),
     RequestUrl("latency", "99 of 100", most=10),
+    # a million URLs of a folder: wall seconds on two cores, MB over the walk
+    RequestUrl("audit", "audit/seconds", "walk/seconds", most=2),
+    RequestUrl("audit", "audit/megabytes over the walk", most=350),
+    RequestUrl("audit", "report/report_bytes", most=1_500_000),
     # CPU milliseconds of a fresh process
     RequestUrl("startup", "import sitemapreader", most=60),
     RequestUrl("startup", "--help", most=100),

@@ -45,7 +45,14 @@ def explain_rule(rule: AuditRule) -> str:
     """Return what a rule means, in a few lines."""
     lines = [f"{rule.code}: {rule.title} ({rule.category}, {_NAMES[rule.severity]})"]
     lines += [
-        fill(f"{name}: {text}", _WIDTH, initial_indent="  ", subsequent_indent="    ")
+        fill(
+            f"{name}: {text}",
+            _WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
         for name, text in _describe(rule)
     ]
     return "\n".join(lines) + "\n"

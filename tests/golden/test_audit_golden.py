@@ -42,9 +42,12 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
 
 
 def write_golden(result: Audit) -> str:
-    """Write an audit as text, without the folder of this run."""
+    """Write an audit as text, without the folder of this run and the number of rules."""
     text = result.format("text").replace(result.facts.source, "the site")
-    return text + "".join(f"{each.code} {each.count}\n" for each in result.findings)
+    text, _, _ = text.partition(f"; {len(result.facts.passed)} rules passed")
+    counts = [f"{each.code} {each.count}\n" for each in result.findings]
+    not_run = {each.reason for each in result.facts.not_run}
+    return "".join((text, "\n", *counts, *(f"not run: {reason}\n" for reason in sorted(not_run))))
 
 
 def check_golden(name: str, text: str, *, regenerate: bool) -> None:

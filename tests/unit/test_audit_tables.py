@@ -1,0 +1,225 @@
+"""The tables of an audit: codes, their groups, headers, settings, languages, and the docs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import package
+import pytest
+
+from sitemapreader import IssueCode, Severity
+from sitemapreader.audit.codes import list_rules, match_codes
+from sitemapreader.audit.explain import explain_rule, format_rules, write_page
+from sitemapreader.audit.languages import is_news_language, judge_hreflang
+from sitemapreader.audit.models import AuditInputError, Category
+from sitemapreader.audit.options import AuditOptions
+from sitemapreader.audit.preparing import judge_host
+from sitemapreader.audit.reasons import ABOUT_US, CHANGED, KNOWN_AS, REFUSALS, SAME
+from sitemapreader.audit.rule_files import load_rules
+from sitemapreader.audit.settings import FAIL_ON, find_settings
+from sitemapreader.cli import audit_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = package.ROOT / "docs" / "audit-rules.md"
+HEAD = """# Rules of an audit
+
+Written from the files of the rules and from the table of Issues. [Audits](audit.md) says how to
+choose among them. Words in `code` that are no parts of a sitemap are figures: fields of
+`AuditOptions`.
+
+"""
+
+
+def test_each_issue_is_in_one_group() -> None:
+    """A code has the severity of the reader, one of its own, or is about us."""
+    groups = (SAME, CHANGED.keys(), ABOUT_US)
+    for code in IssueCode:
+        assert sum(code in group for group in groups) == 1, code
+    assert ABOUT_US >= REFUSALS
+    assert set(KNOWN_AS) <= set(IssueCode)
+
+
+def test_changed_severities_are_others() -> None:
+    """A severity that is changed differs from the reader's; `empty` is there for its guard."""
+    same = {code for code, severity in CHANGED.items() if code.severity is severity}
+    assert same == {IssueCode.EMPTY}
+
+
+def test_codes_share_one_name_space() -> None:
+    """No rule has the code of an Issue, nor of another rule, nor the name of a category."""
+    rules = [each.rule.code for each in load_rules()]
+    assert len(rules) == len(set(rules))
+    assert not set(rules) & {str(code) for code in IssueCode}
+    everything = list_rules()
+    assert len(everything) == len(rules) + len(IssueCode)
+    assert not everything.keys() & {category.lower() for category in Category}
+
+
+@pytest.mark.parametrize("code", [each.rule.code for each in load_rules()])
+def test_each_header_is_complete(code: str) -> None:
+    """A rule says what it detects, why it matters, what to do, and where that is from."""
+    rule = list_rules()[code]
+    for text in (rule.title, rule.detects, rule.meaning, rule.advice, rule.unit):
+        assert text
+        assert text == text.strip()
+    assert rule.detects.endswith(".")
+    assert rule.sources
+    assert all(source.startswith("https://") for source in rule.sources)
+    assert code in explain_rule(rule)
+
+
+def test_figures_that_rules_name_are_there() -> None:
+    """Each parameter of a query is one that an audit passes, and each figure is in some rule."""
+    from datetime import UTC, datetime  # noqa: PLC0415 (only here)
+
+    parameters = AuditOptions().make_parameters(datetime.now(UTC))
+    named = set()
+    for each in load_rules():
+        parts = set(re.findall(r"\$([a-z_]+)", each.query))
+        assert parts <= parameters.keys(), each.rule.code
+        named |= parts
+    others = {"least_overlap", "examples"}  # the run needs these
+    assert parameters.keys() - named == others
+
+
+def test_the_page_of_rules(regenerate: bool) -> None:
+    """docs/audit-rules.md has every rule as the files have it."""
+    text = HEAD + write_page(list_rules().values())
+    if regenerate:
+        PAGE.write_text(text, encoding="utf-8", newline="\n")
+    assert PAGE.read_text(encoding="utf-8") == text
+
+
+def test_the_list_has_every_rule() -> None:
+    """`--list-rules` has a line for each rule, below its category."""
+    lines = format_rules(list_rules().values()).splitlines()
+    codes = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert sorted(codes) == sorted(list_rules())
+    assert codes.index("robots-blocked-sitemap") < codes.index("robots-no-sitemap-line")
+
+
+def test_words_choose_codes() -> None:
+    """A word is a code, a category in any case, or a prefix with a star."""
+    rules = list_rules()
+    assert match_codes(rules, "empty") == {"empty"}
+    assert match_codes(rules, "HREFLANG") == {code for code in rules if code.startswith("hreflang")}
+    assert "url-characters" in match_codes(rules, "url-*")
+    with pytest.raises(AuditInputError, match="--list-rules"):
+        match_codes(rules, "zzz")
+
+
+LANGUAGES = {
+    "en": True,
+    "en-gb": True,
+    "zh-hant": True,
+    "zh-hant-tw": True,
+    "x-default": True,
+    "eu": True,
+    "en-uk": False,
+    "en-eu": False,
+    "en-un": False,
+    "es-419": False,
+    "en_gb": False,
+    "english": False,
+    "en-gb-x": False,
+    "zh-abcd": False,
+    "": False,
+    "-": False,
+    "deu": False,
+}
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_language_codes_are_judged(code: str) -> None:
+    """Hreflang takes ISO 639-1, a script, a region, and no more."""
+    is_valid, hint = judge_hreflang(code)
+    assert is_valid is LANGUAGES[code]
+    assert not (is_valid and hint)
+
+
+@pytest.mark.parametrize(
+    ("code", "valid"),
+    [("en", True), ("deu", True), ("zh-cn", True), ("en-us", False), ("xx", False)],
+)
+def test_languages_of_news_are_judged(code: str, valid: bool) -> None:
+    """News take ISO 639 with two or three letters, and two kinds of Chinese."""
+    assert is_news_language(code) is valid
+
+
+HOSTS = {
+    "www.example.org": "",
+    "dev.example": "",
+    "example.org:8443": "",
+    "localhost": "no public name",
+    "localhost:8000": "no public name",
+    "intranet": "no public name",
+    "shop.local": "no public name",
+    "10.0.0.1": "literal address",
+    "[::1]:80": "literal address",
+    "staging.example.org": "no production host",
+    "uat.shop.example.org": "no production host",
+}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_hosts_that_nobody_can_reach(host: str) -> None:
+    """Names of local networks, addresses, and names that sound like staging are told apart."""
+    why, is_staging = judge_host(host)
+    assert HOSTS[host] in why
+    assert bool(why) is bool(HOSTS[host])
+    assert is_staging is ("production" in HOSTS[host])
+
+
+# -- settings
+
+
+def test_settings_of_a_project(tmp_path: Path) -> None:
+    """pyproject.toml has a table of settings; sitemapreader.toml goes before it."""
+    assert find_settings(tmp_path).ignore == ()
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.sitemapreader.audit]\nignore = ["url-*"]\nfail-on = "warning"\n'
+        'severity = { url-asset = "error" }\n'
+        'figures = { stale_years = 5, session_parameters = ["x"] }\n'
+    )
+    settings = find_settings(tmp_path)
+    assert (settings.ignore, settings.fail_on) == (("url-*",), "warning")
+    assert settings.severity == {"url-asset": Severity.ERROR}
+    figures = AuditOptions(**settings.figures)
+    assert (figures.stale_years, figures.session_parameters) == (5, ("x",))
+    (tmp_path / "sitemapreader.toml").write_text('[audit]\nselect = ["urls"]\n')
+    assert find_settings(tmp_path).select == ("urls",)
+
+
+BAD_SETTINGS = {
+    "ingore = []": "did you mean 'ignore'",
+    'ignore = "url-*"': "must be a list",
+    'fail-on = "errors"': "there is no 'errors'",
+    "rules = 1": "name of a file",
+    'severity = "error"': "must be a table",
+    'severity = { url-asset = "grave" }': "there is no 'grave'",
+    "figures = 1": "must be a table",
+    "figures = { stale_year = 1 }": "did you mean 'stale_years'",
+    "figures = { stale_years = -1 }": "from zero upwards",
+    'figures = { session_parameters = "sid" }': "as a list",
+    "x": "cannot be read",
+}
+
+
+@pytest.mark.parametrize("line", BAD_SETTINGS)
+def test_settings_that_are_none(line: str, tmp_path: Path) -> None:
+    """A key or value that cannot be meant is an error, which names the file and what to write."""
+    (tmp_path / "sitemapreader.toml").write_text(f"[audit]\n{line}\n")
+    with pytest.raises(AuditInputError, match=BAD_SETTINGS[line]) as raised:
+        find_settings(tmp_path)
+    assert "sitemapreader.toml" in str(raised.value)
+
+
+def test_the_shell_knows_the_formats() -> None:
+    """What the command line offers without importing an audit is what there is."""
+    from sitemapreader.audit.formats import FORMATS  # noqa: PLC0415 (only here)
+
+    assert audit_options.AUDIT_FORMATS == FORMATS
+    assert audit_options.FAIL_ON == FAIL_ON
