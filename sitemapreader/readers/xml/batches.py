@@ -51,6 +51,8 @@ _MANY_RECORDS = 1_000
 """The smallest records are found in 3 ms."""
 _STEP = 100
 """Records that are read between two pauses, in about 1 ms."""
+_LONGEST_TRIED = 65_536
+"""No pattern is tried on longer records: on nested ones it takes 200 bytes a byte."""
 _LONGEST_MARK = 256
 """Characters that are kept of what is passed over: what is looked for may begin in them."""
 _PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
@@ -105,10 +107,12 @@ class BatchReader:
 
     def feed(self, text: str) -> Iterator[Events]:
         """Take what comes next; yield the events of the records that are complete with it."""
+        is_long = len(self._pending) > _LONGEST_TRIED
         self._pending += text
         if self.finished or not self._has_skipped():
             return
-        is_tried = PATTERNS and (len(self._pending) >= self._least or self._pattern.end_tag in text)
+        is_due = len(self._pending) >= self._least or self._pattern.end_tag in text
+        is_tried = PATTERNS and is_due and not is_long
         if is_tried:
             yield from self._read_common()
         yield from self._read_complete()
