@@ -146,7 +146,7 @@ class HttpxResponse:
         url: where it came from in the end.
         status: 200, or 304 if the request had a validator.
         headers: by lower-case name; several of one name are joined by a comma.
-        issues: what was mended on the way here (`userinfo-removed`).
+        issues: what was repaired before (`userinfo-removed`).
         is_permanent: whether all redirects on the way were permanent (301, 308).
         tries: how many requests it took.
     """

@@ -61,7 +61,7 @@ def choose_reader(
             return HtmlReader(stats, limits)
         return XmlReader(stats, limits)
     if not start:
-        stats.note(events, IssueCode.EMPTY)
+        stats.add_issue(events, IssueCode.EMPTY)
         return None
     if _is_text(start):
         return TextReader(stats, limits)
@@ -71,7 +71,7 @@ def choose_reader(
         return XmlReader(stats, limits)
     is_json_feed = start.startswith(b"{") and _JSON_FEED.search(start)
     code = IssueCode.JSON_FEED if is_json_feed else IssueCode.NOT_A_SITEMAP
-    stats.note(events, code, value=start[:40].decode("latin-1"))
+    stats.add_issue(events, code, value=start[:40].decode("latin-1"))
     return None
 
 

@@ -209,7 +209,7 @@ class SitemapReader:
         self.stats.inflated_bytes += len(block)
         events = self._drain_notes()
         if self.stats.inflated_bytes > PROTOCOL_MAX_BYTES:
-            self.stats.note_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
+            self.stats.add_issue_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
         if self._transcoder is None:
             started = start_transcoder(events, self.stats, block, self._find_charset(block))
             if started is None:
@@ -248,7 +248,7 @@ class SitemapReader:
                 yield last
                 last = list(events)
         if cut:
-            self.stats.note_once(last, cut, value=detail or None)
+            self.stats.add_issue_once(last, cut, value=detail or None)
         last += self._drain_notes()
         self.finished = True
         if self._fallback.is_needed:
@@ -261,7 +261,7 @@ class SitemapReader:
         """Return the Issues that the decompressor has reported."""
         events: list[Event] = []
         while self._notes:
-            self.stats.note_once(events, self._notes.pop(0))
+            self.stats.add_issue_once(events, self._notes.pop(0))
         return events
 
     def _apply_limits(self, steps: Iterator[Events]) -> Iterator[Events]:
@@ -282,7 +282,7 @@ class SitemapReader:
         events = list(given)
         if is_over_protocol:
             issues: list[Event] = []
-            stats.note_once(issues, IssueCode.OVER_PROTOCOL_LIMIT)
+            stats.add_issue_once(issues, IssueCode.OVER_PROTOCOL_LIMIT)
             behind = _entry_positions(events)[-beyond] + 1
             events[behind:behind] = issues
         surplus = stats.delivered - self._limits.entries
@@ -292,7 +292,7 @@ class SitemapReader:
             stats.delivered -= surplus
             stats.records -= surplus
         if surplus > 0 or stats.dropped > self._limits.entries:
-            stats.note(events, IssueCode.TOO_LARGE, value="entries")
+            stats.add_issue(events, IssueCode.TOO_LARGE, value="entries")
             self.finished = True
         return events
 

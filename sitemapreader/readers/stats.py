@@ -34,7 +34,7 @@ class ReadStats:
         """Whether an Issue is an error: data was lost."""
         return any(code.severity is Severity.ERROR for code in self.counts)
 
-    def note(
+    def add_issue(
         self,
         events: list[Event],
         code: IssueCode,
@@ -48,10 +48,12 @@ class ReadStats:
         if self.counts[code] <= MAX_ISSUES_PER_DOCUMENT:
             events.append(make_issue(code, self.sitemap, line=line, url=url, value=value))
 
-    def note_once(self, events: list[Event], code: IssueCode, *, value: str | None = None) -> None:
+    def add_issue_once(
+        self, events: list[Event], code: IssueCode, *, value: str | None = None
+    ) -> None:
         """Count an Issue about the whole document, the first time only."""
         if not self.counts[code]:
-            self.note(events, code, value=value)
+            self.add_issue(events, code, value=value)
 
     def retract(self, events: list[Event], code: IssueCode) -> None:
         """Remove an Issue that proved wrong and is still in `events`, undelivered."""
@@ -63,7 +65,7 @@ class ReadStats:
         self.records += count
         self.delivered += count
 
-    def drop(
+    def drop_record(
         self,
         events: list[Event],
         code: IssueCode,
@@ -75,4 +77,4 @@ class ReadStats:
         """Count a dropped record and the Issue that explains it."""
         self.records += 1
         self.dropped += 1
-        self.note(events, code, line=line, url=url, value=value)
+        self.add_issue(events, code, line=line, url=url, value=value)

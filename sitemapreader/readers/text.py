@@ -55,13 +55,13 @@ class TextReader:
         if cut:
             value = self._pending.decode("utf-8", "replace").strip() or None
             if value:
-                self._stats.drop(events, cut, line=self._line, value=value)
+                self._stats.drop_record(events, cut, line=self._line, value=value)
             else:
-                self._stats.note(events, cut)
+                self._stats.add_issue(events, cut)
         elif self._pending or self._is_too_long:
             yield from self._read_lines(self._pending)
         if not self._stats.records and not self._stats.has_errors:
-            self._stats.note_once(events, IssueCode.EMPTY)
+            self._stats.add_issue_once(events, IssueCode.EMPTY)
         yield events
 
     def _read_lines(self, data: bytes) -> Iterator[list[Event]]:
@@ -69,7 +69,7 @@ class TextReader:
         lines = split_lines(data)
         if self._is_too_long:
             self._is_too_long = False
-            self._stats.drop(events, IssueCode.FIELD_TOO_LONG, line=self._line)
+            self._stats.drop_record(events, IssueCode.FIELD_TOO_LONG, line=self._line)
             lines[0] = ""
         urls = [line.strip() for line in lines]
         # Unlike XML, a text may hold any control character, and `are_clean_urls` knows a few only.
@@ -89,13 +89,13 @@ class TextReader:
 
     def _read_line(self, events: list[Event], url: str, line: int) -> None:
         if not has_web_scheme(url):
-            self._stats.drop(events, IssueCode.NOT_A_URL, line=line, value=url)
+            self._stats.drop_record(events, IssueCode.NOT_A_URL, line=line, value=url)
             return
         if error := find_url_error(url):
-            self._stats.drop(events, error, line=line, value=url)
+            self._stats.drop_record(events, error, line=line, value=url)
             return
         for code in url_warnings(url):
-            self._stats.note(events, code, line=line, url=url)
+            self._stats.add_issue(events, code, line=line, url=url)
         self._stats.deliver()
         events.append(UrlEntry(url, sitemap=self._stats.sitemap))
 

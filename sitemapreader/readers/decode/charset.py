@@ -82,7 +82,7 @@ class Transcoder:
             return data
         text = self._decoder.decode(data, final)
         if "\ufffd" in text:
-            self._stats.note_once(events, IssueCode.ENCODING)
+            self._stats.add_issue_once(events, IssueCode.ENCODING)
         return text.encode(UTF8, "replace")
 
 
@@ -103,13 +103,15 @@ def start_transcoder(
     """
     mark, name = next(((m, n) for m, n in _BOMS if first.startswith(m)), (b"", None))
     if mark == codecs.BOM_UTF8:
-        stats.note_once(events, IssueCode.LEADING_BYTES, value="\ufeff")
+        stats.add_issue_once(events, IssueCode.LEADING_BYTES, value="\ufeff")
     if name is None:
         name = next((n for start, n in _UTF16_STARTS if first.startswith(start)), None)
     if name is None:
         name = _choose_codec(events, stats, first, charset)
     if not name:
-        stats.note_once(events, IssueCode.ENCODING_UNSUPPORTED, value=_describe(first, charset))
+        stats.add_issue_once(
+            events, IssueCode.ENCODING_UNSUPPORTED, value=_describe(first, charset)
+        )
         return None
     decoder = None if name == UTF8 else codecs.getincrementaldecoder(name)("replace")
     return Transcoder(decoder, stats), first[len(mark) :]
@@ -135,7 +137,7 @@ def _choose_codec(
         return None if names else UTF8
     fitting = [codec for codec in known if _fits(codec, first, is_only=len(set(known)) == 1)]
     if fitting[:1] != known[:1]:  # the bytes contradict the first name
-        stats.note_once(events, IssueCode.ENCODING, value=names[0])
+        stats.add_issue_once(events, IssueCode.ENCODING, value=names[0])
     return fitting[0] if fitting else UTF8
 
 

@@ -98,17 +98,17 @@ class FeedparserFallback:
         self._kept.clear()
         found = [entry for entry in self._worker.run(data) if entry.link]
         if not found:
-            self._stats.note(events, IssueCode.FEED_UNREADABLE, value=self._worker.limit)
+            self._stats.add_issue(events, IssueCode.FEED_UNREADABLE, value=self._worker.limit)
             return
         self._stats.retract(events, IssueCode.NOT_A_SITEMAP)
-        self._stats.note(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
+        self._stats.add_issue(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
         is_written = LinkSearch(data.decode("utf-8", "replace")).is_written
         written = []
         for entry in found:
             if is_written(entry.link):
                 written.append(entry)
             else:  # feedparser guesses at broken links, and no URL may be invented
-                self._stats.drop(events, IssueCode.MALFORMED, value=entry.link)
+                self._stats.drop_record(events, IssueCode.MALFORMED, value=entry.link)
         if written:
             reader = XmlReader(self._stats, self._limits)
             for batch in (*reader.feed(write_feed(written)), *reader.close(None)):

@@ -57,22 +57,22 @@ class PageLinks:
         url = resolve(base or self._stats.sitemap, text) or ""
         code = self._find_error(text, url)
         if code is not None:
-            self.drop(events, code, text, line)
+            self.drop_link(events, code, text, line)
             return
         url = url.partition("#")[0]
         if not self._is_of_site(url):
-            self.drop(events, IssueCode.LINK_NOT_TAKEN, text, line)
+            self.drop_link(events, IssueCode.LINK_NOT_TAKEN, text, line)
         elif self._is_new(url):
             for warning in url_warnings(url):
-                self._stats.note(events, warning, line=line, url=url)
+                self._stats.add_issue(events, warning, line=line, url=url)
             self._stats.deliver()
             events.append(UrlEntry(url, sitemap=self._stats.sitemap, title=title or None))
 
-    def drop(self, events: list[Event], code: IssueCode, text: str, line: int) -> None:
+    def drop_link(self, events: list[Event], code: IssueCode, text: str, line: int) -> None:
         """Drop a link with an Issue."""
         # SECURITY: a password in the URL must not appear in reports.
         value = _USERINFO.sub(r"\1", text.strip())
-        self._stats.drop(events, code, line=line, value=value or None)
+        self._stats.drop_record(events, code, line=line, value=value or None)
 
     def _find_error(self, text: str, url: str) -> IssueCode | None:
         if len(text) > self._max_chars:

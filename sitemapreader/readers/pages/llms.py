@@ -56,7 +56,7 @@ class LlmsReader:
     def feed(self, data: bytes) -> Iterator[list[Event]]:
         """Read the next bytes; yield, in steps, the events of complete lines."""
         events: list[Event] = []
-        self._stats.note_once(events, IssueCode.LLMS_TXT)
+        self._stats.add_issue_once(events, IssueCode.LLMS_TXT)
         yield events
         self._pending += data
         end = max(self._pending.rfind(b"\n"), self._pending.rfind(b"\r", 0, -1)) + 1
@@ -76,9 +76,9 @@ class LlmsReader:
         if cut is None and last:
             yield from self._read_lines(split_lines(self._pending))
         elif cut is not None and not self._is_skipping_line and _MAYBE_LINK.match(last):
-            self._stats.drop(events, cut, line=self._line, value=last.strip())
+            self._stats.drop_record(events, cut, line=self._line, value=last.strip())
         if not self._stats.records and not self._stats.has_errors:
-            self._stats.note_once(events, IssueCode.EMPTY)
+            self._stats.add_issue_once(events, IssueCode.EMPTY)
         yield events
 
     def _read_lines(self, lines: list[str]) -> Iterator[list[Event]]:
@@ -100,7 +100,7 @@ class LlmsReader:
             url = link[3] if link[2] is None else link[2]
             self._links.add(events, _decode(url), title=_clean_title(link[1]), line=self._line)
         elif _MAYBE_LINK.match(line):
-            self._links.drop(events, IssueCode.MALFORMED, line, self._line)
+            self._links.drop_link(events, IssueCode.MALFORMED, line, self._line)
         return events
 
     def _is_code(self, line: str) -> bool:

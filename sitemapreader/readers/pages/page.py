@@ -42,7 +42,7 @@ class HtmlReader:
     def feed(self, data: bytes) -> Iterator[list[Event]]:
         """Read the next bytes; yield, in steps, the events of complete links."""
         events: list[Event] = []
-        self._stats.note_once(events, IssueCode.HTML_SITEMAP)
+        self._stats.add_issue_once(events, IssueCode.HTML_SITEMAP)
         yield events
         yield from self._read_text(self._decoder.decode(data), final=False)
 
@@ -51,7 +51,7 @@ class HtmlReader:
         yield from self._read_text(self._decoder.decode(b"", final=True), final=True)
         events: list[Event] = []
         if cut is None and not self._stats.records:
-            self._stats.note_once(events, IssueCode.EMPTY)
+            self._stats.add_issue_once(events, IssueCode.EMPTY)
         yield events
 
     def _read_text(self, text: str, *, final: bool) -> Iterator[list[Event]]:
@@ -71,8 +71,8 @@ class HtmlReader:
                 is_usable = base is not None and len(base) < PROTOCOL_MAX_LOC_CHARS
                 self._base = base if base is not None and is_usable else _NO_BASE
         elif not tag.is_whole:
-            self._links.drop(events, IssueCode.MALFORMED, href, tag.line)
+            self._links.drop_link(events, IssueCode.MALFORMED, href, tag.line)
         elif "nofollow" in tag.attributes.get("rel", "").lower().split():
-            self._links.drop(events, IssueCode.LINK_NOT_TAKEN, href, tag.line)
+            self._links.drop_link(events, IssueCode.LINK_NOT_TAKEN, href, tag.line)
         else:
             self._links.add(events, href, base=self._base, title=tag.text, line=tag.line)

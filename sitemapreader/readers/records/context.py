@@ -70,24 +70,24 @@ class RecordContext:
 
     # -- Issues and entries
 
-    def note(
+    def add_issue(
         self, code: IssueCode, at: Element, *, url: str | None = None, value: str | None = None
     ) -> None:
         """Add an Issue of an element; its line is looked for only where it is shown."""
         is_shown = self.stats.counts[code] < MAX_ISSUES_PER_DOCUMENT
         line = self.record.find_line(at) if is_shown else None
-        self.stats.note(self.events, code, line=line, url=url, value=value)
+        self.stats.add_issue(self.events, code, line=line, url=url, value=value)
 
-    def drop(self, code: IssueCode, value: str | None) -> None:
+    def drop_record(self, code: IssueCode, value: str | None) -> None:
         """Drop the record, or the part of it that one of its locs begins."""
         is_shown = self.stats.counts[code] < MAX_ISSUES_PER_DOCUMENT
         line = self.record.find_line(self.record.element) if is_shown else None
-        self.stats.drop(self.events, code, line=line, value=value)
+        self.stats.drop_record(self.events, code, line=line, value=value)
 
     def report_repairs(self, text: str) -> None:
         """Say what was repaired in the record; `text` is its first loc."""
         for code in sorted(self.record.repairs):
-            self.note(code, self.record.element, url=text or None)
+            self.add_issue(code, self.record.element, url=text or None)
 
     def deliver(self, entry: UrlEntry | SitemapEntry) -> None:
         """Hand an entry over."""
@@ -106,7 +106,7 @@ class RecordContext:
         if PLAIN_URL.fullmatch(text) and not (record.repairs or loc in record.errors):
             return text
         if error := _find_loc_error(text, record, loc):
-            self.drop(error, text or join_texts(record.element))
+            self.drop_record(error, text or join_texts(record.element))
             return None
         if not has_web_scheme(text):
             return self._resolve(text, loc)
@@ -121,15 +121,15 @@ class RecordContext:
             base = resolve(base, element_base) or base
         url = resolve(base, text) or ""
         if error := _find_relative_error(text, base, url):
-            self.drop(error, text)
+            self.drop_record(error, text)
             return None
-        self.note(IssueCode.RELATIVE_LOC, element, url=url, value=text)
+        self.add_issue(IssueCode.RELATIVE_LOC, element, url=url, value=text)
         self._warn_of_url(url)
         return url
 
     def _warn_of_url(self, url: str) -> None:
         for code in url_warnings(url):
-            self.note(code, self.record.element, url=url)
+            self.add_issue(code, self.record.element, url=url)
 
     # -- fields
 
@@ -141,9 +141,9 @@ class RecordContext:
         """Return a field's text; "" and an Issue if it was too long, a template, or in pieces."""
         texts = list_texts(element)
         if error := self.record.errors.get(element):
-            self.note(error, element, url=url)
+            self.add_issue(error, element, url=url)
         elif len(texts) > 1:
-            self.note(code, element, url=url, value=" ".join(texts))
+            self.add_issue(code, element, url=url, value=" ".join(texts))
         elif texts:
             return texts[0]
         return ""
@@ -154,7 +154,7 @@ class RecordContext:
             return None, None
         (moment,) = parse_column([text])
         if moment is None:
-            self.note(IssueCode.LASTMOD, element, url=url, value=text)
+            self.add_issue(IssueCode.LASTMOD, element, url=url, value=text)
         return moment, text
 
     def read_value(
@@ -165,7 +165,7 @@ class RecordContext:
             return None
         value = parse(text)
         if value is None:
-            self.note(code, element, url=url, value=text)
+            self.add_issue(code, element, url=url, value=text)
         return value
 
 

@@ -34,7 +34,7 @@ def add_extension(
         if value is None:
             return
         if extension.slot == "news" and "news" in found:
-            context.note(IssueCode.REPEATED_FIELD, element, url=url, value=name.local)
+            context.add_issue(IssueCode.REPEATED_FIELD, element, url=url, value=name.local)
         _add(found, extension.slot, value)
         return
     is_link = name.tag == "link" and name.key in _LINK_KEYS
@@ -43,7 +43,7 @@ def add_extension(
         _add_link(context, found, element, attributes, url)
         return
     if is_link and name.key == XHTML:
-        context.note(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
+        context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
     _add(found, "extras", *(_make_extra(context.names, one) for one in _walk(element)))
 
 
@@ -73,7 +73,7 @@ def _add_link(
         uri = context.names[element.tag].uri
         _add(found, "extras", Extra(uri, attributes["rel"], href))
     elif parse_reference(href) is None:
-        context.note(IssueCode.EXTENSION, element, url=url, value=href)
+        context.add_issue(IssueCode.EXTENSION, element, url=url, value=href)
     else:
         link = Alternate(href, attributes.get("hreflang"), attributes.get("media"))
         _add(found, "alternates", link)
@@ -100,7 +100,7 @@ def _read_extension(
             _add(found, "extras", _make_extra(names, child))
     if extension.required and not values.get(extension.required):
         local = names[element.tag].local
-        context.note(IssueCode.EXTENSION, element, url=url, value=f"<{local}>")
+        context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{local}>")
         return None
     for field in extension.fields:
         if field.many and field.name in values:
@@ -118,7 +118,7 @@ def _read_field(
                 values[slot] = parse(attributes[attribute])
                 if values[slot] is None:
                     text = attributes[attribute]
-                    context.note(IssueCode.EXTENSION, element, url=url, value=text)
+                    context.add_issue(IssueCode.EXTENSION, element, url=url, value=text)
     if field.build:
         text = context.read_field(element, url, IssueCode.EXTENSION)
         value: Any = field.build(text, read_attributes(element)) if text else None
@@ -131,5 +131,5 @@ def _read_field(
         return
     if field.name in values:
         name = context.names[element.tag].local
-        context.note(IssueCode.REPEATED_FIELD, element, url=url, value=name)
+        context.add_issue(IssueCode.REPEATED_FIELD, element, url=url, value=name)
     values[field.name] = value

@@ -33,7 +33,7 @@ def read_record(context: RecordContext, record: Record) -> None:
     """Add the record's entries and Issues."""
     context.start(record)
     if record.error:
-        context.drop(record.error, join_texts(record.element))
+        context.drop_record(record.error, join_texts(record.element))
     else:
         _READERS[context.names[record.element.tag].tag](context, record.element)
 
@@ -63,10 +63,10 @@ def _split_by_loc(context: RecordContext, element: Element) -> list[Part]:
         texts = list_texts(element)
         text = texts[0] if texts and has_web_scheme(texts[0]) else ""
         if text:
-            context.note(IssueCode.MISSING_LOC, element, value=text)
+            context.add_issue(IssueCode.MISSING_LOC, element, value=text)
         return [(text, None, fields)]
     if len(locs) > 1:
-        context.note(IssueCode.REPEATED_LOC, element, value=str(len(locs)))
+        context.add_issue(IssueCode.REPEATED_LOC, element, value=str(len(locs)))
         locs = [place for place in locs if list_texts(fields[place][1])] or locs[:1]
     starts = [0, *locs[1:]]
     ends = [*locs[1:], len(fields)]
@@ -81,7 +81,7 @@ def _make_sitemap_entry(context: RecordContext, url: str, fields: Fields) -> Non
     moment, lastmod_text = context.read_date(lastmod, url)
     context.deliver(SitemapEntry(url, moment, Via.INDEX, context.stats.sitemap, lastmod_text))
     for name, field in _find_others(fields):
-        context.note(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
+        context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
 
 
 def _make_url_entry(context: RecordContext, url: str, fields: Fields) -> None:
@@ -119,7 +119,7 @@ def _find_own(context: RecordContext, url: str, fields: Fields) -> dict[str, Ele
     for tag in PROTOCOL_FIELDS:
         field_found = found[tag]
         if tag in repeated and field_found is not None:
-            context.note(IssueCode.REPEATED_FIELD, field_found, url=url, value=repeated[tag])
+            context.add_issue(IssueCode.REPEATED_FIELD, field_found, url=url, value=repeated[tag])
     return found
 
 

@@ -149,7 +149,7 @@ class _RobotsParser:
         self._surplus: Counter[str] = Counter()
 
     def add_issue(self, code: IssueCode, line: int | None = None, value: str | None = None) -> None:
-        self._stats.note(self._events, code, line=line, value=value)
+        self._stats.add_issue(self._events, code, line=line, value=value)
 
     def read_line(self, number: int, line: str) -> None:
         """Read one line without its comment."""

@@ -138,7 +138,7 @@ class BatchReader:
         yield from self._read_tail(why)
         events: list[Event] = []
         if not self._stats.records and not self._stats.has_errors:
-            self._stats.note_once(events, IssueCode.EMPTY)
+            self._stats.add_issue_once(events, IssueCode.EMPTY)
         yield events
 
     # -- cutting
@@ -263,7 +263,7 @@ class BatchReader:
         yield from self._read_leniently(*span)
         if self._count_said() == said:
             events: list[Event] = []
-            self._stats.note_once(events, IssueCode.NOT_WELL_FORMED)
+            self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
             yield events
 
     def _count_said(self) -> int:
@@ -299,15 +299,15 @@ class BatchReader:
             yield from self._read_built(builder)
         events: list[Event] = []
         if parser.is_odd:
-            self._stats.note_once(events, IssueCode.NOT_WELL_FORMED)
+            self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
         if parser.trailing:
-            self._stats.note_once(events, IssueCode.TRAILING_BYTES, value=parser.trailing)
+            self._stats.add_issue_once(events, IssueCode.TRAILING_BYTES, value=parser.trailing)
         if events:
             yield events
 
     def _read_built(self, builder: RecordBuilder) -> Iterator[list[Event]]:
         if builder.nested_root:
-            self._stats.note_once(self._context.events, IssueCode.NESTED_ROOT)
+            self._stats.add_issue_once(self._context.events, IssueCode.NESTED_ROOT)
         records, builder.records = builder.records, []
         yield from self._read_records(records)
 
@@ -317,7 +317,7 @@ class BatchReader:
             if self._accept(record):
                 read_record(self._context, record)
             if self._names.are_too_many:
-                self._stats.note(self._context.events, IssueCode.TOO_MANY_NAMES)
+                self._stats.add_issue(self._context.events, IssueCode.TOO_MANY_NAMES)
                 self.finished = True
                 break
             work += 1 + len(record.element)
@@ -332,11 +332,11 @@ class BatchReader:
         if not self.prolog.is_record(name):
             if not self.prolog.is_foreign_record(name):
                 return False
-            self._stats.note_once(self._context.events, IssueCode.NAMESPACE, value=name.uri)
+            self._stats.add_issue_once(self._context.events, IssueCode.NAMESPACE, value=name.uri)
             self._names.add_own(name.uri)
         if name.tag != RECORD_OF.get(self.prolog.format, name.tag):
             value = f"<{name.local}>"
-            self._stats.note_once(self._context.events, IssueCode.NESTED_ROOT, value=value)
+            self._stats.add_issue_once(self._context.events, IssueCode.NESTED_ROOT, value=value)
         return True
 
     # -- the end of the document
@@ -359,7 +359,7 @@ class BatchReader:
         if builder.open:
             yield from self._read_cut(builder, why)
         elif not self.prolog.closed:
-            self._stats.note_once(events, why)
+            self._stats.add_issue_once(events, why)
         yield events
 
     def _read_cut(self, builder: RecordBuilder, why: IssueCode) -> Iterator[list[Event]]:
@@ -370,9 +370,9 @@ class BatchReader:
         events: list[Event] = []
         if self._has_url(record.element):
             yield from self._read_built(builder)
-            self._stats.note(events, why, line=line)
+            self._stats.add_issue(events, why, line=line)
         else:
-            self._stats.drop(events, why, line=line, value=text or None)
+            self._stats.drop_record(events, why, line=line, value=text or None)
         yield events
 
     def _has_url(self, record: Element) -> bool:
@@ -406,7 +406,7 @@ class BatchReader:
         events: list[Event] = []
         scanner = self._scanner
         if scanner.has_begun(self._pending):
-            self._stats.drop(events, IssueCode.RECORD_TOO_LONG, line=self._line)
+            self._stats.drop_record(events, IssueCode.RECORD_TOO_LONG, line=self._line)
         self._skips = list(map(re.compile, skips))
         size = len(self._pending)
         is_end = self._skips and self._skips[0].match(self._pending, scanner.position)

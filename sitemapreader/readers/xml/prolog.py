@@ -56,7 +56,7 @@ class Prolog:
     """What stands around the records: the root's start tag, and whatever is open within it.
 
     Attributes:
-        format: told by the root element.
+        format: what the root element says.
         root: the root's name as written, with its prefix.
         uri: namespace of the root, or "".
         records: local names of the format's records, in lower case.
@@ -188,7 +188,7 @@ class PrologReader:
     def _section_end(self, events: list[Event], section: re.Match[str]) -> int:
         if declaration := _DECLARATION.match(self.data, section.start()):
             if not declaration[0].endswith("?>"):
-                self._stats.note_once(events, IssueCode.NOT_WELL_FORMED)
+                self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
             return declaration.end()
         closing = CLOSINGS[section[0]]
         end = self.data.find(closing, section.end())
@@ -233,12 +233,12 @@ class PrologReader:
         bound: dict[str, str] = {}
         attributes = read_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
         if len(attributes) > MAX_NAMESPACES:
-            self._stats.note_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
+            self._stats.add_issue_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
         bind(bound, attributes)
         if unbound := find_unbound(attributes, bound):
-            self._stats.note_once(events, IssueCode.UNBOUND_PREFIX, value=unbound)
+            self._stats.add_issue_once(events, IssueCode.UNBOUND_PREFIX, value=unbound)
         if root in ROOTLESS:
-            self._stats.note_once(events, IssueCode.MISSING_ROOT)
+            self._stats.add_issue_once(events, IssueCode.MISSING_ROOT)
             start = tag.start()
         format_, records = ROOTS[ROOTLESS.get(root, root)]
         closed = root in ROOTLESS or tag[2].endswith("/")
@@ -247,7 +247,7 @@ class PrologReader:
         prolog.bind_namespaces(bound)
         prolog.uri = prolog.namespaces.get(name.rpartition(":")[0], "")
         if format_.is_protocol and prolog.uri != PROTOCOL_URI:
-            self._stats.note_once(events, IssueCode.NAMESPACE, value=prolog.uri)
+            self._stats.add_issue_once(events, IssueCode.NAMESPACE, value=prolog.uri)
         return prolog, start
 
     def _note_prolog(self, events: list[Event], end: int) -> None:
@@ -257,6 +257,6 @@ class PrologReader:
             end = start
         if end:
             value = replace_bad_bytes(self.data[:end])
-            self._stats.note_once(events, IssueCode.LEADING_BYTES, value=value)
+            self._stats.add_issue_once(events, IssueCode.LEADING_BYTES, value=value)
         if self._doctype:
-            self._stats.note_once(events, IssueCode.DOCTYPE, value=self._doctype)
+            self._stats.add_issue_once(events, IssueCode.DOCTYPE, value=self._doctype)

@@ -67,7 +67,7 @@ class XmlReader:
         try:
             found = self._prolog_reader.feed(events, text, final=final)
         except NotXmlError as error:
-            self._stats.note(events, error.code, value=error.value)
+            self._stats.add_issue(events, error.code, value=error.value)
             self._refused = True
             found = None
         yield events
