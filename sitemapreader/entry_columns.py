@@ -96,9 +96,41 @@ Events: TypeAlias = list[Event] | EntryColumns
 """Events of one document; where they are all entries, perhaps by columns."""
 
 
-def get_column(rows: Rows, name: str) -> list[Any]:
+@attrs.frozen
+class SiteRows:
+    """Entries of several sites, for outputs: they have the column `site` besides.
+
+    Attributes:
+        parts: each site with its entries.
+    """
+
+    parts: list[tuple[str, Rows]]
+
+    def __len__(self) -> int:
+        return sum(len(rows) for _, rows in self.parts)
+
+    def get(self, name: str) -> list[Any]:
+        """Return the values of a column."""
+        if name == "site":
+            return list(chain.from_iterable(repeat(site, len(rows)) for site, rows in self.parts))
+        return list(chain.from_iterable(get_column(rows, name) for _, rows in self.parts))
+
+
+OutputRows: TypeAlias = Rows | SiteRows
+"""What an output takes."""
+
+
+def get_column(rows: OutputRows, name: str) -> list[Any]:
     """Return the values of an attribute of entries."""
-    return rows.get(name) if isinstance(rows, EntryColumns) else list(map(attrgetter(name), rows))
+    return list(map(attrgetter(name), rows)) if isinstance(rows, list) else rows.get(name)
+
+
+def join_output(parts: Sequence[OutputRows]) -> OutputRows:
+    """Return all rows of several parts, which have all a site, or none."""
+    sites = [part for part in parts if isinstance(part, SiteRows)]
+    if sites:
+        return SiteRows([pair for part in sites for pair in part.parts])
+    return join_rows([part for part in parts if not isinstance(part, SiteRows)])
 
 
 def select_rows(rows: Rows, marks: Sequence[bool]) -> Rows:

@@ -75,7 +75,8 @@ class SiteOutcome:
         bytes: bytes that came over the wire.
         seconds: time from the beginning to the end.
         crawl_delay: seconds between two requests, as robots.txt asks for them.
-        address: the address that was connected to first; "" where it is not known.
+        address: the address that was connected to for the first answer with a document; "" where
+            it is not known.
     """
 
     site: str

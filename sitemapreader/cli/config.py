@@ -113,17 +113,10 @@ def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
         )
     if not state:
         return {}
-    if get_output_path(arguments) is not None:
+    if find_output_format(arguments) == "parquet" and get_output_path(arguments) is None:
         raise UsageError(
-            "--state cannot be used with -o: an interrupted run deletes its file, and a later run "
-            "does not print its URLs again; append with >> FILE (csv and tsv: --no-header from "
-            "the second run on)"
-        )
-    if find_output_format(arguments) == "parquet":
-        raise UsageError(
-            "--state cannot be used with --format parquet: an interrupted run leaves a file that "
-            "cannot be read, and a later run does not print its URLs again; use --format jsonl "
-            "or csv"
+            "--state with --format parquet needs -o FILE: what an interrupted run has written to "
+            "a pipe cannot be read, and a later run does not print its URLs again"
         )
     return {"changes": bool(changes), "unique": arguments.unique}
 

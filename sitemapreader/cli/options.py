@@ -20,6 +20,7 @@ from sitemapreader.cli.argument_types import (
     parse_pattern,
     parse_proxy,
     parse_seconds,
+    parse_shard,
     parse_since,
 )
 from sitemapreader.options import FetchOptions, Limits
@@ -50,6 +51,16 @@ def _add_list(add: Add) -> None:
         "--input-file",
         metavar="FILE",
         help="read sites and sitemaps from FILE, one a line; - is standard input",
+    )
+
+
+def _add_shard(add: Add) -> None:
+    add(
+        "--shard",
+        type=parse_shard,
+        metavar="K/N",
+        help="read only the K-th of N parts of the sites, such as 3/16: for several machines; "
+        "sites of one registrable domain are in one part",
     )
 
 
@@ -149,6 +160,18 @@ def add_sources(parser: Parser) -> None:
     kind.add_argument("--site", action="store_true", help="treat every URL as a site")
     kind.add_argument("--sitemap", action="store_true", help="treat every URL as a sitemap")
     _add_base(group.add_argument)
+
+
+def add_many(parser: Parser) -> None:
+    """Add the options for lists of sites."""
+    add = parser.add_argument_group("many sites").add_argument
+    add(
+        "--report",
+        metavar="FILE",
+        help="write one row for each site, how it ended and why: FILE ends with .jsonl, .csv or "
+        ".parquet",
+    )
+    _add_shard(add)
 
 
 def add_sites(parser: Parser) -> None:
@@ -270,9 +293,9 @@ def add_search(parser: Parser) -> None:
     add = parser.add_argument_group("where to look").add_argument
     add(
         "--probe",
-        choices=("auto", "always", "never"),
-        help="try the well-known paths: if nothing else is found (auto, the default), "
-        "always, never",
+        choices=("auto", "few", "always", "never"),
+        help="try the well-known paths: if nothing else is found (auto, the default), the two "
+        "likeliest then (few), always, never",
     )
     add(
         "--feeds",

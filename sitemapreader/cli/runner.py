@@ -1,12 +1,10 @@
-"""Run several sources at once, but one at a time for each host."""
+"""Run the sources of a command: its words, and the lines of a list."""
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
-from weakref import WeakValueDictionary
 
 import attrs
 
@@ -17,12 +15,16 @@ from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.cli.parser import UsageError, suggest
 from sitemapreader.cli.progress import show_progress
 from sitemapreader.cli.sources import SourceResult, UnknownSourceError
+from sitemapreader.cli.writer import is_for_many
+from sitemapreader.many.shard import is_in_shard
+from sitemapreader.many.task import find_domain
+from sitemapreader.many.turns import TaskTurns
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 
     from sitemapreader.cli.console import Console
     from sitemapreader.cli.summary import RunSummary
@@ -49,8 +51,8 @@ S = TypeVar("S", bound=SourceLike)
 class SourceRunner(Generic[S]):
     """A run over all sources of the command line.
 
-    A source that fails does not stop the others. Sources on disk run in their order. Sources with
-    the same host run one after the other, because each walk limits its own requests only.
+    A source that fails does not stop the others. Sources of one registrable domain run one after
+    the other, because each search limits its own requests only.
 
     Attributes:
         named: the sources of the command line.
@@ -65,49 +67,37 @@ class SourceRunner(Generic[S]):
     named: Sequence[S]
     make_listed: Callable[[str], S]
     visit: Callable[[S, SourceResult], Awaitable[None]]
-    _host_locks: WeakValueDictionary[str, asyncio.Lock] = attrs.field(
-        factory=WeakValueDictionary, init=False
-    )
 
     async def run(self) -> None:
         """Visit every source. Any exception of `visit` but UnreadableError ends the run."""
-        path = getattr(self.arguments, "input_file", None)
-        self.summary.is_for_many = path is not None or len(self.arguments.sources) > 1
-        lock = asyncio.Lock()
-        async with (
-            show_progress(self.console, self.summary),
-            aclosing(self._sources(path)) as sources,
-        ):
+        async with self.show():
+            turns = TaskTurns(self.arguments.parallel, _find_key, self.read)
+            await turns.run(self.list_sources())
 
-            async def work() -> None:
-                while True:
-                    async with lock:
-                        source = await anext(sources, None)
-                    if source is None:
-                        return
-                    await self._visit(source)
-
-            async with asyncio.TaskGroup() as group:
-                for _ in range(getattr(self.arguments, "parallel", 1)):
-                    group.create_task(work())
-
+    @asynccontextmanager
+    async def show(self) -> AsyncIterator[None]:
+        """Show the progress of all sources, and then what may have kept them from being read."""
+        self.summary.is_for_many = is_for_many(self.arguments)
+        async with show_progress(self.console, self.summary):
+            yield
         name = find_unused_proxy(self.arguments)
         if name and self.summary.has_unreached():
             self.console.print_line(
                 f'{name} is set and was not used: to use this proxy, add -x "${name}"'
             )
 
-    async def _sources(self, path: str | None) -> AsyncGenerator[S, None]:
+    async def list_sources(self) -> AsyncGenerator[S, None]:
         """Yield each source once, even if it is named several times."""
-        seen = SeenKeys()
-        async with aclosing(self._list_sources(path)) as sources:
+        seen, shard = SeenKeys(), getattr(self.arguments, "shard", None)
+        async with aclosing(self._list_all()) as sources:
             async for source in sources:
-                if seen.add(url_key(source.label) if source.host else source.label):
-                    yield source
-                else:
+                if not seen.add(url_key(source.label) if source.host else source.label):
                     self.summary.repeated += 1
+                elif shard is None or await _is_in_shard(source, *shard):
+                    yield source
 
-    async def _list_sources(self, path: str | None) -> AsyncGenerator[S, None]:
+    async def _list_all(self) -> AsyncGenerator[S, None]:
+        path = getattr(self.arguments, "input_file", None)
         for source in self.named:
             yield source
         if path is None:
@@ -119,34 +109,51 @@ class SourceRunner(Generic[S]):
                         source = self.make_listed(line)
                     except UnknownSourceError as error:
                         self._report_unknown(f"{path}: {error}")
+                        self.end_unknown(line)
                     else:
                         yield source
         except UnreadableError as error:
             self._report_unknown(str(error))
 
+    def end_unknown(self, line: str) -> None:
+        """Record a line of a list that is not a source."""
+
     def _report_unknown(self, text: str) -> None:
         self.console.print_line(text)
         self.summary.unknown += 1
 
-    async def _visit(self, source: S) -> None:
-        turn = self._host_locks.setdefault(source.host, asyncio.Lock())
-        async with turn:
-            result = SourceResult()
-            self.summary.running.add(result)
-            try:
-                await self.visit(source, result)
-            except UnreadableError as error:
-                self.console.print_line(str(error))
-                result.complete = False
-            finally:
-                self.summary.running.discard(result)
-        self.console.print_issues(result.issues, result.counts, source.label)
+    async def read(self, source: S) -> None:
+        """Read one source, and add its result to the summary."""
+        result = SourceResult()
+        self.summary.running.add(result)
+        try:
+            await self.visit(source, result)
+        except UnreadableError as error:
+            self.console.print_line(str(error))
+            result.complete = False
+        finally:
+            self.summary.running.discard(result)
+        self.end(source.label, result)
+
+    def end(self, label: str, result: SourceResult) -> None:
+        """Print the Issues of a source, and add its result to the summary."""
+        self.console.print_issues(result.issues, result.counts, label)
         if result.children:
             self.console.print_line(
-                f"{source.label} is an index of {result.children} sitemaps, which were not fetched:"
+                f"{label} is an index of {result.children} sitemaps, which were not fetched:"
                 " give its URL, or the folder that holds them"
             )
-        self.summary.add(source.label, result)
+        self.summary.add(label, result)
+
+
+async def _find_key(source: SourceLike) -> str:
+    """Return the registrable domain of a source, or "" for one on disk."""
+    return await find_domain(source.host) if source.host else ""
+
+
+async def _is_in_shard(source: SourceLike, number: int, shards: int) -> bool:
+    """Return whether a source belongs to a shard; what lies on disk belongs to each."""
+    return not source.host or is_in_shard(await find_domain(source.host), number, shards)
 
 
 def make_sources(arguments: argparse.Namespace, make: Callable[[str], S]) -> list[S]:

@@ -15,31 +15,29 @@ from sitemapreader.cli.options import STANDARD_INPUT
 from sitemapreader.documents.download import next_step
 from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.fetch.folder import FolderFetcher
-from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.issues import Issue, IssueCode, Severity
+from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task
 from sitemapreader.models import Change, UrlEntry
 from sitemapreader.outcomes import Document, Status, has_errors
 from sitemapreader.readers import SitemapReader
-from sitemapreader.urls import SCHEMES, has_web_scheme, host_of, parse_url
+from sitemapreader.site_outcome import SiteOutcome, SiteStatus
+from sitemapreader.urls import SCHEMES, parse_url
 from sitemapreader.walker import walk
-from sitemapreader.walker.attempts import Attempt, list_attempts, needs_search
 from sitemapreader.walker.filters import EntryFilter
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncGenerator, Callable
 
-    from yarl import URL
-
     from sitemapreader.cli.config import RunConfig
     from sitemapreader.entry_columns import Events, Rows
+    from sitemapreader.many.task import SiteKind
     from sitemapreader.options import FetchOptions
     from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.report import Report
     from sitemapreader.walker import Walk
 
 _REMOVED_AT_ONCE = 500
-_FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
-"""Suffixes of files that no host has, for none is a top-level domain."""
 
 
 class UnknownSourceError(ValueError):
@@ -75,6 +73,15 @@ class SourceResult:
     answered: bool = False
     removals_unknown: list[str] = attrs.field(factory=list)
     walk: Walk | None = None
+
+    def make_outcome(self, label: str) -> SiteOutcome:
+        """Return the outcome of a source on disk."""
+        status = SiteStatus.COMPLETE if self.complete else SiteStatus.PARTIAL
+        if not self.complete and not self.entries:
+            status = SiteStatus.FAILED
+        errors = [code for code in self.counts if code.severity is Severity.ERROR]
+        reason = "" if self.complete else str(next(iter(errors), "cannot-be-read"))
+        return SiteOutcome(label, status, reason, entries=self.entries)
 
     def add(self, report: Report) -> None:
         """Add the report of a walk."""
@@ -137,34 +144,40 @@ class FileSource:
 
 
 @attrs.frozen
-class WalkSource:
-    """A site, or a sitemap and its children: walks that are tried one after the other."""
+class FolderSource:
+    """A folder that holds a site."""
 
     label: str
-    host: str
-    _walks: tuple[Callable[[], Walk], ...]
+    host: str = attrs.field(default="", init=False)
+    _walk: Callable[[], Walk]
     _gives_removed: bool = False
 
     async def open(self, result: SourceResult) -> AsyncGenerator[Rows, None]:
-        """Yield the entries in batches; a later walk starts if the URL was not a sitemap."""
-        for number, make in enumerate(self._walks, start=1):
-            async with make() as entries:
-                result.walk = entries
-                async for rows in entries.rows():
-                    result.entries += len(rows)
-                    yield rows
-            if number == len(self._walks) or not needs_search(entries.report):
-                result.walk = None
-                result.add(entries.report)
-                if self._gives_removed and entries.report.removed is not None:
-                    result.removals_unknown += entries.removals_unknown()
-                    removed = entries.removed()
-                    while locs := list(islice(removed, _REMOVED_AT_ONCE)):
-                        yield [UrlEntry(loc, change=Change.REMOVED) for loc in locs]
-                return
+        """Yield the entries in batches."""
+        async with self._walk() as entries:
+            result.walk = entries
+            async for rows in entries.rows():
+                result.entries += len(rows)
+                yield rows
+            if self._gives_removed and entries.report.removed is not None:
+                result.removals_unknown += entries.removals_unknown()
+                removed = entries.removed()
+                while locs := list(islice(removed, _REMOVED_AT_ONCE)):
+                    yield [UrlEntry(loc, change=Change.REMOVED) for loc in locs]
+        result.walk = None
+        result.add(entries.report)
 
 
-Source: TypeAlias = FileSource | WalkSource
+@attrs.frozen
+class SiteSource:
+    """A site, or a sitemap and its children, in the web."""
+
+    label: str
+    host: str
+    task: SiteTask
+
+
+Source: TypeAlias = FileSource | FolderSource | SiteSource
 
 
 def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> Source:
@@ -175,9 +188,9 @@ def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> 
     if is_folder:
         fetcher = FolderFetcher(text, arguments.base_url)
         common = config.walk | {"options": config.options, "limits": config.limits}
-        walks = (lambda: walk(fetcher.base_url, fetcher=fetcher, **common),)
-        return WalkSource(text, "", walks, _wants_removed(arguments))
-    return make_web_source(text, arguments, config)
+        make = partial(walk, fetcher.base_url, fetcher=fetcher, **common)
+        return FolderSource(text, make, bool(getattr(arguments, "removed", False)))
+    return make_site_source(text, arguments, trusted=True)
 
 
 def make_file_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> FileSource:
@@ -195,21 +208,15 @@ def make_file_source(text: str, arguments: argparse.Namespace, config: RunConfig
     )
 
 
-def make_web_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> WalkSource:
-    """Make the source for a URL; raise UnknownSourceError."""
-    url, options = parse_source_url(text, config)
-    common = config.walk | {"options": options, "limits": config.limits}
-    attempts = list_attempts(url)
-    if arguments.site:
-        attempts = attempts[-1:]
-    elif arguments.sitemap:
-        attempts = (Attempt(sitemaps=(url,)),)
-    walks = tuple(partial(walk, each.site, sitemaps=each.sitemaps, **common) for each in attempts)
-    return WalkSource(url, host_of(url), walks, _wants_removed(arguments))
+def make_site_source(text: str, arguments: argparse.Namespace, *, trusted: bool) -> SiteSource:
+    """Make the source for a URL; raise UnknownSourceError.
 
-
-def _wants_removed(arguments: argparse.Namespace) -> bool:
-    return bool(getattr(arguments, "removed", False))
+    A line of a list is not `trusted`: somebody else may have written it.
+    """
+    kind: SiteKind = "site" if arguments.site else "sitemap" if arguments.sitemap else "auto"
+    checked = check_site(text)
+    url = checked.login if trusted and checked.login else checked.url
+    return SiteSource(checked.url, checked.host, SiteTask(url, kind, trusted))
 
 
 def parse_source_url(text: str, config: RunConfig) -> tuple[str, FetchOptions]:
@@ -218,27 +225,16 @@ def parse_source_url(text: str, config: RunConfig) -> tuple[str, FetchOptions]:
     A user and a password in the URL become a header, so that no message shows them. Raises
     UnknownSourceError.
     """
-    url = text if "://" in text else f"https://{text}"
-    parsed = parse_url(url) if has_web_scheme(url) else None
-    if parsed is None or ("://" not in text and not _looks_like_host(parsed)):
-        shown = _without_userinfo(text)
+    checked = check_site(text)
+    login = parse_url(checked.login) if checked.login else None
+    return checked.url, config.with_login(login.user, login.password) if login else config.options
+
+
+def check_site(text: str) -> CheckedTask:
+    """Return a URL with its scheme, https by default; raise UnknownSourceError."""
+    try:
+        return check_task(text)
+    except InvalidSiteError as error:
         raise UnknownSourceError(
-            f"{shown!r} is neither an http(s) URL nor a file or folder that exists"
-        )
-    options = config.with_login(parsed.user, parsed.password)
-    return (url if options is config.options else str(parsed.with_user(None))), options
-
-
-def _looks_like_host(parsed: URL) -> bool:
-    """Return whether a source without a scheme is a host rather than a missing file."""
-    host = parsed.host or ""
-    if parsed.explicit_port is not None or ":" in host or host == "localhost":
-        return True
-    return "." in host and not host.startswith(".") and not host.endswith(_FILES)
-
-
-def _without_userinfo(text: str) -> str:
-    """Remove what may be a user and a password from a text that is not a URL."""
-    scheme, slashes, rest = text.rpartition("://")
-    userinfo, _, bare = rest.rpartition("@")
-    return scheme + slashes + bare if slashes or ":" in userinfo else text
+            f"{str(error)!r} is neither an http(s) URL nor a file or folder that exists"
+        ) from None

@@ -40,6 +40,7 @@ def open_entries(arguments: argparse.Namespace) -> Output:
             fields=arguments.fields,
             null_terminated=arguments.null,
             header=arguments.header,
+            has_sites=is_for_many(arguments),
         )
     except (ValueError, ModuleNotFoundError) as error:
         raise UsageError(str(error)) from None
@@ -59,6 +60,11 @@ def _check_format(arguments: argparse.Namespace, form: str) -> None:
         raise UsageError(
             "--fields: --format urls has no field but loc; use --format jsonl, csv or tsv"
         )
+
+
+def is_for_many(arguments: argparse.Namespace) -> bool:
+    """Return whether there may be several sources."""
+    return getattr(arguments, "input_file", None) is not None or len(arguments.sources) > 1
 
 
 def get_output_path(arguments: argparse.Namespace) -> str | None:

@@ -78,7 +78,8 @@ async def discover(
         options: how the network is used.
         limits: how much is read.
         probe: whether the well-known paths are tried: "auto", if no sitemap that the site names
-            answers; "always"; or "never".
+            answers; "few", then only `/sitemap.xml` and `/sitemap_index.xml`, for long lists of
+            sites of which many have no sitemap; "always"; or "never".
         extra_paths: paths to try before the well-known ones.
         feeds: also accept the RSS and Atom feeds that the start page links to.
         respect_robots: do not try paths that robots.txt disallows, and none at all if robots.txt

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from sitemapreader.readers.formats import ExtraFormats
 
 
-Probe: TypeAlias = Literal["auto", "always", "never"]
-"""Whether well-known paths are tried: if nothing else answers, in any case, or not."""
+Probe: TypeAlias = Literal["auto", "few", "always", "never"]
+"""Whether well-known paths are tried: if nothing else answers, only two of them then, in any
+case, or not."""
 
 
 class DiscoverArguments(TypedDict, total=False):

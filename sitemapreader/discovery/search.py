@@ -57,6 +57,8 @@ WELL_KNOWN_PATHS = (
     "admin/config/search/xmlsitemap",
 )
 """Paths where sitemaps lie that nobody lists, the likeliest first."""
+FEW_PATHS = 2
+"""How many of them are tried with `probe="few"`: those that nearly all sites have that have any."""
 MAX_PAGE_BYTES = 262_144
 """How much of a start page is searched for links; they are in its head."""
 _FORBIDDEN = 403
@@ -187,7 +189,7 @@ async def _search(
     named = await try_entries(robots.sitemaps)
     found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
     may_probe = robots.complete or not search.respect_robots
-    if may_probe and (search.probe == "always" or (search.probe == "auto" and not found)):
+    if may_probe and (search.probe == "always" or (search.probe in ("auto", "few") and not found)):
         is_refused = rules.requires_login(search.site) or rules.is_blocked(search.site)
         refusals = is_refused + (named in _REFUSED)
         probed = await _probe(search, refusals, try_entries)
@@ -210,7 +212,8 @@ async def _search(
 async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> ProbeResult:
     """Try the well-known paths, folder by folder, until one is a sitemap."""
     result = ProbeResult.NOT_FOUND
-    for urls in list_probes(search.site, search.extra_paths):
+    paths = WELL_KNOWN_PATHS[:FEW_PATHS] if search.probe == "few" else WELL_KNOWN_PATHS
+    for urls in list_probes(search.site, (*search.extra_paths, *paths)):
         result = await _probe_folder(urls, refusals, try_entries)
         if result is ProbeResult.FOUND:
             break
@@ -243,11 +246,11 @@ async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntr
     return ProbeResult.NOT_FOUND
 
 
-def list_probes(site: str, extra_paths: Sequence[str] = ()) -> Iterator[list[str]]:
+def list_probes(site: str, paths: Sequence[str] = WELL_KNOWN_PATHS) -> Iterator[list[str]]:
     """Yield lists of URLs to try: below the site's own path first, then at the root."""
     listed: set[str] = set()
     for folder in _list_folders(site):
-        urls = dict.fromkeys(folder + each for each in (*extra_paths, *WELL_KNOWN_PATHS))
+        urls = dict.fromkeys(folder + each for each in paths)
         yield [url for url in urls if url not in listed]
         listed |= urls.keys()
 

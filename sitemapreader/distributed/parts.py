@@ -8,7 +8,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sitemapreader.many.columns import SiteRows, collect_batches
+from sitemapreader.many.columns import RowCollector, collect_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +76,7 @@ class PartWriter:
         self._folder = folder
         self._made = 0
         self._shared: PartFile | None = None
-        self._ended = SiteRows()
+        self._ended = RowCollector()
         self._entries: dict[str, list[UrlEntry]] = {}
         self._batches: dict[str, list[pa.RecordBatch]] = {}
         self._own: dict[str, PartFile] = {}

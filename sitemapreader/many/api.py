@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Unpack
 
-    from sitemapreader.many.run import OnSite, OnWalk, Sites
+    from sitemapreader.many.run import OnSite, RunWatcher, Sites
     from sitemapreader.many.task import SiteTask
     from sitemapreader.walker.config import SharedArguments
 
@@ -118,9 +118,10 @@ def plan_run(
     site_urls: int | None = None,
     removed: bool = False,
     on_site: OnSite | None = None,
-    on_walk: OnWalk | None = None,
+    watcher: RunWatcher | None = None,
+    holds_state: bool = False,
 ) -> SiteRun:
-    """Check the arguments of `walk_many`, and make the run."""
+    """Check the arguments of `walk_many`, and make the run; for the last two see `RunPlan`."""
     if isinstance(sites, str | bytes):
         raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
     for name, number in (("at_once", at_once), ("site_urls", site_urls)):
@@ -149,6 +150,7 @@ def plan_run(
         options=arguments.get("options", FetchOptions()),
         gives_removed=removed,
         on_site=on_site,
-        on_walk=on_walk,
+        watcher=watcher,
+        holds_state=holds_state,
     )
     return SiteRun(sites, plan)

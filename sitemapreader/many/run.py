@@ -6,11 +6,12 @@ import asyncio
 import sys
 from collections.abc import AsyncIterable
 from itertools import islice
-from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
 import attrs
 
 from sitemapreader.documents.context import borrow_fetcher
+from sitemapreader.entry_columns import take_rows
 from sitemapreader.errors import StateError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.logs import LOGGER
@@ -25,22 +26,23 @@ from sitemapreader.walker.tasks import end_task, find_first
 from sitemapreader.walker.walk import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+    from pathlib import Path
     from types import TracebackType
 
     import pyarrow as pa
 
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.walker.attempts import Attempt
     from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.state_access import StateAccess
 
 Sites: TypeAlias = "Iterable[str | SiteTask] | AsyncIterable[str | SiteTask]"
 """URLs, hosts or tasks; read as there is work, and never held as a whole."""
 OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
 """Called with the outcome of each site when it is known."""
-OnWalk: TypeAlias = "Callable[[SiteOutcome, Walk | None], object]"
-"""Called as `OnSite` is, with the walk; `None` for what is no URL."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -59,9 +61,36 @@ class _Delivery:
     """Entries on their way to the consumer."""
 
     site: str
-    entries: list[UrlEntry]
+    rows: Rows
     handled: asyncio.Event | None = None
     """Set when the consumer asks for more; `None` where nobody waits for that."""
+
+
+@attrs.define(eq=False)
+class SiteWalk:
+    """A site of a run, while it is walked and when it has ended.
+
+    Attributes:
+        name: the site, as it was given.
+        walk: its walk, or the last of several attempts; `None` for what is no URL.
+        removals_unknown: documents whose removed URLs are unknown, if removed ones are delivered.
+    """
+
+    name: str
+    walk: Walk | None = None
+    removals_unknown: list[str] = attrs.field(factory=list)
+
+
+class RunWatcher(Protocol):
+    """Somebody who follows the walks of a run: the shell, for its messages and its progress."""
+
+    def note_begin(self, site: SiteWalk) -> None:
+        """Record that a site is walked, before its first entry."""
+        ...
+
+    def note_end(self, site: SiteWalk, outcome: SiteOutcome) -> None:
+        """Record the outcome of a site."""
+        ...
 
 
 @attrs.frozen(kw_only=True)
@@ -75,9 +104,10 @@ class RunPlan:
         fetcher: opens URLs for all walks; `None` for one of the run's own.
         limits: how much is read of one site.
         options: how the network is used.
+        holds_state: whether nothing is committed to the state before `commit_state`.
         gives_removed: whether URLs that are no longer listed are delivered, too.
         on_site: called with each outcome.
-        on_walk: called with each outcome and its walk.
+        watcher: follows all walks.
     """
 
     config: WalkConfig
@@ -86,9 +116,10 @@ class RunPlan:
     fetcher: Fetcher | None
     limits: Limits
     options: FetchOptions
+    holds_state: bool = False
     gives_removed: bool = False
     on_site: OnSite | None = None
-    on_walk: OnWalk | None = None
+    watcher: RunWatcher | None = None
 
 
 class SiteRun:
@@ -111,9 +142,10 @@ class SiteRun:
         self._channel: Channel[_Delivery] = Channel(BUFFERED_EVENTS)
         self._handed: _Delivery | None = None
         self._task: asyncio.Task[None] | None = None
+        self._access: StateAccess | None = None
         self._is_left = False
         self._fault_is_known = False
-        self._walks: dict[str, Walk] = {}
+        self._running: set[SiteWalk] = set()
         self._callers_fault: BaseException | None = None
         self._buffered = max(_LEAST_BUFFERED, BUFFERED_EVENTS // plan.at_once)
         self._config = attrs.evolve(
@@ -125,14 +157,42 @@ class SiteRun:
     def __repr__(self) -> str:
         if self._task is None:
             return "<SiteRun: not entered, use it with `async with`>"
-        how = "over" if self._is_left else f"{len(self._walks)} under way"
+        how = "over" if self._is_left else f"{len(self._running)} under way"
         return f"<SiteRun: {len(self.outcomes)} sites ended, {how}>"
 
     async def __aenter__(self) -> Self:
         if self._task is not None:
             raise ValueError("a run is made once: call walk_many(...) again for another one")
+        self._access = self._open_state()
         self._task = asyncio.create_task(self._run(), name="sitemapreader.many")
         return self
+
+    def _open_state(self) -> StateAccess | None:
+        """Open the state for the whole run, so that not each walk has to."""
+        if self._config.state is None:
+            return None
+        from sitemapreader.walker.state_access import (  # noqa: PLC0415 (few runs have a state)
+            StateAccess,
+        )
+
+        access = StateAccess.open(self._config.state.path, f"run {id(self)}")
+        if self._plan.holds_state:
+            access.file.hold()
+        return access
+
+    async def _sync_state(self) -> None:
+        if self._access is not None:
+            await self._access.sync()
+
+    def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
+        """Commit what was held back, and rename files with it: all of that or nothing.
+
+        For a run whose walks have all ended. Each file has its temporary and its final path.
+
+        Raises StateError or OSError: the disk refuses it; then the state knows nothing of the run.
+        """
+        if self._access is not None and self._plan.holds_state:
+            self._access.file.commit_held(files)
 
     async def __aexit__(
         self,
@@ -141,10 +201,18 @@ class SiteRun:
         traceback: TracebackType | None,
     ) -> None:
         task = self._check_entered()
-        self._is_left = True
-        await end_task(task)
+        try:
+            await self.leave()
+        finally:
+            if self._access is not None:
+                await self._access.close(f"run {id(self)}")
         if error is None and not task.cancelled() and not self._fault_is_known:
             task.result()
+
+    async def leave(self) -> None:
+        """End all walks, as leaving the context does; the state stays open for `commit_state`."""
+        self._is_left = True
+        await end_task(self._check_entered())
 
     # -- the consumer's side
 
@@ -153,20 +221,26 @@ class SiteRun:
 
         No list is empty. Asking for the next one acknowledges the previous one, for the state.
         """
-        while (batch := await self.next_batch()) is not None:
-            yield batch
+        async for site, rows in self.rows():
+            yield site, list(rows)
+
+    async def rows(self) -> AsyncGenerator[tuple[str, Rows], None]:
+        """Yield the entries as `batches` does, by columns where the reader gives columns."""
+        while (rows := await self.next_rows()) is not None:
+            yield rows
 
     def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
         """Yield the rows as Arrow's record batches, with the column `site` before the others.
 
         Needs the extra `arrow`.
         """
-        from sitemapreader.many.columns import collect_batches_async  # noqa: PLC0415 (needs pyarrow)
+        # It takes 0.1 s, and raises here if pyarrow is not installed.
+        from sitemapreader.many.columns import collect_batches_async  # noqa: PLC0415
 
-        return collect_batches_async(self.batches())
+        return collect_batches_async(self.rows())
 
-    async def next_batch(self) -> tuple[str, list[UrlEntry]] | None:
-        """Return a site and the next list of its entries; `None` at the end.
+    async def next_rows(self) -> tuple[str, Rows] | None:
+        """Return a site and the next rows of its entries; `None` at the end.
 
         A bug that ended the run is raised here, after all that was read before it.
         """
@@ -182,7 +256,7 @@ class SiteRun:
             if not task.cancelled():
                 task.result()
             return None
-        return self._handed.site, self._handed.entries
+        return self._handed.site, self._handed.rows
 
     def _check_entered(self) -> asyncio.Task[None]:
         if self._task is None:
@@ -204,6 +278,7 @@ class SiteRun:
                 self._fetcher = fetcher
                 turns = TaskTurns(plan.at_once, _find_key, self._visit)
                 await turns.run(self._list_tasks())
+                await self._sync_state()
         except BaseExceptionGroup as errors:
             fault = find_first(errors)
         finally:
@@ -218,7 +293,9 @@ class SiteRun:
             try:
                 task = check_task(given)
             except InvalidSiteError as error:
-                self._end(SiteOutcome(str(error), SiteStatus.FAILED, str(IssueCode.INVALID_URL)))
+                name = str(error)
+                outcome = SiteOutcome(name, SiteStatus.FAILED, str(IssueCode.INVALID_URL))
+                self._end(SiteWalk(name), outcome)
                 continue
             if seen.add(task.key):
                 yield task
@@ -227,33 +304,38 @@ class SiteRun:
 
     async def _visit(self, task: CheckedTask) -> None:
         """Walk over a site, and record its outcome whatever happens."""
-        outcome = SiteOutcome(task.name, SiteStatus.FAILED)
+        site, bug = SiteWalk(task.name), ""
+        self._running.add(site)
         try:
-            outcome = await self._read_site(task)
+            bug = await self._read_site(task, site)
         finally:
-            walked = self._walks.pop(task.key, None)
-            if walked is not None and outcome.status is not SiteStatus.ERROR:
-                outcome = walked.report.outcome
-            self._end(attrs.evolve(outcome, site=task.name), walked)
+            self._running.discard(site)
+            self._end_site(site, bug)
 
-    async def _read_site(self, task: CheckedTask) -> SiteOutcome:
-        """Walk over a site; return its outcome, also that of a bug."""
-        attempts = task.list_attempts()
-        for attempt in attempts:
-            walked = self._walks[task.key] = self._make_walk(task, attempt)
+    async def _read_site(self, task: CheckedTask, site: SiteWalk) -> str:
+        """Walk over a site; return the name of the exception if a bug ended that, or ""."""
+        for attempt in task.list_attempts():
+            walked = site.walk = self._make_walk(task, attempt)
             try:
-                await self._read(task, walked)
+                await self._read(task, site, walked)
             except StateError:  # of the disk or the file: nothing more can be remembered
                 raise
             except Exception as error:
                 if error is self._callers_fault:
                     raise
                 LOGGER.exception("a bug ended the walk over %s", task.name)
-                status, reason = SiteStatus.ERROR, type(error).__name__
-                return attrs.evolve(walked.report.outcome, status=status, reason=reason)
+                return type(error).__name__
             if not needs_search(walked.report):
                 break
-        return walked.report.outcome
+        return ""
+
+    def _end_site(self, site: SiteWalk, bug: str) -> None:
+        outcome = SiteOutcome(site.name, SiteStatus.FAILED)
+        if site.walk is not None:
+            outcome = attrs.evolve(site.walk.report.outcome, site=site.name)
+        if bug:
+            outcome = attrs.evolve(outcome, status=SiteStatus.ERROR, reason=bug)
+        self._end(site, outcome)
 
     def _make_walk(self, task: CheckedTask, attempt: Attempt) -> Walk:
         plan, config = self._plan, self._config
@@ -276,41 +358,46 @@ class SiteRun:
             buffered=self._buffered,
         )
 
-    async def _read(self, task: CheckedTask, walked: Walk) -> None:
+    async def _read(self, task: CheckedTask, site: SiteWalk, walked: Walk) -> None:
         """Hand over the entries of a walk, as far as the site may have them."""
         plan = self._plan
         most = sys.maxsize if plan.site_urls is None else plan.site_urls
         async with walked as entries:
+            if plan.watcher is not None:
+                plan.watcher.note_begin(site)
             number = 0
-            while (batch := await entries.next_batch()) is not None:
-                if not isinstance(batch, list):
+            while (batch := await entries.next_by_columns()) is not None:
+                if isinstance(batch, tuple):
                     continue
                 left, number = most - number, number + len(batch)
-                if batch[:left]:
-                    await self._hand_over(task, batch[:left])
+                if left:
+                    await self._hand_over(task, take_rows(batch, left))
                 if number > most:
                     walked.report.add_issue(make_issue(IssueCode.BUDGET_URLS, task.url))
                     return
-        if plan.gives_removed and walked.report.removed:
-            removed = walked.removed()
-            while locs := list(islice(removed, _REMOVED_AT_ONCE)):
-                gone = [UrlEntry(loc, change=Change.REMOVED) for loc in locs]
-                await self._hand_over(task, gone)
+            if plan.gives_removed and walked.report.removed is not None:
+                site.removals_unknown += entries.removals_unknown()
+                await self._hand_over_removed(task, entries.removed())
 
-    async def _hand_over(self, task: CheckedTask, entries: list[UrlEntry]) -> None:
+    async def _hand_over_removed(self, task: CheckedTask, removed: Iterator[str]) -> None:
+        while locs := list(islice(removed, _REMOVED_AT_ONCE)):
+            gone = [UrlEntry(loc, change=Change.REMOVED) for loc in locs]
+            await self._hand_over(task, gone)
+
+    async def _hand_over(self, task: CheckedTask, rows: Rows) -> None:
         """Give entries to the consumer; with a state, wait until it has handled them."""
-        delivery = _Delivery(task.name, entries)
+        delivery = _Delivery(task.name, rows)
         if self._config.state is not None:
             delivery.handled = asyncio.Event()
-        await self._channel.put(delivery, len(entries))
+        await self._channel.put(delivery, len(rows))
         if delivery.handled is not None:
             await delivery.handled.wait()
 
-    def _end(self, outcome: SiteOutcome, walked: Walk | None = None) -> None:
+    def _end(self, site: SiteWalk, outcome: SiteOutcome) -> None:
         """Record the outcome of a site, and tell whoever wants to know."""
         self.outcomes.append(outcome)
-        if self._plan.on_walk is not None:
-            self._plan.on_walk(outcome, walked)
+        if self._plan.watcher is not None:
+            self._plan.watcher.note_end(site, outcome)
         if self._plan.on_site is not None:
             self._plan.on_site(outcome)
 

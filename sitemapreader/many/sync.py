@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.many.run import SiteRun
     from sitemapreader.models import UrlEntry
     from sitemapreader.site_outcome import SiteOutcome
@@ -29,7 +30,7 @@ class BlockingSiteRun:
         self.outcomes: list[SiteOutcome] = run.outcomes
         self._run = run
         self._thread = LoopThread(run)
-        self._coming: Future[tuple[str, list[UrlEntry]] | None] | None = None
+        self._coming: Future[tuple[str, Rows] | None] | None = None
 
     @property
     def repeated(self) -> int:
@@ -54,22 +55,29 @@ class BlockingSiteRun:
 
     def batches(self) -> Iterator[tuple[str, list[UrlEntry]]]:
         """Yield a site, as it was given, and a list of its entries; see `SiteRun.batches`."""
+        return ((site, list(rows)) for site, rows in self.rows())
+
+    def rows(self) -> Iterator[tuple[str, Rows]]:
+        """Yield the entries as `batches` does, by columns where the reader gives columns."""
         if not self._thread.is_begun:
             raise TypeError(
                 "a run has a thread and sockets to close, so enter it first: "
                 "`with walk_many_sync(...) as run: for site, entries in run.batches(): ...`"
             )
-        while True:
-            if self._coming is None:  # else Ctrl-C interrupted the wait for it
-                self._coming = self._thread.call(self._run.next_batch())
-            batch = self._coming.result()
-            self._coming = None
-            if batch is None:
-                return
-            yield batch
+        return self._iterate()
 
     def record_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows as Arrow's record batches; see `SiteRun.record_batches`."""
         from sitemapreader.many.columns import collect_batches  # noqa: PLC0415 (needs pyarrow)
 
-        return collect_batches(self.batches())
+        return collect_batches(self.rows())
+
+    def _iterate(self) -> Iterator[tuple[str, Rows]]:
+        while True:
+            if self._coming is None:  # else Ctrl-C interrupted the wait for it
+                self._coming = self._thread.call(self._run.next_rows())
+            rows = self._coming.result()
+            self._coming = None
+            if rows is None:
+                return
+            yield rows

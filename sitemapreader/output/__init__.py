@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sitemapreader.output.base import Encoder
+    from sitemapreader.output.schema import Column
 
 __all__ = ["FORMATS", "Output", "find_format", "open_output"]
 
@@ -35,6 +36,7 @@ def open_output(
     fields: Sequence[str] | None = None,
     null_terminated: bool = False,
     header: bool = True,
+    has_sites: bool = False,
 ) -> Output:
     """Return an output, to be entered, in one of `FORMATS`.
 
@@ -57,6 +59,7 @@ def open_output(
         null_terminated: end records with NUL instead of a newline; for "urls" and "jsonl".
         header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
             another output has ended.
+        has_sites: whether there is a column `site`, for rows of `SiteRun`.
 
     Memory does not grow with what is written. A file appears under its name when it is whole.
     Raises ValueError for arguments that cannot be meant; entering, writing and leaving raise
@@ -76,7 +79,15 @@ def open_output(
         raise ValueError("parquet cannot be shown in a terminal: give a file, or write to a pipe")
     if format == "parquet" and _is_gzip(path):
         raise ValueError("parquet is compressed inside: end the name with .parquet")
-    return _make_output(path, format, fields, end="\0" if null_terminated else "\n", header=header)
+    from sitemapreader.output.schema import choose_columns
+
+    return _make_output(
+        path,
+        format,
+        choose_columns(fields, has_sites=has_sites),
+        end="\0" if null_terminated else "\n",
+        header=header,
+    )
 
 
 def find_format(path: str | None) -> str:
@@ -100,15 +111,13 @@ def _is_gzip(path: str | None) -> bool:
 def _make_output(
     path: str | None,
     format: str,  # noqa: A002 (as above)
-    fields: Sequence[str] | None,
+    columns: Sequence[Column],
     *,
     end: str,
     header: bool,
 ) -> Output:
-    from sitemapreader.output.schema import choose_columns
     from sitemapreader.output.sink import Sink
 
-    columns = choose_columns(fields)
     if format == "parquet":
         from sitemapreader.output.parquet import ParquetEncoder
 

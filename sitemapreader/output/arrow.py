@@ -26,7 +26,7 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized
 
-    from sitemapreader.entry_columns import Rows
+    from sitemapreader.entry_columns import OutputRows
     from sitemapreader.output.schema import Column
 
 VERSION_KEY = b"sitemapreader.schema"
@@ -58,7 +58,7 @@ def add_site_column(schema: pa.Schema) -> pa.Schema:
     return schema.insert(0, _SITE)
 
 
-def make_batch(rows: Rows, schema: pa.Schema, site: str | None = None) -> pa.RecordBatch:
+def make_batch(rows: OutputRows, schema: pa.Schema, site: str | None = None) -> pa.RecordBatch:
     """Return entries as a record batch.
 
     Lone surrogates, which UTF-8 cannot have, are written with backslashes.
@@ -75,7 +75,7 @@ def make_batch(rows: Rows, schema: pa.Schema, site: str | None = None) -> pa.Rec
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _make_column(rows: Rows, name: str, kind: pa.DataType) -> pa.Array:
+def _make_column(rows: OutputRows, name: str, kind: pa.DataType) -> pa.Array:
     if kind == _MOMENT and isinstance(rows, EntryColumns):
         moments = _parse_moments(rows.get("lastmod_text"))
         if moments is not None:
@@ -83,7 +83,7 @@ def _make_column(rows: Rows, name: str, kind: pa.DataType) -> pa.Array:
     return _make_array(get_column(rows, name), kind)
 
 
-def make_entry_batch(rows: Rows) -> pa.RecordBatch:
+def make_entry_batch(rows: OutputRows) -> pa.RecordBatch:
     """Return entries as a record batch with the columns that are written unless others are chosen.
 
     What `record_batches` gives.

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
-    from sitemapreader.entry_columns import Rows
+    from sitemapreader.entry_columns import OutputRows, SiteRows
     from sitemapreader.models import UrlEntry
     from sitemapreader.output.sink import Sink
 
@@ -25,7 +26,7 @@ class Encoder(Protocol):
         """Return the bytes before all entries, such as a header."""
         ...
 
-    def encode(self, rows: Rows) -> bytes:
+    def encode(self, rows: OutputRows) -> bytes:
         """Return the bytes of these entries, or those that are complete by now."""
         ...
 
@@ -45,7 +46,7 @@ class GzipEncoder:
         """Return the first compressed bytes."""
         return self._gzip.compress(self._encoder.begin())
 
-    def encode(self, rows: Rows) -> bytes:
+    def encode(self, rows: OutputRows) -> bytes:
         """Return the bytes that are compressed by now; often none."""
         return self._gzip.compress(self._encoder.encode(rows))
 
@@ -69,6 +70,12 @@ class Output:
         self.name = sink.name
         self._sink = sink
         self._encoder = encoder
+        self._is_ended = False
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether a file appears when it is whole: it is no pipe, and no device."""
+        return self._sink.is_replaced
 
     @property
     def is_writing(self) -> bool:
@@ -101,13 +108,22 @@ class Output:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if kind is None:
-                self._sink.write(self._encoder.end())
+            if kind is None and not self._is_ended:
+                self.prepare()
                 self._sink.commit()
         finally:
             self._sink.rollback()
 
-    def write(self, entries: UrlEntry | Iterable[UrlEntry]) -> None:
+    def prepare(self) -> list[tuple[Path, Path]]:
+        """Write the end; return the temporary and the final path, for whoever renames the file.
+
+        Leaving the context does no more then.
+        """
+        self._is_ended = True
+        self._sink.write(self._encoder.end())
+        return self._sink.prepare()
+
+    def write(self, entries: UrlEntry | Iterable[UrlEntry] | SiteRows) -> None:
         """Write one entry or several; text formats write whole lines.
 
         Raises:
@@ -118,12 +134,12 @@ class Output:
             self._sink.write(self._encoder.encode(rows))
 
 
-def _list_entries(given: object) -> Rows:
+def _list_entries(given: object) -> OutputRows:
     """Return one entry or several as they are encoded; raise TypeError for other values."""
-    from sitemapreader.entry_columns import EntryColumns  # noqa: PLC0415 (importing has to be fast)
+    from sitemapreader.entry_columns import EntryColumns, SiteRows  # noqa: PLC0415 (importing has to be fast)
     from sitemapreader.models import UrlEntry  # noqa: PLC0415 (the same)
 
-    if isinstance(given, EntryColumns):
+    if isinstance(given, EntryColumns | SiteRows):
         return given
     if isinstance(given, UrlEntry):
         return [given]

@@ -21,18 +21,18 @@ from sitemapreader.output.schema import ABSENT, has_nothing, write_values
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.entry_columns import Rows
+    from sitemapreader.entry_columns import OutputRows
     from sitemapreader.output.schema import Column
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 _TO_QUOTE = re.compile('[,;"]')
 
 
-def make_writer(columns: Sequence[Column], separator: str) -> Callable[[Rows], str]:
+def make_writer(columns: Sequence[Column], separator: str) -> Callable[[OutputRows], str]:
     """Return what writes entries as rows."""
     finish = quote if separator == "," else list
 
-    def write(rows: Rows) -> str:
+    def write(rows: OutputRows) -> str:
         parts: list[Any] = []
         for column in columns:
             parts += finish(_write_cells(column, rows)), repeat(separator)
@@ -58,7 +58,7 @@ def _quote(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"'
 
 
-def _write_cells(column: Column, rows: Rows) -> list[str]:
+def _write_cells(column: Column, rows: OutputRows) -> list[str]:
     values: list[Any] = get_column(rows, column.name)
     if has_nothing(values):
         return [""] * len(values)

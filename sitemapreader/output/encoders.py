@@ -12,14 +12,14 @@ from sitemapreader.output.escaping import escape_urls
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.entry_columns import Rows
+    from sitemapreader.entry_columns import OutputRows
     from sitemapreader.output.schema import Column
 
 
 class TextEncoder:
     """Makes lines; what the encoding lacks is written with backslashes."""
 
-    def __init__(self, write: Callable[[Rows], str], encoding: str, head: str = "") -> None:
+    def __init__(self, write: Callable[[OutputRows], str], encoding: str, head: str = "") -> None:
         self._write = write
         self._encoding = encoding
         self._head = head
@@ -28,7 +28,7 @@ class TextEncoder:
         """Return the header of a table."""
         return self._head.encode(self._encoding)
 
-    def encode(self, rows: Rows) -> bytes:
+    def encode(self, rows: OutputRows) -> bytes:
         """Return the entries as whole lines."""
         return self._write(rows).encode(self._encoding, "backslashreplace")
 
@@ -55,6 +55,6 @@ def make_encoder(
     return TextEncoder(tables.make_writer(columns, separator), encoding, head)
 
 
-def write_urls(rows: Rows, end: str) -> str:
+def write_urls(rows: OutputRows, end: str) -> str:
     """Write the locs; characters that would break a line are percent-encoded."""
     return end.join([*escape_urls(get_column(rows, "loc")), ""])

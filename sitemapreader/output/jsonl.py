@@ -17,13 +17,13 @@ from sitemapreader.output.schema import ABSENT, has_nothing, write_values
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.entry_columns import Rows
+    from sitemapreader.entry_columns import OutputRows
     from sitemapreader.output.schema import Column
 
 _quote = json.JSONEncoder().encode
 
 
-def make_writer(columns: Sequence[Column], end: str) -> Callable[[Rows], str]:
+def make_writer(columns: Sequence[Column], end: str) -> Callable[[OutputRows], str]:
     """Return what writes entries as lines: keys in the order of the columns, dates as RFC 3339.
 
     Columns that are not `always` there are left out where the record has nothing for them, and so
@@ -33,7 +33,7 @@ def make_writer(columns: Sequence[Column], end: str) -> Callable[[Rows], str]:
     keys[0] = "{" + keys[0].removeprefix(", ")
     parts = [partial(_write_column, *pair) for pair in zip(columns, keys, strict=True)]
 
-    def write(rows: Rows) -> str:
+    def write(rows: OutputRows) -> str:
         written = [texts for part in parts if (texts := part(rows))]
         return "".join(chain.from_iterable(zip(*written, repeat(f"}}{end}"), strict=False)))
 
@@ -45,7 +45,7 @@ def to_json(value: Any) -> str:
     return _quote(value) if type(value) is str else json.dumps(_plain(value))
 
 
-def _write_column(column: Column, key: str, rows: Rows) -> list[str] | None:
+def _write_column(column: Column, key: str, rows: OutputRows) -> list[str] | None:
     """Write a column with its key; `None` if it has nothing at all, and need not be there."""
     values = get_column(rows, column.name)
     if not column.always:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from sitemapreader.entry_columns import join_rows
+from sitemapreader.entry_columns import join_output
 from sitemapreader.output.arrow import make_batch, make_schema
 
 import pyarrow as pa  # isort: skip (the line above says how to get it)
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq  # isort: skip (the same)
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sitemapreader.entry_columns import Rows
+    from sitemapreader.entry_columns import OutputRows
     from sitemapreader.output.schema import Column
 
 _BATCH_ROWS = 8_192
@@ -31,7 +31,7 @@ class ParquetEncoder:
     def __init__(self, columns: Sequence[Column]) -> None:
         self._schema = make_schema(columns)
         self._buffer = _ByteBuffer()
-        self._rows: list[Rows] = []
+        self._rows: list[OutputRows] = []
         self._batches: list[pa.RecordBatch] = []
 
     def begin(self) -> bytes:
@@ -44,7 +44,7 @@ class ParquetEncoder:
         )
         return self._buffer.take_bytes()
 
-    def encode(self, rows: Rows) -> bytes:
+    def encode(self, rows: OutputRows) -> bytes:
         """Return a group of rows, if it is full, or nothing."""
         self._rows.append(rows)
         if sum(map(len, self._rows)) >= _BATCH_ROWS:
@@ -63,7 +63,7 @@ class ParquetEncoder:
     def _make_columns(self) -> None:
         if not self._rows:
             return
-        self._batches.append(make_batch(join_rows(self._rows), self._schema))
+        self._batches.append(make_batch(join_output(self._rows), self._schema))
         self._rows = []
 
     def _make_group(self) -> None:

@@ -52,6 +52,7 @@ _TYPES = get_type_hints(UrlEntry) | {
     "date": datetime | None,
     "date_source": str | None,  # the words of an enum are text
     "change": str | None,
+    "site": str,
 }
 
 COLUMNS = (
@@ -74,6 +75,12 @@ COLUMNS = (
 """The columns that are written unless others are chosen, in their order."""
 
 # Not in every row: nearly always `date` says once more what lastmod says.
+SITE_COLUMN = Column(
+    "site",
+    "the site that lists it, as it was given; first, where there are several",
+    always=True,
+    is_url=True,
+)
 DERIVED_COLUMNS = (
     Column("date", "lastmod, else the publication date of news: what `since` goes by"),
     Column("date_source", "where `date` is taken from: `lastmod` or `news`"),
@@ -95,14 +102,18 @@ def write_values(values: list[Any], write: Callable[[Any], str]) -> list[str]:
     return [texts[value] for value in values]
 
 
-def choose_columns(names: Sequence[str] | None) -> tuple[Column, ...]:
+def choose_columns(names: Sequence[str] | None, *, has_sites: bool = False) -> tuple[Column, ...]:
     """Return the columns of these names, in this order; `COLUMNS` for `None`.
+
+    With several sites there is the column `site` besides, which comes first for `None`.
 
     A column that is asked for is always there. Raises ValueError for names that cannot be meant.
     """
     if names is None:
-        return COLUMNS
+        return (SITE_COLUMN, *COLUMNS) if has_sites else COLUMNS
     known = {column.name: column for column in (*COLUMNS, *DERIVED_COLUMNS)}
+    if has_sites:
+        known[SITE_COLUMN.name] = SITE_COLUMN
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         said = f"there is no field {unknown[0]!r}" if unknown else "no field is chosen"

@@ -74,11 +74,18 @@ class Sink:
 
     def commit(self) -> None:
         """Rename the temporary file to its name, in place of an older file."""
-        if self._temporary and self._path:
+        for temporary, path in self.prepare():
+            temporary.replace(path)
+        self._temporary = None
+
+    def prepare(self) -> list[tuple[Path, Path]]:
+        """Close the file; return its temporary and its final path, if it has to be renamed."""
+        if self._temporary is None or self._path is None:
+            return []
+        if self._descriptor >= 0:
             os.fsync(self._descriptor)  # the content must be on the disk before the name
-            self._close()
-            self._temporary.replace(self._path)
-            self._temporary = None
+        self._close()
+        return [(self._temporary, self._path)]
 
     def rollback(self) -> None:
         """Close the file, and remove it unless it was committed."""
@@ -100,6 +107,11 @@ class Sink:
             self.written += len(data)
         finally:
             self.is_writing = False
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether a file appears when it is whole: it is no pipe, and no device."""
+        return self._temporary is not None
 
     @property
     def descriptor(self) -> int:

@@ -13,10 +13,10 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from sitemapreader.errors import StateError
-from sitemapreader.state import schema
+from sitemapreader.state import publication, schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 CHECKED_BYTES = 64 * 1024 * 1024
@@ -98,6 +98,7 @@ class StateFile:
             self._lock = _lock(path)
             try:
                 self.connection = self._open()
+                publication.recover(path, self.connection)
                 self._identity = _identify(path)
             except BaseException:
                 self._lock.close()
@@ -154,11 +155,24 @@ class StateFile:
             self.connection.execute("BEGIN IMMEDIATE")
         self._is_held = True
 
-    def commit_held(self) -> None:
-        """Commit the changes that were held back, and flush them to the disk."""
-        with self.guard():
-            self.connection.execute("COMMIT")
+    def commit_held(self, files: Iterable[tuple[Path, Path]]) -> None:
+        """Commit the changes that were held back, and rename files: all of that or nothing.
+
+        Each file has its temporary and its final path. Raises StateError or OSError; then nothing
+        was renamed or committed.
+        """
+        published = publication.Publication.begin(self.path, files)
+        try:
+            published.rename()
+            with self.guard():
+                self.connection.execute("DELETE FROM published")
+                self.connection.execute("INSERT INTO published VALUES (?)", (published.token,))
+                self.connection.execute("COMMIT")
+        except BaseException:
+            published.undo()
+            raise
         self._is_held = False
+        published.finish()
         self.sync()
 
     def sync(self) -> None:

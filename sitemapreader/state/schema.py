@@ -139,7 +139,14 @@ CREATE TABLE removed (
 CREATE INDEX removed_site ON removed (site);
 """)
 
-STEPS = (_FIRST,)
+_SECOND = _typed("""
+-- the last output that was committed with the state: see publication.py
+CREATE TABLE published (
+    token TEXT NOT NULL
+);
+""")
+
+STEPS = (_FIRST, _SECOND)
 """Script for each version; `user_version` counts the steps that were taken."""
 _VERSION_BITS = 15
 """Bits of `user_version` for the version, and as many for their complement."""

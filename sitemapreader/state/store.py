@@ -12,6 +12,7 @@ from sitemapreader.state import run, url_index
 from sitemapreader.state.database import DamageError
 from sitemapreader.state.fingerprints import FINGERPRINT_BYTES
 from sitemapreader.state.rows import (
+    REMOVALS_UNKNOWN,
     DocumentRow,
     Progress,
     load_children,
@@ -88,17 +89,25 @@ class SiteStore:
 
     def list_removed(self) -> Iterator[str]:
         """Yield the URLs that no document lists any more, a few at a time."""
-        last = ""
+        return self._list_sorted("SELECT loc AS text FROM removed WHERE site = :site")
+
+    def list_unknown(self) -> Iterator[str]:
+        """Yield the documents whose removed URLs are unknown, a few at a time."""
+        return self._list_sorted(
+            f"SELECT url AS text FROM document WHERE site = :site AND {REMOVALS_UNKNOWN}"
+        )
+
+    def _list_sorted(self, sql: str) -> Iterator[str]:
+        # Query by query: other walks write to the file between two rows.
+        values = {"site": self.run.site, "run": self.run.id, "last": "", "most": _ROWS}
+        sql = f"SELECT text FROM ({sql}) WHERE text > :last ORDER BY text LIMIT :most"
         while True:
             with self._file.guard():
-                rows = self._db.execute(
-                    "SELECT loc FROM removed WHERE site = ? AND loc > ? ORDER BY loc LIMIT ?",
-                    (self.run.site, last, _ROWS),
-                ).fetchall()
-            if not rows:
+                texts = [str(text) for (text,) in self._db.execute(sql, values)]
+            if not texts:
                 return
-            for (last,) in rows:
-                yield last
+            yield from texts
+            values["last"] = texts[-1]
 
     def open_document(self, url: str) -> DocumentStore:
         """Return the store of a document, by its `url_key`."""

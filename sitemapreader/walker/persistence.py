@@ -152,6 +152,10 @@ class StateWriter:
         """Yield the URLs that no sitemap lists any more, at the end of the walk."""
         return self._store.list_removed()
 
+    def list_unknown(self) -> Iterator[str]:
+        """Yield the documents whose removed URLs are unknown, at the end of the walk."""
+        return self._store.list_unknown()
+
     # -- acknowledgements
 
     async def acknowledge(self) -> None:

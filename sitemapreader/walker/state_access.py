@@ -28,8 +28,8 @@ class StateAccess:
         file: the file.
     """
 
-    def __init__(self, key: tuple[asyncio.AbstractEventLoop, Path]) -> None:
-        self.file = StateFile(key[1])
+    def __init__(self, path: Path, key: tuple[asyncio.AbstractEventLoop, Path]) -> None:
+        self.file = StateFile(path)
         self._key = key
         self._turn = asyncio.Lock()
         self._users: set[str] = set()
@@ -47,7 +47,7 @@ class StateAccess:
         key = (asyncio.get_running_loop(), path.absolute())
         access = _OPEN.get(key)
         if access is None:
-            access = _OPEN[key] = cls(key)
+            access = _OPEN[key] = cls(path, key)
         elif user in access._users:
             raise StateError(
                 path, "another walk is writing it: wait for its end, or give this one another file"
@@ -83,7 +83,11 @@ class StateAccess:
     async def sync_at_end(self) -> None:
         """Flush the file to the disk, if nobody else uses it and would do that later."""
         if len(self._users) == 1:
-            await self.run_in_thread(self.file.sync)
+            await self.sync()
+
+    async def sync(self) -> None:
+        """Flush the file to the disk."""
+        await self.run_in_thread(self.file.sync)
 
     async def _keep_synced(self) -> None:
         """Flush the file to the disk once a second, until cancelled."""
@@ -91,7 +95,7 @@ class StateAccess:
             await asyncio.sleep(_SYNC_SECONDS)
             if not self._is_synced:
                 self._is_synced = True
-                await self.run_in_thread(self.file.sync)
+                await self.sync()
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
         """Run work in a thread; when cancelled, interrupt it and wait for its end."""

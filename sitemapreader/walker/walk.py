@@ -213,25 +213,25 @@ class Walk:
             ValueError: it is not known: it takes `changes=True`, and a walk that is at its end
                 (`report.removed` is not `None`).
         """
-        state, name = self._get_settled_state()
-        return state.removed(name)
+        state, writer = self._get_settled_state()
+        return state.removed(writer.name) if self._is_left else writer.list_removed()
 
     def removals_unknown(self) -> Iterator[str]:
         """Yield the sitemaps that were not read completely: their removals are unknown.
 
         Raises ValueError as `removed` does.
         """
-        state, name = self._get_settled_state()
-        return state.removals_unknown(name)
+        state, writer = self._get_settled_state()
+        return state.removals_unknown(writer.name) if self._is_left else writer.list_unknown()
 
-    def _get_settled_state(self) -> tuple[State, str]:
+    def _get_settled_state(self) -> tuple[State, StateWriter]:
         state, writer = self._config.state, self._writer
         if state is None or writer is None or self.report.removed is None:
             raise ValueError(
                 "what was removed is known only at the end of a walk with changes=True: "
                 "iterate it to its end, until report.removed is not None"
             )
-        return state, writer.name
+        return state, writer
 
     def deliver_through(self, delivery: Delivery) -> None:
         """Acknowledge batches when `delivery` says that they have arrived.

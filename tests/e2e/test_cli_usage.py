@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 from aiohttp import web
-from commands import run, serving, urlset, write_program
+from commands import allow, run, serving, urlset, write_program
 
 from sitemapreader.cli.commands.table import COMMANDS
 
@@ -166,6 +166,7 @@ def test_an_example_works(line: str, workplace: Path) -> None:
     with serving(answer) as (url,):
         (workplace / "sites.txt").write_text(f"# ours\n{url}\n")
         meant = re.sub(r"(?<![\w/])(https://)?example\.org", url, line)
+        meant = meant.replace("-i sites.txt", " ".join(["-i sites.txt", *allow(url)]))
         if "state site.db" in line:
             meant = f"sitemapreader -q {url} --state site.db --changes >>gone.txt; {meant}"
         known = {path.name for path in workplace.iterdir()}

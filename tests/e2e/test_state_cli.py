@@ -96,7 +96,7 @@ def test_what_a_state_holds(site: Path) -> None:
         (["--changes"], "add --state FILE"),
         (["--state", "s.db", "--removed"], "only with --changes"),
         (["--state", "s.db", "--changes", "--removed"], "--format jsonl"),
-        (["--state", "s.db", "-o", "urls"], ">> FILE"),
+        (["--state", "s.db", "--format", "parquet"], "-o FILE"),
     ],
 )
 def test_what_cannot_be_meant(site: Path, words: list[str], said: str) -> None:

@@ -200,3 +200,10 @@ def serving(answer: Answer, hosts: Sequence[str] = ("127.0.0.1",)) -> Iterator[l
     finally:
         loop.run_until_complete(runner.cleanup())
         loop.close()
+
+
+def allow(*urls: str) -> list[str]:
+    """Return the options that open loopback, and the ports of URLs, to the lines of a list."""
+    ports = {url.rpartition(":")[2].strip("/") for url in urls}
+    options = [option for port in sorted(ports) for option in ("--allow-port", port)]
+    return ["--allow-network", "127.0.0.0/8", *options]

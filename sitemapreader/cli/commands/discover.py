@@ -14,7 +14,7 @@ from sitemapreader.cli.console import Console
 from sitemapreader.cli.options import LIST_FORMATS
 from sitemapreader.cli.runner import SourceRunner, make_sources
 from sitemapreader.cli.runtime import run_sources
-from sitemapreader.cli.sources import SourceResult, parse_source_url
+from sitemapreader.cli.sources import SourceResult, check_site, parse_source_url
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_path
 from sitemapreader.discovery import discover
@@ -41,6 +41,7 @@ class Site:
     url: str
     options: FetchOptions
     fetcher: Fetcher | None = None
+    trusted: bool = True
 
 
 def format_url(_: Site, entry: SitemapEntry) -> str:
@@ -77,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             fetcher=site.fetcher,
             options=site.options,
             limits=config.limits,
+            trusted=site.trusted,
             **config.search,
         )
         result.issues += found.issues
@@ -95,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         console,
         summary,
         named=make_sources(arguments, partial(make_site, config=config)),
-        make_listed=partial(make_web_site, config=config),
+        make_listed=partial(make_web_site, config=config, trusted=False),
         visit=visit,
     )
     return run_sources(runner.run, lines, console, summary)
@@ -109,7 +111,10 @@ def make_site(text: str, config: RunConfig) -> Site:
     return Site(text, "", fetcher.base_url, config.options, fetcher)
 
 
-def make_web_site(text: str, config: RunConfig) -> Site:
+def make_web_site(text: str, config: RunConfig, *, trusted: bool = True) -> Site:
     """Make the site for a URL, with or without a scheme; raise UnknownSourceError."""
-    url, options = parse_source_url(text, config)
-    return Site(url, host_of(url), url, options)
+    if trusted:
+        url, options = parse_source_url(text, config)
+    else:
+        url, options = check_site(text).url, config.options
+    return Site(url, host_of(url), url, options, trusted=trusted)

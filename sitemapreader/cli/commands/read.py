@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the URLs and return the exit code."""
-    make = partial(
-        make_local_source, arguments=arguments, config=RunConfig.from_arguments(arguments)
-    )
-    return print_urls(arguments, make_sources(arguments, make), make)
+    config = RunConfig.from_arguments(arguments)
+    make = partial(make_local_source, arguments=arguments, config=config)
+    return print_urls(arguments, config, make_sources(arguments, make), make)
 
 
 def make_local_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> FileSource:

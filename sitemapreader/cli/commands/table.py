@@ -95,6 +95,7 @@ COMMANDS = {
                 options.add_selection,
                 options.add_state,
                 options.add_output,
+                options.add_many,
                 *WALKING,
             ),
             {
@@ -104,6 +105,10 @@ COMMANDS = {
                 ),
                 "many sites, each URL once, as a table": (
                     "sitemapreader -i sites.txt --unique -o urls.csv"
+                ),
+                "thousands of sites in one table, and how each ended in another": (
+                    "sitemapreader -i sites.txt --parallel 64 -o urls.parquet "
+                    "--report sites.parquet"
                 ),
                 "some sitemaps of a site, and some URLs of these": (
                     r"sitemapreader example.org --no-follow 'atom|rss' --exclude '\.pdf$'"

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.options import TREE_FORMATS
-from sitemapreader.cli.runner import SourceRunner, make_sources
+from sitemapreader.cli.runner import make_sources
 from sitemapreader.cli.runtime import run_sources
+from sitemapreader.cli.site_runner import SiteRunner
 from sitemapreader.cli.sources import (
     FileSource,
+    FolderSource,
     Source,
     SourceResult,
     UnknownSourceError,
+    make_site_source,
     make_source,
-    make_web_source,
 )
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_path
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sitemapreader.document_tree import DocumentNode
+    from sitemapreader.entry_columns import Rows
+    from sitemapreader.site_outcome import SiteOutcome
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,25 +45,34 @@ def run(arguments: argparse.Namespace) -> int:
     )
 
     async def visit(source: Source, result: SourceResult) -> None:
-        async with aclosing(source.open(result)) as batches:
-            async for batch in batches:
-                summary.printed += len(batch)
+        if isinstance(source, FolderSource):
+            async with aclosing(source.open(result)) as batches:
+                async for batch in batches:
+                    count(source.label, batch)
+
+    def count(_: str, rows: Rows) -> None:
+        summary.printed += len(rows)
+
+    def draw(result: SourceResult, outcome: SiteOutcome) -> None:
         if form == "json":
-            text = format_json(source.label, build_tree(result.documents))
+            text = format_json(outcome.site, build_tree(result.documents))
         else:
-            text = draw_tree(source.label, result.documents, in_ascii=not lines.can_draw)
+            text = draw_tree(outcome.site, result.documents, in_ascii=not lines.can_draw)
         console.clear_for_results()
         lines.write("".join(text))
 
-    runner = SourceRunner(
+    runner = SiteRunner(
         arguments,
         console,
         summary,
         named=make_sources(
             arguments, partial(make_rooted_source, arguments=arguments, config=config)
         ),
-        make_listed=partial(make_web_source, arguments=arguments, config=config),
+        make_listed=partial(make_site_source, arguments=arguments, trusted=False),
         visit=visit,
+        config=config,
+        handle=count,
+        on_end=draw,
     )
     return run_sources(runner.run, lines, console, summary)
 

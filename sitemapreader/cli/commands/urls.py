@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.pipe import follow_output
-from sitemapreader.cli.runner import SourceRunner, make_sources
+from sitemapreader.cli.pipe import PipeDelivery, follow_output
+from sitemapreader.cli.runner import make_sources
 from sitemapreader.cli.runtime import run_process
-from sitemapreader.cli.sources import Source, SourceResult, make_source, make_web_source
+from sitemapreader.cli.site_report import open_report
+from sitemapreader.cli.site_runner import SiteRunner
+from sitemapreader.cli.sources import (
+    SiteSource,
+    Source,
+    SourceResult,
+    make_site_source,
+    make_source,
+)
 from sitemapreader.cli.summary import RunSummary
-from sitemapreader.cli.writer import open_entries
-from sitemapreader.entry_columns import get_column, select_rows, take_rows
+from sitemapreader.cli.writer import is_for_many, open_entries
+from sitemapreader.entry_columns import SiteRows, get_column, select_rows, take_rows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -24,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sitemapreader.entry_columns import Rows
-    from sitemapreader.walker import Walk
 
     Make = Callable[[str], Source]
 
@@ -32,18 +39,17 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Print the URLs and return the exit code."""
     config = RunConfig.from_arguments(arguments)
-    if arguments.state:
-        arguments.parallel = 1  # a state has one writer
     named = make_sources(arguments, partial(make_source, arguments=arguments, config=config))
-    return print_urls(
-        arguments, named, partial(make_web_source, arguments=arguments, config=config)
-    )
+    make_listed = partial(make_site_source, arguments=arguments, trusted=False)
+    return print_urls(arguments, config, named, make_listed)
 
 
-def print_urls(arguments: argparse.Namespace, named: Sequence[Source], make_listed: Make) -> int:
+def print_urls(
+    arguments: argparse.Namespace, config: RunConfig, named: Sequence[Source], make_listed: Make
+) -> int:
     """Print the URLs of the given sources and return the exit code."""
     console = Console.from_arguments(arguments)
-    work = UrlPrinter(arguments, console)
+    work = UrlPrinter(arguments, config, console)
     return run_process(partial(work.run, named, make_listed), work.output, console)
 
 
@@ -54,44 +60,62 @@ class _LimitReachedError(Exception):
 class UrlPrinter:
     """A run over all sources that prints their URLs."""
 
-    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
+    def __init__(self, arguments: argparse.Namespace, config: RunConfig, console: Console) -> None:
         self.output = open_entries(arguments)
+        self._report = open_report(getattr(arguments, "report", None))
         self._arguments = arguments
+        self._config = config
         self._console = console
         self._summary = RunSummary()
+        self._has_state = bool(getattr(arguments, "state", None))
+        self._has_sites = is_for_many(arguments)
         self._seen = SeenKeys() if arguments.unique else None
 
     async def run(self, named: Sequence[Source], make_listed: Make) -> int:
         """Print the URLs of all sources and the summary; return the exit code."""
-        runner = SourceRunner(
-            self._arguments, self._console, self._summary, named, make_listed, self._visit
-        )
-        with self.output:
-            try:
-                await runner.run()
-            except* _LimitReachedError:
-                self._summary.limit_reached = True
+        with self.output, self._report:
+            runner = SiteRunner(
+                self._arguments,
+                self._console,
+                self._summary,
+                named,
+                make_listed,
+                self._visit,
+                config=self._config,
+                handle=self._print_rows,
+                on_end=lambda _, outcome: self._report.add(outcome),
+                make_delivery=self._make_delivery,
+                holds_state=self._has_state and self.output.is_replaced,
+            )
+            async with runner.show(), runner.make_run() as sites:
+                with suppress(_LimitReachedError):
+                    await runner.read_sites(sites)
+                if runner.holds_state:
+                    await sites.leave()
+                    sites.commit_state([*self.output.prepare(), *self._report.prepare()])
         self._console.print_summary(self._summary)
         return self._summary.find_exit_code()
 
     async def _visit(self, source: Source, result: SourceResult) -> None:
+        """Print the URLs of a file or folder."""
+        if isinstance(source, SiteSource):
+            raise TypeError("sites are read by the run")
         async with aclosing(source.open(result)) as batches:
             walk = None
             async for rows in batches:
                 if result.walk is not walk:  # the first batch of a walk, not yet acknowledged
                     walk = result.walk
-                    self._follow_output(walk)
-                self._print_rows(rows)
+                    delivery = self._make_delivery()
+                    if walk is not None and delivery is not None:
+                        walk.deliver_through(delivery)
+                self._print_rows(source.label, rows)
                 await asyncio.sleep(0)  # reading a file never waits: let signals be handled
 
-    def _follow_output(self, walk: Walk | None) -> None:
+    def _make_delivery(self) -> PipeDelivery | None:
         """Let a walk with a state acknowledge only what has left the output pipe."""
-        if walk is not None and self._arguments.state:
-            delivery = follow_output(self.output)
-            if delivery is not None:
-                walk.deliver_through(delivery)
+        return follow_output(self.output) if self._has_state else None
 
-    def _print_rows(self, rows: Rows) -> None:
+    def _print_rows(self, site: str, rows: Rows) -> None:
         if self._seen is not None:
             add = self._seen.add
             rows = select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
@@ -100,7 +124,8 @@ class UrlPrinter:
             rows = take_rows(rows, limit - self._summary.printed)
         if rows:
             self._console.clear_for_results()
-            self.output.write(rows)
+            self.output.write(SiteRows([(site, rows)]) if self._has_sites else rows)
             self._summary.printed += len(rows)
         if self._summary.printed == limit:
+            self._summary.limit_reached = True
             raise _LimitReachedError

@@ -1,0 +1,85 @@
+"""The file of `--report`: one row a site, with how it ended and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from sitemapreader.cli.parser import UsageError
+from sitemapreader.many.outcome_rows import REPORT_FORMATS, OutcomeEncoder
+from sitemapreader.output.sink import Sink
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from sitemapreader.site_outcome import SiteOutcome
+
+_BUFFERED = 100
+
+
+class SiteReport:
+    """A file of outcomes; it appears under its name when it is whole."""
+
+    def __init__(self, sink: Sink | None, encoder: OutcomeEncoder) -> None:
+        self._sink = sink
+        self._encoder = encoder
+        self._outcomes: list[SiteOutcome] = []
+        self._is_ended = False
+
+    def __enter__(self) -> Self:
+        if self._sink is not None:
+            self._sink.open()
+            self._sink.write(self._encoder.begin())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._sink is None:
+            return
+        try:
+            if kind is None and not self._is_ended:
+                self.prepare()
+                self._sink.commit()
+        finally:
+            self._sink.rollback()
+
+    def add(self, outcome: SiteOutcome) -> None:
+        """Write a row, now or with the next ones."""
+        if self._sink is not None:
+            self._outcomes.append(outcome)
+            if len(self._outcomes) >= _BUFFERED:
+                self._write()
+
+    def prepare(self) -> list[tuple[Path, Path]]:
+        """Write the end; return the temporary and the final path, for whoever renames the file."""
+        if self._sink is None:
+            return []
+        self._is_ended = True
+        self._write()
+        self._sink.write(self._encoder.end())
+        return self._sink.prepare()
+
+    def _write(self) -> None:
+        if self._sink is not None and self._outcomes:
+            self._sink.write(self._encoder.encode(self._outcomes))
+            self._outcomes = []
+
+
+def open_report(path: str | None) -> SiteReport:
+    """Return the report of a path, to be entered; without a path, one that writes nothing.
+
+    Raises UsageError: the name does not say which format is meant, or pyarrow is missing.
+    """
+    if path is None:
+        return SiteReport(None, OutcomeEncoder("jsonl"))
+    form = Path(path).suffix.lower().removeprefix(".")
+    if form not in REPORT_FORMATS:
+        raise UsageError(f"--report: end the name with .{', .'.join(REPORT_FORMATS)}, not {path!r}")
+    try:
+        return SiteReport(Sink(path, end=None), OutcomeEncoder(form))
+    except ModuleNotFoundError as error:
+        raise UsageError(str(error)) from None

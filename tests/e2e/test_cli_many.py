@@ -1,0 +1,181 @@
+"""Lists of sites in the shell: a column, a report, parts of a list, and output with a state."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from aiohttp import web
+from commands import allow, run, serving, urlset
+
+from sitemapreader.many.shard import is_in_shard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOSTS = [f"127.0.3.{number}" for number in range(1, 7)]
+URLS = 3
+
+
+async def answer(request: web.Request) -> web.StreamResponse:
+    """Answer for any site but the last one, which has no sitemap."""
+    base = f"http://{request.host}"
+    if request.host.startswith(f"{HOSTS[-1]}:"):
+        raise web.HTTPNotFound
+    if request.path == "/robots.txt":
+        return web.Response(text=f"Sitemap: {base}/map.xml")
+    if request.path == "/map.xml":
+        return web.Response(body=urlset(URLS, base), headers={"ETag": '"1"'})
+    raise web.HTTPNotFound
+
+
+@pytest.fixture(scope="module")
+def sites() -> Iterator[list[str]]:
+    with serving(answer, HOSTS) as urls:
+        yield urls
+
+
+@pytest.fixture
+def listed(tmp_path: Path, sites: list[str]) -> Path:
+    """Return a list of the sites, with what is no site among them."""
+    file = tmp_path / "sites.txt"
+    lines = [f"{url}  # a comment" for url in sites]
+    file.write_text("\n".join(["# sites", *lines, "not a site", sites[0]]), "utf-8")
+    return file
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table in CSV."""
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_table_and_a_report_of_many_sites(tmp_path: Path, listed: Path, sites: list[str]) -> None:
+    """Each row says which site it is from, and the report how each site ended and why."""
+    table, report = tmp_path / "urls.csv", tmp_path / "sites.jsonl"
+    done = run(
+        "-i", str(listed), "-o", str(table), "--report", str(report), "--probe", "few",
+        *allow(*sites),
+    )  # fmt: skip
+    assert done.returncode == 3
+    rows = read_rows(table)
+    assert next(iter(rows[0])) == "site"
+    whole = sites[:-1]
+    assert {(row["site"], row["loc"]) for row in rows} == {
+        (site, f"{site}/{number}") for site in whole for number in range(URLS)
+    }
+    outcomes = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
+    said = {row["site"]: (row["status"], row["reason"], row["entries"]) for row in outcomes}
+    assert said == {
+        **dict.fromkeys(whole, ("complete", "", URLS)),
+        sites[-1]: ("none", "no-sitemap", 0),
+        "not a site": ("failed", "invalid-url", 0),
+    }
+    assert all(row["address"] in HOSTS for row in outcomes if row["status"] == "complete")
+    assert "not a site" in done.stderr
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_a_report_in_every_format(tmp_path: Path, sites: list[str], form: str) -> None:
+    """The same rows come in each format, also for named sites and a file."""
+    report, file = tmp_path / f"sites.{form}", tmp_path / "map.xml"
+    file.write_bytes(urlset(2))
+    done = run("-q", *sites[:2], str(file), "--report", str(report))
+    assert done.returncode == 0
+    if form == "parquet":
+        parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra arrow")
+        rows = parquet.read_table(report).to_pylist()
+    elif form == "csv":
+        rows = list(read_rows(report))
+    else:
+        rows = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
+    found = {row["site"]: (row["status"], int(row["entries"])) for row in rows}
+    assert found == {
+        sites[0]: ("complete", URLS),
+        sites[1]: ("complete", URLS),
+        str(file): ("complete", 2),
+    }
+
+
+def test_columns_are_chosen(sites: list[str]) -> None:
+    """`--fields` may have the site, at any place, and leaves it out where it is not named."""
+    done = run("-q", *sites[:2], "--format", "csv", "--fields", "loc,site", "--no-header")
+    assert sorted(done.stdout.splitlines()) == sorted(
+        f"{site}/{number},{site}" for site in sites[:2] for number in range(URLS)
+    )
+    done = run("-q", *sites[:2], "--format", "csv", "--fields", "loc")
+    assert done.stdout.splitlines()[0] == "loc"
+
+
+def test_one_source_has_no_column(sites: list[str]) -> None:
+    """With one source a table has the columns that it always had."""
+    done = run("-q", sites[0], "--format", "csv")
+    assert done.stdout.startswith("loc,")
+
+
+def test_the_parts_of_a_list_are_the_list(listed: Path, sites: list[str]) -> None:
+    """Each site is in one of the parts, and the parts are the same in every run."""
+    parts = [
+        run("-q", "-i", str(listed), "--shard", f"{number}/3", *allow(*sites)).stdout.split()
+        for number in (1, 2, 3)
+    ]
+    whole = run("-q", "-i", str(listed), *allow(*sites)).stdout.split()
+    assert sorted(parts[0] + parts[1] + parts[2]) == sorted(whole)
+    assert len(whole) == 5 * URLS
+
+
+@pytest.mark.parametrize("part", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3"])
+def test_a_part_that_is_none(part: str) -> None:
+    """A part that cannot be is wrong usage, with an example."""
+    done = run("example.org", f"--shard={part}")
+    assert done.returncode == 2
+    assert "--shard" in done.stderr
+
+
+def test_subdomains_are_in_one_part() -> None:
+    """A part is chosen by the registrable domain, and parts are about as large as each other."""
+    domains = [f"d{number}.example" for number in range(4_000)]
+    sizes = [sum(is_in_shard(domain, number, 4) for domain in domains) for number in range(4)]
+    assert sum(sizes) == 4_000
+    assert all(900 < size < 1_100 for size in sizes)
+
+
+def test_a_report_with_a_name_that_says_nothing() -> None:
+    """The name of the report has to say its format."""
+    done = run("example.org", "--report", "sites.txt")
+    assert done.returncode == 2
+    assert ".parquet" in done.stderr
+
+
+def test_private_lines_of_a_list_are_refused(tmp_path: Path, sites: list[str]) -> None:
+    """What a person types may be loopback; a line of a list may not, and says why."""
+    file, report = tmp_path / "sites.txt", tmp_path / "report.jsonl"
+    port = sites[0].rpartition(":")[2]
+    file.write_text(f"{sites[0]}\nhttp://127.0.0.1/\nhttp://localhost:{port}\n", "utf-8")
+    done = run("-i", str(file), "--report", str(report), "--allow-port", port)
+    assert done.stdout == ""
+    rows = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
+    assert [row["reason"] for row in rows] == ["blocked-address"] * 3
+    assert run("-q", sites[0]).stdout.split() == [f"{sites[0]}/{n}" for n in range(URLS)]
+
+
+@pytest.mark.parametrize("suffix", ["urls", "jsonl", "csv.gz"])
+def test_output_and_state_go_together(
+    tmp_path: Path, listed: Path, sites: list[str], suffix: str
+) -> None:
+    """The first run writes all, the second one what is new: nothing; each says so in its report."""
+    options = ["--state", str(tmp_path / "all.db"), "-q", *allow(*sites), "-i", str(listed)]
+    first, second = tmp_path / f"first.{suffix}", tmp_path / f"second.{suffix}"
+    assert run(*options, "-o", str(first)).returncode == 3
+    report = tmp_path / "report.csv"
+    assert run(*options, "-o", str(second), "--report", str(report)).returncode == 3
+    statuses = {row["site"]: row["status"] for row in read_rows(report)}
+    assert set(statuses.values()) == {"unchanged", "none", "failed"}
+    if suffix == "urls":
+        assert len(first.read_text("utf-8").split()) == 5 * URLS
+        assert second.read_text("utf-8") == ""
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert not (tmp_path / "all.db-output").exists()
