@@ -16,7 +16,7 @@ from sitemapreader.state.rows import REMOVALS_UNKNOWN, check_types
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 _WEEK = timedelta(days=7)
 _ROWS = 1_000
@@ -147,12 +147,12 @@ class State:
         were walked without a site it is their `name_of_sitemaps`. Documents that were not read to
         their end have no removed URLs here: see `removals_unknown`.
         """
-        name = None if site is None else url_key(site)
+        key_of_site = None if site is None else url_key(site)
         for key, loc in self._read(
             (bytes, str),
             "SELECT key, loc FROM removed JOIN site ON site.id = removed.site"
-            " WHERE ?1 IS NULL OR site.name IN (?1, ?2) ORDER BY site.name, loc",
-            (name, site),
+            " WHERE :key IS NULL OR site.name IN (:key, :site) ORDER BY site.name, loc",
+            {"key": key_of_site, "site": site},
         ):
             if key != hash_url(loc):
                 raise StateError(self.path, "a URL in it is damaged: walk again, which replaces it")
@@ -163,23 +163,23 @@ class State:
 
         They failed or were skipped, so they were not read to their end. `site` is as in `removed`.
         """
-        name = None if site is None else url_key(site)
+        key_of_site = None if site is None else url_key(site)
         for (url,) in self._read(
             (str,),
             "SELECT url FROM document JOIN site ON site.id = document.site"
             " JOIN run ON run.id = (SELECT max(id) FROM run WHERE site = site.id)"
-            f" WHERE (?1 IS NULL OR site.name IN (?1, ?2)) AND run.removed IS NOT NULL"
+            f" WHERE (:key IS NULL OR site.name IN (:key, :site)) AND run.removed IS NOT NULL"
             f" AND {_UNKNOWN} ORDER BY site.name, url",
-            (name, site),
+            {"key": key_of_site, "site": site},
         ):
             yield url
 
     def _read(
-        self, kinds: tuple[Any, ...], sql: str, values: tuple[object, ...] = ()
+        self, kinds: tuple[Any, ...], sql: str, values: Mapping[str, object] | None = None
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query; raise StateError for values of wrong types."""
         with closing(connect_reader(self.path)) as connection, wrap_errors(self.path):
-            cursor = connection.execute(sql, values)
+            cursor = connection.execute(sql, values or {})
             while rows := cursor.fetchmany(_ROWS):
                 for row in rows:
                     check_types(row, kinds)
