@@ -65,6 +65,7 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.HOST_DOWN,
         IssueCode.FEED_NOT_READ,
         IssueCode.BUDGET_MEMORY,
+        IssueCode.BUDGET_URLS,
         IssueCode.HOST_REFUSES,
         IssueCode.CHILD_URL_TOO_LONG,
         IssueCode.SITE_MOVED,
