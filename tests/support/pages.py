@@ -31,7 +31,6 @@ NEEDS = {
     "langchain_core": "langchain_core",
     "llama_index": "llama_index",
     "import ray": "ray",
-    "pyspark": "pyspark",
     "recipes.scrapy": "scrapy",
     "recipes.crawlee": "crawlee",
     "fetch.httpx": "httpx",
