@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import select
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
+from commands import run_code
 
 from sitemapreader import UrlEntry
 from sitemapreader.output import FORMATS, open_output
@@ -84,14 +84,13 @@ def test_a_disk_that_fills_up(tmp_path: Path, format: str) -> None:  # noqa: A00
         "from sitemapreader.output import open_output\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-        "entries = [UrlEntry(f'https://a.example/{n * n * 7919}') for n in range(100_000)]\n"
+        "entries = [UrlEntry(f'https://a.example/{n * n * 7919}') for n in range(20_000)]\n"
         "try:\n"
-        "    with open_output(sys.argv[1], sys.argv[2]) as output:\n"
-        "        for start in range(0, 100_000, 500): output.write(entries[start : start + 500])\n"
+        f"    with open_output({str(tmp_path / 'output')!r}, {format!r}) as output:\n"
+        "        for start in range(0, 20_000, 500): output.write(entries[start : start + 500])\n"
         "except OSError as error: print(error.errno)\n"
     )
-    command = [sys.executable, "-W", "error", "-c", script, str(tmp_path / "output"), format]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_code(script, tmp_path)
     assert (done.stdout, done.stderr) == (f"{errno.EFBIG}\n", "")
     assert names(tmp_path) == []
 

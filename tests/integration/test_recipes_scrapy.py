@@ -320,6 +320,7 @@ def test_a_body_that_broke_off_is_read(crawled: dict[str, Crawled]) -> None:
     assert lossy.issues == {"truncated": 1}
 
 
+@pytest.mark.slow  # two crawls of its own, each a process that imports Scrapy
 def test_sitemaps_come_from_the_cache(tmp_path: Path) -> None:
     """A second crawl with Scrapy's HTTP cache gives the same pages without one request."""
     first, second = asyncio.run(crawl_twice(tmp_path))
