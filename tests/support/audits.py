@@ -1,4 +1,4 @@
-"""Audits made by hand: findings and facts of a shop, of any size, without a walk or a database."""
+"""Audits made by hand: findings and facts of a shop, without a walk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An audit as one HTML file, to be looked at: it needs no network, and no JavaScript to be read."""
+"""An audit as one HTML file, which needs no network and no JavaScript."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _make_harmless(value: Any) -> Any:
 
 
 def _find_host(source: str) -> str:
-    """Return the host of a rule's source if that is an address that may be a link, or ""."""
+    """Return the host of a source that may be a link, or ""."""
     return host_of(source) if source.startswith(("http://", "https://")) else ""
 
 
@@ -149,7 +149,7 @@ def _count_severities(findings: Iterable[Finding]) -> dict[Severity, int]:
 
 
 def _chart_categories(findings: Sequence[Finding]) -> list[tuple[str, list[Part], str]]:
-    """Return name, bar and words for each category with findings, the gravest one first."""
+    """Return name, bar and words of each category with findings, gravest first."""
     rows = []
     for category in Category:
         rules = [finding for finding in findings if finding.rule.category == category]

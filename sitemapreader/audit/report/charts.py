@@ -1,4 +1,4 @@
-"""The charts of the report, as positions in percent; the template draws them as SVG."""
+"""The charts of a report as positions in per cent, which the template draws."""
 
 # Positions in percent and texts of a fixed size: a chart fits a phone, a screen and paper, and its
 # words stay legible, which a scaled drawing's do not.
@@ -55,7 +55,7 @@ def stack_parts(counts: Iterable[tuple[str, int]], most: int) -> list[Part]:
 
 
 class Column(NamedTuple):
-    """One colour of a vertical bar, in per cent of the chart from its upper left corner."""
+    """One colour of a vertical bar, in per cent from the upper left corner."""
 
     kind: str
     x: float
@@ -138,7 +138,7 @@ def _number_month(day: date) -> int:
 
 
 class _Span(NamedTuple):
-    """The months that have a bar of their own, and whether others share one before and after."""
+    """The months with a bar each, and whether others share one beside them."""
 
     first: int
     last: int

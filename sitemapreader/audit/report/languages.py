@@ -1,4 +1,4 @@
-"""The matrix of hreflang links: which languages link to which, and are linked back."""
+"""The matrix of hreflang links: which languages link to which, and back."""
 
 from __future__ import annotations
 

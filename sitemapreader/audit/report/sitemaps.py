@@ -1,4 +1,4 @@
-"""The sitemaps of the report: a tree with a bar each, and the table of all documents."""
+"""The sitemaps of a report as a tree, and the names of documents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TreeNode:
 
 
 def build_sitemap_tree(documents: Sequence[DocumentFact]) -> TreeNode:
-    """Put documents below those that list them; return a node above those that none lists.
+    """Put documents below those that list them; return a node above all.
 
     Children that were not read come first, then the largest. Failed probes are left out.
 
@@ -68,7 +68,7 @@ def build_sitemap_tree(documents: Sequence[DocumentFact]) -> TreeNode:
 
 
 def is_failed_probe(document: DocumentFact) -> bool:
-    """Tell whether a well-known path was requested that nobody listed, and had no sitemap."""
+    """Tell whether a well-known path that nobody listed had no sitemap."""
     is_unlisted = document.role == "sitemap" and not document.parent
     return is_unlisted and document.status == "skipped" and not document.format
 

@@ -86,7 +86,7 @@ def squarify(sizes: Sequence[float], area: Area) -> list[Area]:
 
 
 def _choose_row(sizes: Sequence[float], scale: float, short: float) -> int:
-    """Return how many sizes make the next row: as many as keep the worst of them square."""
+    """Return how many sizes make the next row, so that the worst is square."""
     total = worst = 0.0
     for count, size in enumerate(sizes):
         total += size
@@ -146,7 +146,7 @@ def chart_sections(facts: Facts, width: float, height: float) -> list[Tile]:
 
 
 def _group_sections(facts: Facts) -> list[tuple[str, Counter[str]]]:
-    """Return the largest folders with the URLs of their subfolders, and the others as one."""
+    """Return the largest folders with their subfolders, and the others as one."""
     main_host = facts.sections[0].host
     folders: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for section in facts.sections:
