@@ -38,22 +38,24 @@ class RowCollector:
             yield make_batch(waiting, _SCHEMA)
 
 
-def collect_batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[pa.RecordBatch]:
-    """Yield record batches of rows with their sites."""
+def collect_batches(
+    rows: Iterable[tuple[str, Rows]], *, gathers: bool = True
+) -> Iterator[pa.RecordBatch]:
+    """Yield record batches of rows with their sites; without `gathers`, no rows wait for others."""
     collector = RowCollector()
     for pair in rows:
-        if collector.add(*pair):
+        if collector.add(*pair) or not gathers:
             yield from collector.take()
     yield from collector.take()
 
 
 async def collect_batches_async(
-    rows: AsyncIterable[tuple[str, Rows]],
+    rows: AsyncIterable[tuple[str, Rows]], *, gathers: bool = True
 ) -> AsyncIterator[pa.RecordBatch]:
-    """Yield record batches of rows with their sites, as they come."""
+    """Do the work of `collect_batches` as the rows come."""
     collector = RowCollector()
     async for pair in rows:
-        if collector.add(*pair):
+        if collector.add(*pair) or not gathers:
             for batch in collector.take():
                 yield batch
     for batch in collector.take():

@@ -232,12 +232,18 @@ class SiteRun:
     def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
         """Yield the rows as Arrow's record batches, with the column `site` before the others.
 
-        Needs the extra `arrow`.
+        Each has some thousand rows; with a state, as many as were read at once, because asking for
+        the next one acknowledges it. Needs the extra `arrow`.
         """
         # It takes 0.1 s, and raises here if pyarrow is not installed.
         from sitemapreader.many.columns import collect_batches_async  # noqa: PLC0415
 
-        return collect_batches_async(self.rows())
+        return collect_batches_async(self.rows(), gathers=self.gathers)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether rows may wait for others: not with a state, where that acknowledges them."""
+        return self._config.state is None
 
     async def next_rows(self) -> tuple[str, Rows] | None:
         """Return a site and the next rows of its entries; `None` at the end.

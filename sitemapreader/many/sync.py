@@ -70,7 +70,7 @@ class BlockingSiteRun:
         """Yield the rows as Arrow's record batches; see `SiteRun.record_batches`."""
         from sitemapreader.many.columns import collect_batches  # noqa: PLC0415 (needs pyarrow)
 
-        return collect_batches(self.rows())
+        return collect_batches(self.rows(), gathers=self._run.gathers)
 
     def _iterate(self) -> Iterator[tuple[str, Rows]]:
         while True:

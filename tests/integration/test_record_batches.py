@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import json
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sitemapreader import MemoryFetcher, UrlEntry, walk, walk_sync
-from sitemapreader.output.arrow import make_entry_batch
+from sitemapreader import MemoryFetcher, UrlEntry, open_output, walk, walk_many, walk_sync
+from sitemapreader.dates import parse_lastmod
+from sitemapreader.entry_columns import (
+    EntryColumns,
+    get_column,
+    join_rows,
+    select_rows,
+    take_rows,
+)
+from sitemapreader.output import FORMATS
+from sitemapreader.output.arrow import make_batch, make_entry_batch, make_schema
+from sitemapreader.output.schema import COLUMNS, DERIVED_COLUMNS
+
+import pyarrow.parquet as pq  # isort: skip (needs an extra, as the line above says)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -229,3 +245,134 @@ def test_record_batches_without_await(pages: dict[str, bytes]) -> None:
     assert count(entries.report) == counts
     with pytest.raises(ValueError, match="the walk is over"):
         list(entries.record_batches())
+
+
+OTHER = "https://other.example/"
+SITES = {
+    f"{SITE}robots.txt": f"Sitemap: {SITE}a.xml".encode(),
+    f"{SITE}a.xml": make_urlset(3_000),
+    f"{OTHER}robots.txt": f"Sitemap: {OTHER}b.xml".encode(),
+    f"{OTHER}b.xml": make_urlset(3_000, name="b").replace(SITE.encode(), OTHER.encode()),
+}
+
+
+async def read_sites(**arguments: Any) -> list[dict[str, Any]]:
+    fetcher = MemoryFetcher(dict(SITES))
+    async with walk_many([SITE, OTHER], fetcher=fetcher, **arguments) as run:
+        found = [batch async for batch in run.record_batches()]
+    return sort_rows(found)
+
+
+async def test_rows_of_many_sites_have_their_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first column is the site; plain rows become no objects there either."""
+    monkeypatch.setattr("sitemapreader.entry_columns.UrlEntry", None)
+    rows = await read_sites()
+    assert len(rows) == 6_000
+    assert all(row["loc"].startswith(row["site"]) for row in rows)
+    assert next(iter(rows[0])) == "site"
+
+
+async def test_rows_of_many_sites_are_acknowledged_by_the_next(tmp_path: Path) -> None:
+    """With a state no rows wait for others: what the consumer was not given comes again."""
+    arguments: dict[str, Any] = {"state": tmp_path / "all.db"}
+    fetcher = MemoryFetcher(dict(SITES))
+    async with walk_many([SITE, OTHER], fetcher=fetcher, **arguments) as run:
+        batches = run.record_batches()
+        handled = [await anext(batches) for _ in range(4)]
+    given = [row["loc"] for row in sort_rows(handled)]
+    again = [row["loc"] for row in await read_sites(**arguments)]
+    assert len(given) < 6_000
+    assert len({*given, *again}) == 6_000
+    assert len(given) + len(again) <= 6_000 + max(batch.num_rows for batch in handled)
+
+
+MOMENTS = [  # in the forms that sitemaps have
+    *("2026", "2026-02", "2026-1-2", "2026-01-02", "2026-01-02T03:04Z", "2026-01-02T03:04:05"),
+    *("2026-01-02T03:04:05Z", "2026-01-02T03:04:05+05:30", "2026-01-02T03:04:05.25-08:00"),
+    *("2026-01-02T24:00:00Z", "2026-12-31T23:59:60Z", "1969-12-31T23:59:59.999999Z"),
+    *("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-01-02T03:04:05.1234567Z"),
+    *("2026-01-02T03:04:05-0000", "2026-01-02T03:04:05+01", "2024-02-29T00:00:00Z"),
+]
+
+
+@pytest.mark.parametrize("first", MOMENTS)
+def test_arrow_reads_dates_as_we_do(first: str) -> None:
+    """By columns, dates are parsed by Arrow where it can: they equal those of the entries."""
+    for second in ("", *MOMENTS):
+        texts = [first, "", second]
+        moments = [parse_lastmod(text) if text else None for text in texts]
+        written = [text or None for text in texts]
+        columns = EntryColumns([SITE] * 3, [SITE] * 3, moments, lastmod_text=written)
+        assert make_entry_batch(columns).equals(make_entry_batch(list(columns))), second
+
+
+TEXTS = st.none() | st.text(max_size=4) | st.sampled_from(["\ud800", "é", "\U0001f600", ""])
+
+
+ROW = st.tuples(TEXTS, TEXTS, st.none() | st.floats(0, 1), st.booleans())
+
+
+@given(st.lists(ROW, min_size=1, max_size=20))
+def test_columns_are_entries(rows: list[tuple[Any, ...]]) -> None:
+    """All that can be done with columns gives what it gives with entries."""
+    columns = EntryColumns(
+        [f"{SITE}{number}" for number in range(len(rows))],
+        [SITE] * len(rows),
+        changefreq=[row[0] for row in rows],
+        title=[row[1] for row in rows],
+        priority=[row[2] for row in rows],
+    )
+    entries, marks = list(columns), [row[3] for row in rows]
+    names = [column.name for column in (*COLUMNS, *DERIVED_COLUMNS)]
+    for name in names:
+        assert get_column(columns, name) == get_column(entries, name)
+    assert list(select_rows(columns, marks)) == select_rows(entries, marks)
+    assert list(take_rows(columns, 7)) == take_rows(entries, 7)
+    assert list(join_rows([columns, columns])) == join_rows([entries, columns])
+    batch = make_batch(entries, make_schema(COLUMNS))
+    assert make_batch(columns, batch.schema).equals(batch)
+    batch.validate(full=True)
+    texts = [text and text.encode("utf-8", "backslashreplace").decode() for text, *_ in rows]
+    assert batch.column("changefreq").to_pylist() == texts
+    assert batch.column("priority").to_pylist() == [row[2] for row in rows]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+async def test_outputs_write_columns_as_entries(tmp_path: Path, form: str) -> None:
+    """Each format has the same content, whether it was given columns or entries."""
+    async with make_walk(MIXED) as walked:
+        parts = [rows async for rows in walked.rows()]
+    assert any(isinstance(rows, EntryColumns) for rows in parts)
+    paths = [tmp_path / f"{name}.{form}" for name in ("columns", "entries")]
+    for path, convert in zip(paths, (None, list), strict=True):
+        with open_output(path) as output:
+            for rows in parts:
+                output.write(rows if convert is None else convert(rows))
+    columns, entries = (path.read_bytes() for path in paths)
+    assert columns == entries
+    assert len(columns) > 1_000
+
+
+async def test_all_outputs_have_the_same_rows(tmp_path: Path) -> None:
+    """URLs, JSON lines, CSV, Parquet and record batches have equal rows, in the same order."""
+    async with make_walk(MIXED) as walked:
+        parts = [rows async for rows in walked.rows()]
+    for form in FORMATS:
+        with open_output(tmp_path / f"x.{form}") as output:
+            for rows in parts:
+                output.write(rows)
+    batches = [row for rows in parts for row in make_entry_batch(rows).to_pylist()]
+    assert pq.read_table(tmp_path / "x.parquet").to_pylist() == batches
+    locs = [row["loc"] for row in batches]
+    assert (tmp_path / "x.urls").read_text().splitlines() == locs
+    lines = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    with (tmp_path / "x.csv").open(newline="") as file:
+        cells = list(csv.DictReader(file))
+    assert [line["loc"] for line in lines] == [cell["loc"] for cell in cells] == locs
+    for row, line, cell in zip(batches, lines, cells, strict=True):
+        assert line["priority"] == row["priority"]
+        assert cell["priority"] == ("" if row["priority"] is None else str(row["priority"]))
+        day = row["lastmod"] and row["lastmod"].isoformat()
+        assert line["lastmod"] == (cell["lastmod"] or None) == day
+        assert len(line.get("images", [])) == len(row["images"])
+        assert line.get("title") == row["title"] == (cell["title"] or None)
