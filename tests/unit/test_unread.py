@@ -1,0 +1,157 @@
+"""Parts of entries that are read when they are asked for look as if they had always been there."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import attrs
+import pytest
+from reading import URLSET, check_ways, read, read_by_tree
+
+from sitemapreader.models import Alternate, Extra, Image, News, UrlEntry, Video
+
+PARTS = (
+    "<image:image><image:loc>https://i.example/?a&amp;b</image:loc>"
+    "<image:title> <![CDATA[A & B]]> &#233;\r\n</image:title></image:image>"
+    '<xhtml:link rel="alternate" hreflang="de"\n href="https://a.example/de?x&amp;y"/>'
+    '<xhtml:link rel="alternate" hreflang="fr" href="https://a.example/fr"/>'
+    "<news:news><news:publication><news:name>n</news:name></news:publication>"
+    "<news:publication_date>2026-01-02</news:publication_date><news:title>t</news:title></news:news>"
+    '<video:video><video:player_loc allow_embed="no" autoplay="a=1">/p</video:player_loc>'
+    "<video:tag>x</video:tag><video:tag>y</video:tag></video:video>"
+    "<mobile:mobile/>"
+)
+
+
+def urlset(records: bytes) -> bytes:
+    """Write a document that binds a prefix which nobody knows, too."""
+    return URLSET.replace(b">", b' xmlns:mobile="urn:mobile">') + records + b"</urlset>"
+
+
+def read_entry(parts: str = PARTS) -> UrlEntry:
+    """Read the entry that has these parts."""
+    document = urlset(f"<url><loc>https://a.example/</loc>{parts}</url>".encode())
+    (entry,) = (event for event in read(document) if isinstance(event, UrlEntry))
+    return entry
+
+
+def is_unread(entry: UrlEntry) -> bool:
+    """Tell whether nobody has asked for the parts of an entry yet."""
+    try:
+        object.__getattribute__(entry, "images")
+    except AttributeError:
+        return True
+    return False
+
+
+def test_each_part_has_its_value() -> None:
+    """Every attribute is what the tree makes of the same elements."""
+    entry = read_entry()
+    assert is_unread(entry)
+    assert entry.images == (Image("https://i.example/?a&b", "A & B \xe9"),)
+    assert entry.alternates == (
+        Alternate("https://a.example/de?x&y", "de"),
+        Alternate("https://a.example/fr", "fr"),
+    )
+    assert isinstance(entry.news, News)
+    assert (entry.news.name, entry.news.title, entry.title) == ("n", "t", "t")
+    assert entry.videos == (
+        Video(player_loc="/p", player_allow_embed=False, player_autoplay="a=1", tags=("x", "y")),
+    )
+    assert [type(extra) for extra in entry.extras] == [Extra]
+    assert entry.date == entry.news.publication_date
+
+
+def test_whichever_is_asked_for_first() -> None:
+    """The order in which attributes are asked for does not matter."""
+    for name in ("images", "videos", "news", "alternates", "extras", "title"):
+        one, other = read_entry(), read_entry()
+        assert getattr(one, name) == getattr(other, name)
+        assert one == other
+
+
+@pytest.mark.parametrize(
+    "make",
+    [copy.copy, copy.deepcopy, attrs.evolve, lambda entry: pickle.loads(pickle.dumps(entry))],  # noqa: S301 (our own)
+    ids=["copy", "deepcopy", "evolve", "pickle"],
+)
+def test_copies_are_equal(make: object) -> None:
+    """An entry that was not looked at can be copied, changed and pickled."""
+    assert callable(make)
+    assert make(read_entry()) == read_entry()
+    assert repr(make(read_entry())) == repr(read_entry())
+
+
+def test_what_was_set_stays() -> None:
+    """A value that the caller sets is not read over."""
+    entry = read_entry()
+    entry.images, entry.title = (), "mine"
+    assert entry.videos
+    assert (entry.images, entry.title) == ((), "mine")
+
+
+def test_an_attribute_that_nobody_has() -> None:
+    """A wrong name is an error that says so, read or unread."""
+    for entry in (read_entry(), UrlEntry("https://a.example/")):
+        with pytest.raises(AttributeError, match="'UrlEntry' object has no attribute 'picture'"):
+            entry.picture  # type: ignore[attr-defined]  # noqa: B018 (it raises)
+    assert not hasattr(read_entry(), "_picture")
+
+
+def test_threads_see_the_same() -> None:
+    """Threads that ask at the same time get equal values."""
+    entries = [read_entry() for _ in range(50)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda entry: (entry.images, entry.alternates), entries * 8))
+    assert len({repr(each) for each in found}) == 1
+
+
+ODD_PARTS = (
+    "<image:image><image:loc>https://</image:loc></image:image>",
+    "<image:image><image:loc>https://{{x}}/</image:loc></image:image>",
+    "<image:image><image:loc>https://a/&lt;%= x %></image:loc></image:image>",
+    "<image:image><image:loc><![CDATA[https://a/<b>]]></image:loc></image:image>",
+    "<image:image><image:loc> &#160; </image:loc></image:image>",
+    "<image:image><image:loc>/a</image:loc><image:loc>/b</image:loc></image:image>",
+    "<image:image><image:loc>/a\ufffd</image:loc></image:image>",
+    "<image:image><image:title>t</image:title></image:image>",
+    "<image:image><image:loc>/a</image:loc><image:foo>x</image:foo></image:image>",
+    "<video:video><video:duration>1.5</video:duration></video:video>",
+    "<video:video><video:duration>٣</video:duration></video:video>",
+    "<video:video><video:rating>5.1</video:rating></video:video>",
+    "<video:video><video:live>maybe</video:live></video:video>",
+    "<video:video><video:publication_date>2026-02-29</video:publication_date></video:video>",
+    "<video:video><video:publication_date>2026-01-01T24:01Z</video:publication_date></video:video>",
+    '<video:video><video:player_loc allow_embed="si">/p</video:player_loc></video:video>',
+    '<video:video><video:restriction relationship="allow">DE</video:restriction></video:video>',
+    "<news:news/><news:news/>",
+    "<news:news><news:title>a</news:title></news:news>" * 2,
+    "<news:news><news:publication><news:title>a</news:title></news:publication></news:news>",
+    '<xhtml:link rel="alternate" rel="alternate" href="https://a/"/>',
+    '<xhtml:link rel="alternate" hreflang="de"/>',
+    '<xhtml:link rel="alternate" href=" "/>',
+    '<xhtml:link rel="alternate" href="https://?x"/>',
+    "<mobile:a><mobile:b>x</mobile:a></mobile:b>",
+    "<mobile:a>" * 80 + "</mobile:a>" * 80,
+    '<mobile:a xmlns:mobile="urn:other"/>',
+)
+
+
+@pytest.mark.parametrize("parts", ODD_PARTS, ids=range(len(ODD_PARTS)))
+def test_parts_of_which_something_must_be_said(parts: str) -> None:
+    """An element with an Issue is read at once, among others that are read late."""
+    records = [PARTS, parts, PARTS, parts + PARTS]
+    written = "".join(f"<url><loc>https://a.example/</loc>{each}</url>" for each in records)
+    check_ways(urlset(written.encode()))
+
+
+def test_names_of_late_extras_are_counted() -> None:
+    """The limit of names is the same whichever way extras are read."""
+    records = "".join(
+        f"<url><loc>https://a.example/</loc><mobile:n{number}/></url>" for number in range(20)
+    )
+    for names in (5, 19, 20):
+        document = urlset(records.encode())
+        assert read(document, names=names) == read_by_tree(document, names=names)
