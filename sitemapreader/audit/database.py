@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-MEMORY_LIMIT = "200MB"
+MEMORY_LIMIT = "150MB"
 """What DuckDB may use; beyond that it writes into a folder beside the file."""
 _IS_OURS = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'url_row'"
 _THREADS = 4

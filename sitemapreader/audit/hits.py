@@ -7,12 +7,11 @@ import io
 import json
 import os
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
-from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.formats import find_hits_suffix
 from sitemapreader.output.delimited import quote
 from sitemapreader.output.escaping import escape_texts, escape_urls, neutralise_formulas
 from sitemapreader.output.sink import Sink
@@ -25,19 +24,9 @@ if TYPE_CHECKING:
 
 COLUMNS = ("code", "url", "detail", "document")
 _SCHEMA = pa.schema([(name, pa.string()) for name in COLUMNS])
-_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 _ROWS_AT_ONCE = 20_000
 _Columns = tuple[list[str], ...]
 """The hits of a batch, column by column."""
-
-
-def find_hits_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the suffix that names the format; raise AuditInputError for another one."""
-    name = os.fspath(path).lower()
-    suffix = Path(name.removesuffix(".gz")).suffix
-    if suffix not in _SUFFIXES or name.endswith(".parquet.gz"):
-        raise AuditInputError(f"hits: end the name of {name!r} with {', '.join(_SUFFIXES)}")
-    return suffix
 
 
 def write_hits(path: str | os.PathLike[str], database: AuditDatabase, codes: Iterable[str]) -> int:

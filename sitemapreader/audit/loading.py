@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sitemapreader.walker import Walk
     from sitemapreader.walker.config import OnDocument
 
-_ROWS_AT_ONCE = 65_536
+_ROWS_AT_ONCE = 16_384
 """Entries that are inserted at once; they take 10 MB, twice while the next ones are read."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 

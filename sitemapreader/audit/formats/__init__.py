@@ -7,6 +7,7 @@ def format_audit(findings: Sequence[Finding], facts: Facts) -> str: ...
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ FORMATS = ("text", "json", "sarif", "html")
 """Names of the formats, each the module of this package that makes it."""
 SUFFIXES = {".txt": "text", ".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html"}
 """Suffix of a file -> the format that it names."""
+HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
+"""Suffixes of a file of all hits; all but the first also with .gz behind them."""
 
 
 def format_audit(name: str, findings: Sequence[Finding], facts: Facts) -> str:
@@ -45,3 +48,12 @@ def find_audit_format(path: str) -> str:
             f"end it with {', '.join(SUFFIXES)}"
         )
     return SUFFIXES[suffix]
+
+
+def find_hits_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix that names the format; raise AuditInputError for another one."""
+    name = os.fspath(path).lower()
+    suffix = Path(name.removesuffix(".gz")).suffix
+    if suffix not in HITS_SUFFIXES or name.endswith(".parquet.gz"):
+        raise AuditInputError(f"hits: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}")
+    return suffix

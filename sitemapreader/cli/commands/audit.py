@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import attrs
 
 from sitemapreader.audit.codes import list_rules, match_codes
 from sitemapreader.audit.explain import explain_rule, format_rules
-from sitemapreader.audit.formats import find_audit_format
+from sitemapreader.audit.formats import find_audit_format, find_hits_suffix
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.options import AuditOptions
 from sitemapreader.audit.settings import find_settings
@@ -29,6 +30,7 @@ from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Iterator
 
     from sitemapreader.audit.result import Audit
     from sitemapreader.audit.settings import AuditSettings
@@ -71,6 +73,8 @@ class _AuditCommand:
         outputs = [STANDARD_OUTPUT] if arguments.output is None else arguments.output
         self._files = [path for path in outputs if path != STANDARD_OUTPUT]
         self._formats = [find_audit_format(path) for path in self._files]
+        if arguments.hits:
+            find_hits_suffix(arguments.hits)
         self._is_printed = len(self._files) < len(outputs)
         self._summary = RunSummary()
         self.console = Console(
@@ -134,24 +138,35 @@ class _AuditCommand:
                     result = await audit(source, **self._passed)
                 except AuditInputError as error:
                     raise UsageError(str(error)) from None
+                except OSError as error:  # the database
+                    self.console.print_error(str(error))
+                    return NO_URL
         if source != self._source:
             result.facts = attrs.evolve(result.facts, source="standard input")
         with result:
-            self._write(result)
-            return self._find_exit_code(result)
+            if self._is_printed:
+                with self.lines:
+                    self.lines.write(result.format(self._arguments.format or "text"))
+            written = [self._write_file(*output) for output in self._list_files(result)]
+            return self._find_exit_code(result) if all(written) else NO_URL
 
-    def _write(self, result: Audit) -> None:
+    def _list_files(self, result: Audit) -> Iterator[tuple[str, Callable[[str], object]]]:
+        """Yield the files to write, each with what writes it."""
         for path, form in zip(self._files, self._formats, strict=True):
-            with LineWriter(path) as file:
-                file.write(result.format(form))
-        if self._is_printed:
-            with self.lines:
-                self.lines.write(result.format(self._arguments.format or "text"))
+            yield path, partial(_write_report, result, form)
         if self._arguments.hits:
-            number = result.write_hits(self._arguments.hits)
-            self.console.print_line(f"{number} hits in {self._arguments.hits}")
+            yield self._arguments.hits, result.write_hits
         if self._arguments.write_baseline:
-            result.write_baseline(self._arguments.write_baseline)
+            yield self._arguments.write_baseline, result.write_baseline
+
+    def _write_file(self, path: str, write: Callable[[str], object]) -> bool:
+        """Write a file; say so and return False if that fails."""
+        try:
+            write(path)
+        except OSError as error:
+            self.console.print_error(f"cannot write to {path}: {error.strerror or error}")
+            return False
+        return True
 
     def _find_exit_code(self, result: Audit) -> int:
         if not any(document.is_answered for document in result.report.documents):
@@ -170,6 +185,12 @@ class _AuditCommand:
     def _count_document(self, document: Document) -> None:
         self._summary.statuses[document.status] += 1
         self._summary.bytes_raw += document.bytes_raw
+
+
+def _write_report(result: Audit, form: str, path: str) -> None:
+    """Write an audit into a file, which appears when it is whole."""
+    with LineWriter(path) as file:
+        file.write(result.format(form))
 
 
 async def _copy_standard_input(path: Path) -> None:

@@ -2,11 +2,13 @@
 -- severity: error
 -- unit: URLs
 -- detects: localhost, a literal address, a name under .local, .test, .internal and the like; a
---   warning where the first label is staging, stage, dev, test, uat or preprod.
+--   warning where the first label is staging, stage, dev, test, uat or preprod. The host of the
+--   sitemap itself is left out: it was reached.
 -- meaning: Such URLs cannot be visited, or are not meant to be found.
 -- advice: Publish the production sitemap.
 -- source: https://support.google.com/webmasters/answer/7451001
 SELECT u.loc AS url, h.hidden AS detail, u.document,
        CASE WHEN h.is_staging THEN 'warning' ELSE 'error' END AS severity
 FROM url u JOIN host h ON h.host = u.host AND h.scheme = u.scheme
-WHERE h.hidden <> ''
+JOIN document d ON d.id = u.document
+WHERE h.hidden <> '' AND u.host <> host_of(d.final_key)
