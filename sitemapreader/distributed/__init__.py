@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sitemapreader.distributed.partition import run_partition, run_partitions
     from sitemapreader.distributed.planning import HostList, plan
     from sitemapreader.distributed.runs import (
-        Run,
+        ScaleRun,
         Totals,
         begin_run,
         find_missing,
@@ -39,8 +39,8 @@ __all__ = [
     "Commit",
     "HostList",
     "OutputError",
-    "Run",
     "ScaleOptions",
+    "ScaleRun",
     "Storage",
     "Totals",
     "begin_run",
@@ -58,7 +58,7 @@ _HOMES = {
     "Commit": "commits",
     "HostList": "planning",
     "OutputError": "layout",
-    "Run": "runs",
+    "ScaleRun": "runs",
     "ScaleOptions": "options",
     "Storage": "storage",
     "Totals": "runs",

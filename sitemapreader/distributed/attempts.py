@@ -33,7 +33,7 @@ class LostLeaseError(Exception):
     """An attempt that was not renewed in time, so that another one may be at work."""
 
 
-class Attempt:
+class PartitionAttempt:
     """One attempt at a partition.
 
     Attributes:

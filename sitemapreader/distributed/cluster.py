@@ -15,7 +15,7 @@ from sitemapreader.distributed.commits import Commit, list_committed
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import run_partitions
 from sitemapreader.distributed.planning import plan
-from sitemapreader.distributed.runs import Run, begin_run, find_missing, finish, sum_commits
+from sitemapreader.distributed.runs import ScaleRun, begin_run, find_missing, finish, sum_commits
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def run(
 def read_run(
     client: Client,
     output: str,
-    begun: Run,
+    begun: ScaleRun,
     on_progress: Callable[[Totals], object] | None = None,
 ) -> Totals:
     """Read what is missing of a run, and finish it; `run` has the arguments."""
@@ -159,7 +159,7 @@ class ClusterRun:
         self,
         client: Client,
         storage: Storage,
-        run: Run,
+        run: ScaleRun,
         on_progress: Callable[[Totals], object] | None,
     ) -> None:
         self._client = client

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.distributed.parts import Part, PartWriter
+from sitemapreader.distributed.parts import PartWriter, WrittenPart
 from sitemapreader.many import walk_many
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Reading:
         outcomes: one for each host.
     """
 
-    parts: list[Part]
+    parts: list[WrittenPart]
     outcomes: list[Row]
 
 

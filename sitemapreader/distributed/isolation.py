@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.distributed.attempts import kill_when_stuck
 from sitemapreader.distributed.hosts import HostReader, Reading
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.parts import Part
+from sitemapreader.distributed.parts import WrittenPart
 from sitemapreader.distributed.status_rows import make_error
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class _Parent:
         if self._state and state and state.exists():
             state.replace(self._state)
         result = json.loads((folder / _RESULT).read_text(encoding="utf-8"))
-        parts = [Part(folder / name, rows) for name, rows in result["parts"]]
+        parts = [WrittenPart(folder / name, rows) for name, rows in result["parts"]]
         return Reading(parts, result["outcomes"]), []
 
 

@@ -15,7 +15,7 @@ from sitemapreader.distributed.status_rows import Row, is_due, load_rows, now_ut
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sitemapreader.distributed.runs import Run
+    from sitemapreader.distributed.runs import ScaleRun
     from sitemapreader.distributed.storage import Storage
 
 NO_MEMORY, KEPT = "none", "kept"
@@ -40,7 +40,7 @@ class PartitionMemory:
     condition: str
 
     @classmethod
-    def load(cls, storage: Storage, run: Run, partition: int, folder: Path) -> Self:
+    def load(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Self:
         """Read it from the storage; what is lost or damaged there counts as not known."""
         sites = read_partition_hosts(storage, run.listed, partition)
         rows: dict[str, Row] = {}

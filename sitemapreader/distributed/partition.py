@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.distributed.attempts import Attempt, kill_when_stuck
+from sitemapreader.distributed.attempts import PartitionAttempt, kill_when_stuck
 from sitemapreader.distributed.commits import Commit, create_commit, load_commit
 from sitemapreader.distributed.hosts import HostReader, Reading
 from sitemapreader.distributed.isolation import read_isolated
 from sitemapreader.distributed.layout import name_partition, name_state_folder
 from sitemapreader.distributed.memory import PartitionMemory
 from sitemapreader.distributed.packing import pack_state
-from sitemapreader.distributed.runs import Run, load_run
+from sitemapreader.distributed.runs import ScaleRun, load_run
 from sitemapreader.distributed.status_rows import carry_row, make_row, now_utc, write_rows
 from sitemapreader.distributed.storage import Storage
 
@@ -105,7 +105,9 @@ async def _run_all(
 class PartitionReader:
     """The reading of one partition: attempt, memory of the run before, hosts, files, commit."""
 
-    def __init__(self, storage: Storage, run: Run, partition: int, room: asyncio.Semaphore) -> None:
+    def __init__(
+        self, storage: Storage, run: ScaleRun, partition: int, room: asyncio.Semaphore
+    ) -> None:
         self._storage = storage
         self._run = run
         self._partition = partition
@@ -117,11 +119,15 @@ class PartitionReader:
             return done
         run = self._run
         attempt = await asyncio.to_thread(
-            Attempt.begin, self._storage, run.folder, self._partition, run.options.lease_seconds
+            PartitionAttempt.begin,
+            self._storage,
+            run.folder,
+            self._partition,
+            run.options.lease_seconds,
         )
         return await attempt.hold(self._do(attempt))
 
-    async def _do(self, attempt: Attempt) -> Commit:
+    async def _do(self, attempt: PartitionAttempt) -> Commit:
         if done := await self._find_commit():  # while this attempt was waiting
             return done
         with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as folder:
@@ -132,7 +138,7 @@ class PartitionReader:
             load_commit, self._storage, self._run.folder, self._partition
         )
 
-    async def _read_and_commit(self, attempt: Attempt, folder: Path) -> Commit:
+    async def _read_and_commit(self, attempt: PartitionAttempt, folder: Path) -> Commit:
         began = time.monotonic()
         memory = await asyncio.to_thread(
             PartitionMemory.load, self._storage, self._run, self._partition, folder
@@ -145,7 +151,9 @@ class PartitionReader:
         await asyncio.to_thread(self._storage.remove, commit.paths())
         return await self._find_commit() or commit
 
-    async def _read(self, memory: PartitionMemory, attempt: Attempt, folder: Path) -> Reading:
+    async def _read(
+        self, memory: PartitionMemory, attempt: PartitionAttempt, folder: Path
+    ) -> Reading:
         options = self._run.options
         if attempt.died >= ISOLATE_AFTER:
             return await read_isolated(memory.due, folder, memory.state, options)
@@ -154,7 +162,7 @@ class PartitionReader:
         return await HostReader(options, self._room).read(memory.due, parts, memory.state)
 
     def _write(
-        self, attempt: Attempt, folder: Path, memory: PartitionMemory, reading: Reading
+        self, attempt: PartitionAttempt, folder: Path, memory: PartitionMemory, reading: Reading
     ) -> Commit:
         """Upload the files of an attempt; nothing refers to them until it is committed."""
         run, partition = self._run.folder, self._partition
@@ -185,7 +193,7 @@ class PartitionReader:
             seconds=0.0,
         )
 
-    def _pack(self, attempt: Attempt, folder: Path, state: Path | None) -> str | None:
+    def _pack(self, attempt: PartitionAttempt, folder: Path, state: Path | None) -> str | None:
         if state is None or not state.exists():
             return None
         packed = folder / "state.db.zst"

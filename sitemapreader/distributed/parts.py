@@ -27,7 +27,7 @@ _FILE_ROWS = 4_000_000
 
 
 @attrs.frozen
-class Part:
+class WrittenPart:
     """A file that is written: its path on the local disk, and its rows."""
 
     path: Path
@@ -51,11 +51,11 @@ class PartFile:
         if self._waiting_rows >= _GROUP_ROWS:
             self._flush()
 
-    def close(self) -> Part:
+    def close(self) -> WrittenPart:
         """Write what waits and end the file."""
         self._flush()
         self._writer.close()
-        return Part(self.path, self.rows)
+        return WrittenPart(self.path, self.rows)
 
     def _flush(self) -> None:
         if self._waiting:
@@ -72,7 +72,7 @@ class PartWriter:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.parts: list[Part] = []
+        self.parts: list[WrittenPart] = []
         self._folder = folder
         self._made = 0
         self._shared: PartFile | None = None
@@ -100,7 +100,7 @@ class PartWriter:
         elif self._ended.add(site, self._entries.pop(site, [])):
             self._write_shared(self._ended.take())
 
-    def close(self) -> list[Part]:
+    def close(self) -> list[WrittenPart]:
         """Finish all sites and files; return the files."""
         for site in {**self._entries, **self._batches, **self._own}:
             self.finish(site)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(kw_only=True)
-class Run:
+class ScaleRun:
     """What all workers of a run have to know; it lies in its `run.json` and never changes.
 
     Attributes:
@@ -92,7 +92,7 @@ def begin_run(
     *,
     full: bool = False,
     retry: bool = False,
-) -> Run:
+) -> ScaleRun:
     """Return the run that is not finished, or begin the next one.
 
     Workers that call this at the same time get the same run. One that is not finished continues as
@@ -141,13 +141,13 @@ def list_runs(storage: Storage) -> list[int]:
     return [int(name) for name in storage.list("runs") if name.isdecimal()]
 
 
-def load_run(storage: Storage, folder: str) -> Run:
+def load_run(storage: Storage, folder: str) -> ScaleRun:
     """Read the `run.json` of a run; raise OutputError if it is not there or is no such file."""
     content = storage.read_json(f"{folder}/run.json")
     if content is None:
         raise OutputError(f"{storage.output} has no {folder}")
     try:
-        return Run(
+        return ScaleRun(
             folder=folder,
             listed=load_list(storage, content["list"]),
             options=ScaleOptions.from_json(content["options"]),
@@ -163,7 +163,7 @@ def load_run(storage: Storage, folder: str) -> Run:
         ) from None
 
 
-def find_missing(output: str, run: Run) -> list[int]:
+def find_missing(output: str, run: ScaleRun) -> list[int]:
     """Return the partitions that are not committed, those that took longest the last time first."""
     storage = Storage(output)
     committed = list_committed(storage, run.folder)
@@ -175,7 +175,7 @@ def find_missing(output: str, run: Run) -> list[int]:
     return sorted(missing, key=lambda each: -seconds[each] if each < len(seconds) else 0.0)
 
 
-def finish(output: str, run: Run) -> Totals:
+def finish(output: str, run: ScaleRun) -> Totals:
     """Finish a run whose partitions are all committed; return its sums.
 
     Files of attempts that do not count are removed, and the states that this run has replaced. Safe
@@ -202,7 +202,7 @@ def finish(output: str, run: Run) -> Totals:
     return sum_commits(storage, run, commits)
 
 
-def sum_commits(storage: Storage, run: Run, commits: list[Commit] | None = None) -> Totals:
+def sum_commits(storage: Storage, run: ScaleRun, commits: list[Commit] | None = None) -> Totals:
     """Return the sums over the partitions of a run that are committed."""
     commits = _load_commits(storage, run) if commits is None else commits
     return Totals(
@@ -246,12 +246,12 @@ def _sum_statuses(commits: list[Commit]) -> Counter[str]:
     return total
 
 
-def _load_commits(storage: Storage, run: Run) -> list[Commit]:
+def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
     found = (load_commit(storage, run.folder, each) for each in run.partitions)
     return [commit for commit in found if commit is not None]
 
 
-def _remove_uncommitted(storage: Storage, run: Run, commits: list[Commit]) -> None:
+def _remove_uncommitted(storage: Storage, run: ScaleRun, commits: list[Commit]) -> None:
     """Remove what no commit names: files of attempts that died or came second, and old states."""
     named = {path for commit in commits for path in commit.paths()}
     folders = [f"{run.folder}/urls", f"{run.folder}/status"]

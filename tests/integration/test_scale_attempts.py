@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader.distributed.attempts import Attempt, LostLeaseError
+from sitemapreader.distributed.attempts import LostLeaseError, PartitionAttempt
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 0.4
 
 
-def begin(storage: Storage) -> Attempt:
-    return Attempt.begin(storage, "runs/0001", 7, LEASE_SECONDS)
+def begin(storage: Storage) -> PartitionAttempt:
+    return PartitionAttempt.begin(storage, "runs/0001", 7, LEASE_SECONDS)
 
 
 async def test_a_later_attempt_waits_until_an_earlier_one_has_ended(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ async def test_a_later_attempt_waits_until_an_earlier_one_has_ended(tmp_path: Pa
     storage, order = Storage(str(tmp_path)), []
     attempts = [begin(storage) for _ in range(3)]
 
-    async def work(attempt: Attempt) -> None:
+    async def work(attempt: PartitionAttempt) -> None:
         order.append(f"{attempt.number} begins")
         await asyncio.sleep(LEASE_SECONDS * 1.5)  # longer than a lease: it is renewed meanwhile
         order.append(f"{attempt.number} ends")

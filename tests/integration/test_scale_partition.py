@@ -14,11 +14,17 @@ import scale_web
 from scale_processes import make_environment, replace_request
 from scale_runs import WebServer, check_first_day, read_rows, read_statuses, serve_web
 
-from sitemapreader.distributed.attempts import Attempt
+from sitemapreader.distributed.attempts import PartitionAttempt
 from sitemapreader.distributed.commits import load_commit
 from sitemapreader.distributed.partition import run_partition, run_partitions
 from sitemapreader.distributed.planning import plan
-from sitemapreader.distributed.runs import Run, begin_run, find_missing, finish, iterate_statuses
+from sitemapreader.distributed.runs import (
+    ScaleRun,
+    begin_run,
+    find_missing,
+    finish,
+    iterate_statuses,
+)
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
@@ -44,13 +50,13 @@ def first_day(web: WebServer) -> None:
 
 def begin(
     web: WebServer, output: Path, numbers: range = FEW, partitions: int = 2, **given: float
-) -> Run:
+) -> ScaleRun:
     sites = [scale_web.name_site(number) for number in numbers]
     listed = plan(sites, str(output), partitions=partitions)
     return begin_run(str(output), listed, web.make_options(**given))
 
 
-def read_all(output: Path, run: Run) -> None:
+def read_all(output: Path, run: ScaleRun) -> None:
     run_partitions(str(output), run.folder, find_missing(str(output), run))
     finish(str(output), run)
 
@@ -179,7 +185,7 @@ def test_a_storage_that_fails_at_any_call_loses_nothing(
     assert number > 5  # attempt, rows, status, state, commit, end of the attempt
 
 
-def run_in_process(output: Path, run: Run, partition: int, *, deadly_write: int = 0) -> int:
+def run_in_process(output: Path, run: ScaleRun, partition: int, *, deadly_write: int = 0) -> int:
     """Run a partition in a process of its own; return how that ended."""
     program = (
         "import sys; from sitemapreader.distributed import run_partition;"
@@ -214,7 +220,7 @@ def test_a_host_that_kills_its_process_is_named(
     run = begin(web, tmp_path, hosts, partitions=1, lease_seconds=4.0)
     storage = Storage(str(tmp_path))
     for _ in range(2):
-        Attempt.begin(storage, run.folder, 0, 1.0)  # as if they had died
+        PartitionAttempt.begin(storage, run.folder, 0, 1.0)  # as if they had died
     read_all(tmp_path, run)
     rows = read_statuses(tmp_path, run.folder, 1)
     bomb = rows.pop(scale_web.name_site(BOMB))

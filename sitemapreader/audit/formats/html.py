@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.audit.models import Category
 from sitemapreader.audit.report import figures
-from sitemapreader.audit.report.charts import Part, chart_months, stack_parts, sum_years
+from sitemapreader.audit.report.charts import BarPart, chart_months, stack_parts, sum_years
 from sitemapreader.audit.report.languages import build_matrix
 from sitemapreader.audit.report.sitemaps import (
     build_sitemap_tree,
@@ -148,7 +148,7 @@ def _count_severities(findings: Iterable[Finding]) -> dict[Severity, int]:
     return {severity: counts[severity] for severity in _KINDS}
 
 
-def _chart_categories(findings: Sequence[Finding]) -> list[tuple[str, list[Part], str]]:
+def _chart_categories(findings: Sequence[Finding]) -> list[tuple[str, list[BarPart], str]]:
     """Return name, bar and words of each category with findings, gravest first."""
     rows = []
     for category in Category:

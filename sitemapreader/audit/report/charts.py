@@ -34,7 +34,7 @@ _CROWDED = 13
 """Per cent of the axis beside another label or the edge, where a phone has no room for one."""
 
 
-class Part(NamedTuple):
+class BarPart(NamedTuple):
     """One colour of a horizontal bar."""
 
     kind: str
@@ -42,19 +42,19 @@ class Part(NamedTuple):
     width: float
 
 
-def stack_parts(counts: Iterable[tuple[str, int]], most: int) -> list[Part]:
+def stack_parts(counts: Iterable[tuple[str, int]], most: int) -> list[BarPart]:
     """Lay kinds out beside each other in a bar, of which `most` fills the whole width."""
     parts = []
     start = 0.0
     for kind, count in counts:
         if count:
             width = max(100 * count / max(most, 1), _MIN_WIDTH)
-            parts.append(Part(kind, start, width))
+            parts.append(BarPart(kind, start, width))
             start += width
     return parts
 
 
-class Column(NamedTuple):
+class MonthColumn(NamedTuple):
     """One colour of a vertical bar, in per cent from the upper left corner."""
 
     kind: str
@@ -83,7 +83,7 @@ class MonthChart:
         labels: years, "older" and "later".
     """
 
-    columns: list[Column]
+    columns: list[MonthColumn]
     ticks: list[AxisLabel]
     labels: list[AxisLabel]
 
@@ -186,7 +186,7 @@ def _fit_span(numbers: Sequence[int], now: int) -> _Span:
 
 def _stack_columns(
     x: float, room: float, most: int, name: str, counts: Sequence[MonthCount]
-) -> list[Column]:
+) -> list[MonthColumn]:
     """Lay out the parts of one bar above each other."""
     urls = sum(each.urls for each in counts)
     future = min(sum(each.future for each in counts), urls)
@@ -204,7 +204,7 @@ def _stack_columns(
         if count:
             height = max(100 * count / most, _MIN_HEIGHT)
             bottom = max(bottom - height, 0)
-            columns.append(Column(kind, x, bottom, room * _BAR_SHARE, height, words))
+            columns.append(MonthColumn(kind, x, bottom, room * _BAR_SHARE, height, words))
     return columns
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from sitemapreader.distributed import Run, ScaleOptions, Totals
+    from sitemapreader.distributed import ScaleOptions, ScaleRun, Totals
 
 STATUS = "status"
 """Word in place of the list of hosts: show a run instead of running."""
@@ -86,7 +86,7 @@ class ScaleCommand:
         self._signal = number
         raise _StoppedError
 
-    def _begin(self) -> Run:
+    def _begin(self) -> ScaleRun:
         from sitemapreader.distributed import begin_run, plan  # noqa: PLC0415 (an extra)
 
         arguments = self._arguments
@@ -97,7 +97,7 @@ class ScaleCommand:
             arguments.output, listed, options, full=arguments.full, retry=arguments.retry
         )
 
-    def _run_cluster(self, run: Run) -> Totals:
+    def _run_cluster(self, run: ScaleRun) -> Totals:
         from sitemapreader.distributed.cluster import (  # noqa: PLC0415 (Dask)
             open_client,
             read_run,
@@ -109,7 +109,7 @@ class ScaleCommand:
                 self._console.print_line(f"dashboard: {client.dashboard_link}")
             return read_run(client, arguments.output, run, self._progress.show)
 
-    def _run_shard(self, run: Run) -> Totals:
+    def _run_shard(self, run: ScaleRun) -> Totals:
         from sitemapreader import distributed  # noqa: PLC0415 (an extra)
 
         number, shards = self._arguments.shard
