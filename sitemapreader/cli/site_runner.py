@@ -36,14 +36,12 @@ class SiteRunner(SourceRunner[Source]):
         handle: called with each list of entries of a site.
         on_end: called with the result and the outcome of each source.
         make_delivery: makes what knows which batches have left the output; may return `None`.
-        holds_state: whether the caller of `run_sites` commits the state.
     """
 
     config: RunConfig
     handle: Callable[[str, Rows], None]
     on_end: Callable[[SourceResult, SiteOutcome], None] = attrs.field(default=lambda *_: None)
     make_delivery: Callable[[], Delivery | None] = attrs.field(default=lambda: None)
-    holds_state: bool = False
     _results: dict[SiteWalk, SourceResult] = attrs.field(factory=dict, init=False)
 
     def make_run(self) -> SiteRun:
@@ -56,7 +54,6 @@ class SiteRunner(SourceRunner[Source]):
             at_once=getattr(self.arguments, "parallel", 1),
             removed=bool(getattr(self.arguments, "removed", False)),
             watcher=self,
-            holds_state=self.holds_state,
         )
 
     async def run(self) -> None:

@@ -119,9 +119,8 @@ def plan_run(
     removed: bool = False,
     on_site: OnSite | None = None,
     watcher: RunWatcher | None = None,
-    holds_state: bool = False,
 ) -> SiteRun:
-    """Check the arguments of `walk_many`, and make the run; for the last two see `RunPlan`."""
+    """Check the arguments of `walk_many`, and make the run."""
     if isinstance(sites, str | bytes):
         raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
     for name, number in (("at_once", at_once), ("site_urls", site_urls)):
@@ -151,6 +150,5 @@ def plan_run(
         gives_removed=removed,
         on_site=on_site,
         watcher=watcher,
-        holds_state=holds_state,
     )
     return SiteRun(sites, plan)

@@ -27,6 +27,7 @@ from sitemapreader.walker.walk import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+    from os import PathLike
     from pathlib import Path
     from types import TracebackType
 
@@ -104,7 +105,6 @@ class RunPlan:
         fetcher: opens URLs for all walks; `None` for one of the run's own.
         limits: how much is read of one site.
         options: how the network is used.
-        holds_state: whether nothing is committed to the state before `commit_state`.
         gives_removed: whether URLs that are no longer listed are delivered, too.
         on_site: called with each outcome.
         watcher: follows all walks.
@@ -116,7 +116,6 @@ class RunPlan:
     fetcher: Fetcher | None
     limits: Limits
     options: FetchOptions
-    holds_state: bool = False
     gives_removed: bool = False
     on_site: OnSite | None = None
     watcher: RunWatcher | None = None
@@ -175,10 +174,7 @@ class SiteRun:
             StateAccess,
         )
 
-        access = StateAccess.open(self._config.state.path, f"run {id(self)}")
-        if self._plan.holds_state:
-            access.file.hold()
-        return access
+        return StateAccess.open(self._config.state.path, f"run {id(self)}")
 
     async def _sync_state(self) -> None:
         if self._access is not None:
@@ -191,7 +187,7 @@ class SiteRun:
 
         Raises StateError or OSError: the disk refuses it; then the state knows nothing of the run.
         """
-        if self._access is not None and self._plan.holds_state:
+        if self._access is not None:
             self._access.file.commit_held(files)
 
     async def __aexit__(
@@ -244,6 +240,30 @@ class SiteRun:
     def gathers(self) -> bool:
         """Whether rows may wait for others: not with a state, where that acknowledges them."""
         return self._config.state is None
+
+    async def write(
+        self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
+    ) -> None:
+        """Write all entries into a file, with the column `site`; and the outcomes into another.
+
+        The state is committed together with them: a run that is killed leaves neither a file nor
+        a change of the state. A file `path` that exists is replaced.
+
+        Args:
+            path: its end says the format, as `open_output` has it.
+            report: a name with .jsonl, .csv or .parquet; a row a site.
+        """
+        from sitemapreader.many.writing import write_run  # noqa: PLC0415 (not every run writes)
+
+        await write_run(self, path, report)
+
+    async def hold_state(self) -> bool:
+        """Hold back all changes of the state until `commit_state`; return whether there is one."""
+        if self._access is None:
+            return False
+        async with self._access.turn():
+            self._access.file.hold()
+        return True
 
     async def next_rows(self) -> tuple[str, Rows] | None:
         """Return a site and the next rows of its entries; `None` at the end.

@@ -9,6 +9,7 @@ from sitemapreader.walker.loop_thread import LoopThread
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Future
+    from os import PathLike
     from types import TracebackType
 
     import pyarrow as pa
@@ -71,6 +72,12 @@ class BlockingSiteRun:
         from sitemapreader.many.columns import collect_batches  # noqa: PLC0415 (needs pyarrow)
 
         return collect_batches(self.rows(), gathers=self._run.gathers)
+
+    def write(
+        self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
+    ) -> None:
+        """Write all entries and outcomes into files; see `SiteRun.write`."""
+        self._thread.call(self._run.write(path, report=report)).result()
 
     def _iterate(self) -> Iterator[tuple[str, Rows]]:
         while True:

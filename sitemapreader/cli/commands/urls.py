@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
+from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.pipe import PipeDelivery, follow_output
 from sitemapreader.cli.runner import make_sources
 from sitemapreader.cli.runtime import run_process
-from sitemapreader.cli.site_report import open_report
 from sitemapreader.cli.site_runner import SiteRunner
 from sitemapreader.cli.sources import (
     SiteSource,
@@ -24,6 +24,7 @@ from sitemapreader.cli.sources import (
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import is_for_many, open_entries
 from sitemapreader.entry_columns import SiteRows, get_column, select_rows, take_rows
+from sitemapreader.many.site_report import SiteReport, open_report
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -62,7 +63,7 @@ class UrlPrinter:
 
     def __init__(self, arguments: argparse.Namespace, config: RunConfig, console: Console) -> None:
         self.output = open_entries(arguments)
-        self._report = open_report(getattr(arguments, "report", None))
+        self._report = _open_report(arguments)
         self._arguments = arguments
         self._config = config
         self._console = console
@@ -85,12 +86,12 @@ class UrlPrinter:
                 handle=self._print_rows,
                 on_end=lambda _, outcome: self._report.add(outcome),
                 make_delivery=self._make_delivery,
-                holds_state=self._has_state and self.output.is_replaced,
             )
             async with runner.show(), runner.make_run() as sites:
+                holds = self.output.is_replaced and await sites.hold_state()
                 with suppress(_LimitReachedError):
                     await runner.read_sites(sites)
-                if runner.holds_state:
+                if holds:
                     await sites.leave()
                     sites.commit_state([*self.output.prepare(), *self._report.prepare()])
         self._console.print_summary(self._summary)
@@ -129,3 +130,11 @@ class UrlPrinter:
         if self._summary.printed == limit:
             self._summary.limit_reached = True
             raise _LimitReachedError
+
+
+def _open_report(arguments: argparse.Namespace) -> SiteReport:
+    """Return the report of the run; raise UsageError for a name without a format."""
+    try:
+        return open_report(getattr(arguments, "report", None))
+    except (ValueError, ModuleNotFoundError) as error:
+        raise UsageError(f"--report: {error}") from None

@@ -1,11 +1,10 @@
-"""The file of `--report`: one row a site, with how it ended and why."""
+"""The report of a run: a file with one row a site, how it ended and why."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.cli.parser import UsageError
 from sitemapreader.many.outcome_rows import REPORT_FORMATS, OutcomeEncoder
 from sitemapreader.output.sink import Sink
 
@@ -72,14 +71,12 @@ class SiteReport:
 def open_report(path: str | None) -> SiteReport:
     """Return the report of a path, to be entered; without a path, one that writes nothing.
 
-    Raises UsageError: the name does not say which format is meant, or pyarrow is missing.
+    Raises ValueError: the name does not say which format is meant.
     """
     if path is None:
         return SiteReport(None, OutcomeEncoder("jsonl"))
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in REPORT_FORMATS:
-        raise UsageError(f"--report: end the name with .{', .'.join(REPORT_FORMATS)}, not {path!r}")
-    try:
-        return SiteReport(Sink(path, end=None), OutcomeEncoder(form))
-    except ModuleNotFoundError as error:
-        raise UsageError(str(error)) from None
+        formats = ", .".join(REPORT_FORMATS)
+        raise ValueError(f"the name of a report ends with .{formats}, unlike {path!r}")
+    return SiteReport(Sink(path, end=None), OutcomeEncoder(form))
