@@ -1,9 +1,9 @@
 """Entries as tables in text: comma-separated (RFC 4180) and tab-separated values.
 
 Extensions stand in their cells as JSON, absent values as empty cells. A URL has its control
-characters and blanks percent-encoded, so that a record is a line; and what a spreadsheet would take
-for a formula has an apostrophe before it. CSV has quotes where a cell needs them, TSV knows none
-(IANA, text/tab-separated-values).
+characters and blanks percent-encoded, so that a record is a line. What a spreadsheet would take for
+a formula has an apostrophe before it; in CSV also behind a semicolon, but for the first column. CSV
+has quotes where a cell needs them, TSV knows none (IANA, text/tab-separated-values).
 """
 
 from __future__ import annotations
@@ -26,28 +26,42 @@ if TYPE_CHECKING:
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 _TO_QUOTE = re.compile('[,;"]')
+_HIDDEN_FORMULA = re.compile(";(?=[\\s\"']*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def make_writer(columns: Sequence[Column], separator: str) -> Callable[[OutputRows], str]:
     """Return what writes entries as rows."""
-    finish = quote if separator == "," else list
+    is_csv = separator == ","
 
     def write(rows: OutputRows) -> str:
         parts: list[Any] = []
-        for column in columns:
-            parts += finish(_write_cells(column, rows)), repeat(separator)
+        for place, column in enumerate(columns):
+            cells = _write_cells(column, rows)
+            if is_csv and place:
+                cells = _neutralise_parts(column, cells)
+            parts += quote(cells) if is_csv else cells, repeat(separator)
         parts[-1] = repeat("\n")
         return "".join(chain.from_iterable(zip(*parts, strict=False)))
 
     return write
 
 
-def quote(cells: list[str]) -> list[str]:
-    """Put cells in quotes that have a comma, a semicolon or a quote; none has a line break.
+def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
+    """Change semicolons behind which a spreadsheet would take the rest for a formula."""
+    # Spreadsheets of many locales separate cells at semicolons, and quotes help only at the start
+    # of what they take for a cell: there `a,"b;=1"` has two cells, of which one is a formula.
+    if not any(";" in cell for cell in cells):
+        return cells
+    instead = r"\\u003b"  # of JSON, where it is the same text
+    if column.is_url:
+        instead = "%3B"
+    elif column.type == str | None:
+        instead = ";'"
+    return [_HIDDEN_FORMULA.sub(instead, cell) for cell in cells]
 
-    Spreadsheets of many locales separate cells at semicolons: an unquoted `a;=1` would be two
-    cells there, of which one is a formula.
-    """
+
+def quote(cells: list[str]) -> list[str]:
+    """Put cells in quotes that have a comma, a semicolon or a quote; none has a line break."""
     text = "".join(cells)
     if "," not in text and ";" not in text and '"' not in text:
         return cells

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -243,15 +244,15 @@ def test_a_whole_site_agrees_in_all_formats(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("loc", ["https://a.b/x;=1+1", "https://a.b/;y", "https://a.b/a,b;c"])
 def test_semicolons_are_quoted(loc: str, tmp_path: Path) -> None:
-    """A cell with a semicolon is in quotes, so it is one cell in every locale, and reads back."""
+    """A cell with a semicolon is in quotes, and reads back, unless a formula is behind it."""
     entry = UrlEntry(loc, title="=cmd;@x", sitemap="https://a.b/s;@1.xml")
     text = written(tmp_path, [entry, UrlEntry("https://a.b/plain")], "csv")
     _, row, plain = text.splitlines()
     assert f'"{loc}"' in row
-    assert '"https://a.b/s;@1.xml"' in row
+    assert ",https://a.b/s%3B@1.xml," in row
     assert '"' not in plain
     assert [each["loc"] for each in rows(text)] == [loc, "https://a.b/plain"]
-    assert rows(text)[0]["title"] == "'=cmd;@x"
+    assert rows(text)[0]["title"] == "'=cmd;'@x"
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -261,4 +262,7 @@ def test_tables_read_back_whatever_separates_cells(tmp_path: Path, titles: list[
     entries = [UrlEntry("https://a.b/", title=title) for title in titles]
     for read, format in ((rows, "csv"), (tab_rows, "tsv")):  # noqa: A001 (as in open_output)
         back = [row["title"] for row in read(written(tmp_path, entries, format))]
-        assert back == neutralise_formulas(escape_texts(titles))
+        expected = neutralise_formulas(escape_texts(titles))
+        if format == "csv":
+            expected = [re.sub(r""";(?=[\s"']*=)""", ";'", title) for title in expected]
+        assert back == expected
