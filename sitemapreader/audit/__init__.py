@@ -14,6 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.installation import advise_extra
+
 if TYPE_CHECKING:
     from sitemapreader.audit.api import AuditArguments, audit, audit_sync
     from sitemapreader.audit.models import AuditRule, Example, Facts, Finding, NotRun, Place
@@ -47,4 +49,9 @@ def __getattr__(name: str) -> Any:
     """Load a public name on first use, so that the table of rules needs no DuckDB (PEP 562)."""
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+    try:
+        module = import_module(f"{__name__}.{_EXPORTS[name]}")
+    except ModuleNotFoundError as error:
+        message = f"an audit needs {error.name}; {advise_extra('audit')}"
+        raise ModuleNotFoundError(message, name=error.name) from error
+    return getattr(module, name)

@@ -8,15 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.audit.models import AuditInputError
-from sitemapreader.installation import advise_extra
+import duckdb
 
-try:
-    import duckdb
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"an audit needs duckdb and pyarrow; {advise_extra('audit')}", name=error.name
-    ) from error
+from sitemapreader.audit.models import AuditInputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

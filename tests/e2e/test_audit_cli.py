@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,6 +104,20 @@ def test_a_report_that_cannot_be_written(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "cannot write to /dev/full/r.html" in done.stderr
     assert there.exists()
+
+
+def test_a_missing_extra_is_named(folder: Path) -> None:
+    """Without DuckDB the command says which extra brings it; the words of a rule need none."""
+    block = "import sys; sys.modules['duckdb'] = None; from sitemapreader.cli import main; "
+    for words, code in ((["audit", str(folder)], 2), (["audit", "--explain", "url-asset"], 0)):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{block}sys.exit(main({words!r}))"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code
+        assert ("the extra `audit` brings it" in done.stderr) is (code == 2)
 
 
 def test_a_source_that_cannot_be_reached() -> None:

@@ -199,3 +199,11 @@ def test_sets_of_real_files_are_passed_over_where_there_are_none(
     assert sets.measure_set("real feeds", tmp_path, ["kept"], rounds=1) == []
     sets.print_set("real feeds", [])
     assert "not there" in capsys.readouterr().out
+
+
+def test_audit_measures_the_walk_and_the_audit(tmp_path: Path) -> None:
+    """Each way has read all URLs, and the report has a size."""
+    printed, figures = run(tmp_path, "audit.py", "--urls", "500", "--rounds", "1")
+    assert {each["urls"] for each in figures["results"].values()} == {500}
+    assert figures["results"]["report"]["report_bytes"] > 10_000
+    assert "audit/megabytes over the walk" in printed

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
             return print_text(_explain(arguments.explain))
         if arguments.source is None:
             raise UsageError("there is no source: name a site, a sitemap, a folder or a file")
-        import sitemapreader.audit.api  # noqa: F401, PLC0415 (`--explain` needs no DuckDB)
+        from sitemapreader.audit import audit  # noqa: F401, PLC0415 (`--explain` needs no DuckDB)
 
         work = _AuditCommand(arguments, find_settings(Path.cwd()))
     except (AuditInputError, ModuleNotFoundError) as error:
@@ -122,7 +122,7 @@ class _AuditCommand:
 
     async def run(self) -> int:
         """Audit, write, and return the exit code."""
-        from sitemapreader.audit.api import audit  # noqa: PLC0415 (DuckDB is not needed before)
+        from sitemapreader.audit import audit  # noqa: PLC0415 (DuckDB is not needed before)
 
         source = self._source
         with TemporaryDirectory(prefix="sitemapreader-") as folder:
