@@ -423,7 +423,7 @@ class Columns:
         else:
             known = {text: parse(text) if text else None for text in set(texts)}
             values = [known[text] for text in texts]
-        if None in values:
+        if values.count(None) > texts.count(""):
             self.blame(
                 value is None and bool(text) for value, text in zip(values, texts, strict=True)
             )
