@@ -67,7 +67,22 @@ async def fetch_with_retries(
                 breaker.note_attempt(url, error)
             raise
 
-    # One object a call: tenacity has no global hooks, and logs nothing without `before_sleep`.
+    try:
+        return await fetch_once(), attempts
+    except FetchError as error:
+        if options.max_attempts < 2 or not _is_worth_retry(error):
+            raise
+        failure: FetchError | None = error
+
+    async def fetch_again() -> T:
+        nonlocal failure
+        if failure is not None:  # the first attempt, for which tenacity was not needed
+            error, failure = failure, None
+            raise error
+        return await fetch_once()
+
+    # One object a call: tenacity has no global hooks, and logs nothing without `before_sleep`. It
+    # takes as long as half of the request does, so only what has failed once pays for it.
     retrying = AsyncRetrying(
         sleep=asyncio.sleep,
         stop=stop_after_attempt(options.max_attempts),
@@ -75,7 +90,7 @@ async def fetch_with_retries(
         retry=retry_if_exception(_is_worth_retry),
         reraise=True,
     )
-    return await retrying(fetch_once), attempts
+    return await retrying(fetch_again), attempts
 
 
 def _make_wait(options: FetchOptions) -> Callable[[RetryCallState], float]:

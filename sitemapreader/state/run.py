@@ -146,7 +146,7 @@ def _write(db: sqlite3.Connection, row: RunRow) -> None:
 
 def finish(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals | None:
     """End a walk; return what was removed, or `None` if the walk saves no URLs."""
-    db.execute("CREATE TEMP TABLE reachable (url TEXT PRIMARY KEY) WITHOUT ROWID")
+    db.execute("DELETE FROM temp.reachable")
     db.executemany("INSERT OR IGNORE INTO reachable VALUES (?)", ((url,) for url in outcome.listed))
     _add_below_unread(db, run)
     knows_all = outcome.knows_all and not _has_unknown_index(db, run)
@@ -157,7 +157,6 @@ def finish(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals | 
         removed = url_index.finish_merge(db, run.site, run.id, knows_all=knows_all)
     else:
         db.execute("DELETE FROM removed WHERE site = ?", (run.site,))
-    db.execute("DROP TABLE temp.reachable")
     db.execute("DELETE FROM delivered WHERE run = ?", (run.id,))
     row = read_run(db, run.site)
     if row is None or row.id != run.id:
