@@ -70,6 +70,7 @@ class HostReader:
             self._begin_sites(sites),
             at_once=options.hosts_at_once,
             on_site=end_site,
+            probe="few",
             site_seconds=options.site_seconds,
             site_urls=options.site_urls,
             state=state,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import pytest
+from timing import retried
 
 from sitemapreader.distributed.attempts import LostLeaseError, PartitionAttempt
 from sitemapreader.distributed.storage import Storage
@@ -18,13 +20,18 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 0.4
 
 
+def make_storage(folder: Path) -> Storage:
+    return Storage(str(folder / token_hex(4)))  # another one each time a test is tried
+
+
 def begin(storage: Storage) -> PartitionAttempt:
     return PartitionAttempt.begin(storage, "runs/0001", 7, LEASE_SECONDS)
 
 
+@retried
 async def test_a_later_attempt_waits_until_an_earlier_one_has_ended(tmp_path: Path) -> None:
     """Three attempts at once work one after another, in the order of their numbers."""
-    storage, order = Storage(str(tmp_path)), []
+    storage, order = make_storage(tmp_path), []
     attempts = [begin(storage) for _ in range(3)]
 
     async def work(attempt: PartitionAttempt) -> None:
@@ -37,9 +44,10 @@ async def test_a_later_attempt_waits_until_an_earlier_one_has_ended(tmp_path: Pa
     assert [attempt.died for attempt in attempts] == [0, 0, 0]
 
 
+@retried
 async def test_an_attempt_that_died_is_not_waited_for_longer_than_its_lease(tmp_path: Path) -> None:
     """Attempts that are not renewed count as dead, and are counted."""
-    storage = Storage(str(tmp_path))
+    storage = make_storage(tmp_path)
     begin(storage)
     begin(storage)
     attempt = begin(storage)
@@ -47,9 +55,10 @@ async def test_an_attempt_that_died_is_not_waited_for_longer_than_its_lease(tmp_
     assert (attempt.number, attempt.died) == (3, 2)
 
 
+@retried
 async def test_an_attempt_that_failed_did_not_die(tmp_path: Path) -> None:
     """An error ends an attempt, is raised as it is, and is nothing to blame a host for."""
-    storage = Storage(str(tmp_path))
+    storage = make_storage(tmp_path)
     first = begin(storage)
 
     async def fail() -> None:
@@ -62,9 +71,10 @@ async def test_an_attempt_that_failed_did_not_die(tmp_path: Path) -> None:
     assert second.died == 0
 
 
+@retried
 async def test_an_attempt_that_could_not_be_renewed_stops(tmp_path: Path) -> None:
     """Who has slept through its lease does not go on beside a later attempt."""
-    storage = Storage(str(tmp_path))
+    storage = make_storage(tmp_path)
     attempt = begin(storage)
     attempt._renewed -= 10 * LEASE_SECONDS  # as after a sleep of the machine
     with pytest.raises(LostLeaseError):
