@@ -405,3 +405,46 @@ async def test_a_run_is_used_as_a_context() -> None:
     with pytest.raises(ValueError, match="over"):
         await anext(run.batches())
     assert "0 sites ended" in repr(run)
+
+
+async def test_few_probes() -> None:
+    """With `probe="few"` a site without a sitemap is asked four times, and one at a path found."""
+    asked: list[str] = []
+
+    class Watched(MemoryFetcher):
+        def open(self, url: str, **_: object) -> Any:
+            asked.append(url.removeprefix("https://none.example"))
+            return super().open(url)
+
+    web: Pages = {"https://none.example": b"<html><body>Nothing</body></html>"}
+    found, outcomes = await read(["none.example"], {}, fetcher=Watched(web), probe="few")
+    assert asked == ["/robots.txt", "/sitemap.xml", "/sitemap_index.xml", ""]
+    assert (found, outcomes["none.example"].reason) == ({}, "no-sitemap")
+    web["https://none.example/sitemap_index.xml"] = urlset("https://none.example/1")
+    found, _ = await read(["none.example"], {}, fetcher=Watched(web), probe="few")
+    assert found == {"none.example": 1}
+
+
+async def test_memory_does_not_grow_with_the_number_of_sites() -> None:
+    """A run keeps nothing of a site but its row: no trust, no turn, no walk."""
+    hosts = [f"s{number}.example" for number in range(60)]
+    async with walk_many(hosts, fetcher=MemoryFetcher(make_web(*hosts)), at_once=4) as run:
+        async for _ in run.batches():
+            assert len(run._running) <= 4
+        assert not run._running
+    assert len(run.outcomes) == 60
+
+
+async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:
+    """`write` puts all entries and outcomes into files, and the state goes with them."""
+    web, db = make_web(*HOSTS[:5]), tmp_path / "all.db"
+    for number, rows in enumerate((5 * URLS, 0)):
+        output, report = tmp_path / f"{number}.csv", tmp_path / f"{number}.jsonl"
+        fetcher = MemoryFetcher(web)
+        async with walk_many([*HOSTS[:5], "no site"], state=db, fetcher=fetcher) as run:
+            await run.write(output, report=report)
+        assert len(output.read_text("utf-8").splitlines()) == rows + 1
+        assert len(report.read_text("utf-8").splitlines()) == 6
+    with pytest.raises(ValueError, match="ends with"):
+        async with walk_many([], fetcher=MemoryFetcher({})) as run:
+            await run.write(output, report=tmp_path / "sites.txt")
