@@ -306,6 +306,7 @@ class DocumentVisit:
                 events = [event for event in events if not _is_consequence(event)]
             if not await self._handle_events(events):
                 return fault
+            await self._context.loop_share.yield_if_due()
         if self.document.format is None:
             fault = fault or self._find_blocking_page()
         if not self._is_wrong_guess(fault) and not _is_blocked(fault):

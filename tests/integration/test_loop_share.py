@@ -14,11 +14,12 @@ from sitemapreader.documents.context import LoopShare
 from sitemapreader.documents.download import read_events
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterator
 
     import pytest
 
     from sitemapreader.entry_columns import Events
+    from sitemapreader.models import Event
 
 URL = "https://example.org/sitemap.xml"
 COUNT = 10_000
@@ -143,3 +144,31 @@ async def test_others_have_turns_while_a_piece_is_read() -> None:
             pass
     others.cancel()
     assert turns > 24
+
+
+async def test_others_have_turns_while_a_document_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of a document may have hundreds of steps without events; they share the loop."""
+    turns, seen = 0, list[int]()
+    clock = count()
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: next(clock) / 1_000)
+
+    def end_slowly(_: SitemapReader, *, cut: bool = False) -> Iterator[list[Event]]:
+        del cut
+        for _step in range(200):
+            seen.append(turns)
+            yield []
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    monkeypatch.setattr(SitemapReader, "close_by_columns", end_slowly)
+    others = asyncio.create_task(count_turns())
+    async with walk(sitemaps=[URL], fetcher=MemoryFetcher({URL: many_urls()})) as entries:
+        async for _ in entries.batches():
+            pass
+    others.cancel()
+    assert len(seen) == 200
+    assert seen[-1] - seen[0] > 20
