@@ -110,7 +110,7 @@ def test_a_state_that_cannot_be_written(site: Path) -> None:
     """A place that is none ends with 1 and one line, without a traceback."""
     ran = run(site, "site", "--state", "missing/site.db")
     assert ran.code == 1
-    assert f"state file {site.parent}/missing/site.db" in ran.said
+    assert "state file missing/site.db" in ran.said
     assert "Traceback" not in ran.said
 
 
