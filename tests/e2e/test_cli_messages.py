@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import web
 from certificates import make_server_context, write_certificate
-from commands import run, serving, urlset
+from commands import allow, run, serving, urlset
 
 from sitemapreader.cli.commands.table import COMMANDS
 from sitemapreader.cli.console import OPTIONS, name_options
@@ -251,7 +251,7 @@ def test_a_line_of_a_list_that_is_no_site(tmp_path: Path) -> None:
     file = tmp_path / "sites.txt"
     with serving(serve_years) as (url,):
         file.write_text(f"tree\n{url}\n", "utf-8")
-        done = run("-i", str(file))
+        done = run("-i", str(file), *allow(url))
     assert done.returncode == 3
     first, *_, last = done.stderr.splitlines()
     assert first.startswith(f"sitemapreader: {file}: 'tree' is neither an http(s) URL")

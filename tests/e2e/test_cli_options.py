@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 import package
 import pytest
 from aiohttp import web
-from commands import COMMAND, run, serving, urlset
+from commands import COMMAND, allow, run, serving, urlset
 
 from sitemapreader import FolderFetcher, walk
 
@@ -276,7 +276,7 @@ def test_a_slow_list_holds_up_nobody() -> None:
     with (
         serving(answer) as (url,),
         subprocess.Popen(
-            [*COMMAND, "-q", "-i", "-"],
+            [*COMMAND, "-q", "-i", "-", *allow(url)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
