@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from sitemapreader.audit.baseline import read_baseline
-from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.known import load_known
+from sitemapreader.audit.database.connection import AuditDatabase
+from sitemapreader.audit.database.known import load_known
+from sitemapreader.audit.database.source import find_source
 from sitemapreader.audit.options import AuditOptions
 from sitemapreader.audit.run import AuditRun, plan_rules
-from sitemapreader.audit.source import find_source
 from sitemapreader.version import __version__
 from sitemapreader.walker.config import WalkArguments
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
-    from sitemapreader.audit.known import Known
+    from sitemapreader.audit.database.known import Known
     from sitemapreader.audit.result import Audit
     from sitemapreader.issues import Severity
 

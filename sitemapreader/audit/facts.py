@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from sitemapreader.audit.database import AuditDatabase
-    from sitemapreader.audit.runner import RuleRunner
+    from sitemapreader.audit.database.connection import AuditDatabase
+    from sitemapreader.audit.judging.runner import RuleRunner
 
 _ALIKE = ("lastmod-all-equal", "lastmod-is-build-time")
 """Rules whose hits are sitemaps with dates that say nothing."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import IO
 
-    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.database.connection import AuditDatabase
 
 COLUMNS = ("code", "url", "detail", "document")
 _SCHEMA = pa.schema([(name, pa.string()) for name in COLUMNS])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.audit.models import Facts, Finding
     from sitemapreader.report import Report
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.audit.codes import list_rules, select_rules, suggest_word
+from sitemapreader.audit.database.loading import WalkLoader
+from sitemapreader.audit.database.origins import fetch_robots, list_known_robots
+from sitemapreader.audit.database.preparing import prepare
 from sitemapreader.audit.facts import gather_facts
-from sitemapreader.audit.inputs import find_missing
-from sitemapreader.audit.issue_findings import add_issues
-from sitemapreader.audit.loading import WalkLoader
+from sitemapreader.audit.judging.codes import list_rules, select_rules, suggest_word
+from sitemapreader.audit.judging.inputs import find_missing
+from sitemapreader.audit.judging.issue_findings import add_issues
+from sitemapreader.audit.judging.rule_files import load_rules, read_own_rules
+from sitemapreader.audit.judging.runner import RuleRunner
 from sitemapreader.audit.models import AuditInputError, AuditRule, Category, NotRun
-from sitemapreader.audit.origins import fetch_robots, list_known_robots
-from sitemapreader.audit.preparing import prepare
 from sitemapreader.audit.result import Audit
-from sitemapreader.audit.rule_files import load_rules, read_own_rules
-from sitemapreader.audit.runner import RuleRunner
 from sitemapreader.issues import Severity
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.walker import walk
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sitemapreader.audit.baseline import Baseline
-    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.database.connection import AuditDatabase
+    from sitemapreader.audit.database.source import AuditSource
+    from sitemapreader.audit.judging.rule_files import SqlRule
     from sitemapreader.audit.options import AuditOptions
-    from sitemapreader.audit.rule_files import SqlRule
-    from sitemapreader.audit.source import AuditSource
     from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.report import Report
     from sitemapreader.walker.config import WalkArguments

@@ -12,7 +12,7 @@ from planted import COUNTS, FIGURES, plant_clean_site, plant_site
 
 from sitemapreader import FolderFetcher, walk_sync
 from sitemapreader.audit import Audit, AuditOptions, audit_sync
-from sitemapreader.audit.rule_files import load_rules
+from sitemapreader.audit.judging.rule_files import load_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

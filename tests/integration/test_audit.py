@@ -17,8 +17,8 @@ from auditing import HOST, NOW, page, pages, served, site, urlset
 
 from sitemapreader import IssueCode, MemoryFetcher, Severity, StoredResponse
 from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync
-from sitemapreader.audit.database import AuditDatabase
-from sitemapreader.audit.known import load_known
+from sitemapreader.audit.database.connection import AuditDatabase
+from sitemapreader.audit.database.known import load_known
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.errors import FetchError
 

@@ -26,7 +26,7 @@ from auditing import (
 
 from sitemapreader import StoredResponse
 from sitemapreader.audit import Finding, NotRun
-from sitemapreader.audit.rule_files import load_rules
+from sitemapreader.audit.judging.rule_files import load_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

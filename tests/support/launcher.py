@@ -37,7 +37,13 @@ AT_START = ("LANG", "LC_", "PYTHON", "TZ")
 PREFIX = "sitemapreader."
 LIBRARIES = ("duckdb", "httpx", "pandas", "pyarrow.parquet")
 """Large ones, which documentation uses: to import them makes each fork slower."""
-USERS = ("audit.database", "fetch.httpx", "output.arrow", "output.parquet", "tables.pandas")
+USERS = (
+    "audit.database.connection",
+    "fetch.httpx",
+    "output.arrow",
+    "output.parquet",
+    "tables.pandas",
+)
 """Modules that import them."""
 STAND_IN = """\
 #!{python} -ISs

@@ -9,14 +9,14 @@ import package
 import pytest
 
 from sitemapreader import IssueCode, Severity
-from sitemapreader.audit.codes import list_rules, match_codes
-from sitemapreader.audit.explain import explain_rule, format_rules, write_page
-from sitemapreader.audit.languages import is_news_language, judge_hreflang
+from sitemapreader.audit.database.languages import is_news_language, judge_hreflang
+from sitemapreader.audit.database.preparing import judge_host
+from sitemapreader.audit.judging.codes import list_rules, match_codes
+from sitemapreader.audit.judging.explain import explain_rule, format_rules, write_page
+from sitemapreader.audit.judging.reasons import ABOUT_US, CHANGED, KNOWN_AS, REFUSALS, SAME
+from sitemapreader.audit.judging.rule_files import load_rules
 from sitemapreader.audit.models import AuditInputError, Category
 from sitemapreader.audit.options import AuditOptions
-from sitemapreader.audit.preparing import judge_host
-from sitemapreader.audit.reasons import ABOUT_US, CHANGED, KNOWN_AS, REFUSALS, SAME
-from sitemapreader.audit.rule_files import load_rules
 from sitemapreader.audit.settings import FAIL_ON, find_settings
 from sitemapreader.cli import audit_options
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.audit.codes import list_rules, match_codes
-from sitemapreader.audit.explain import explain_rule, format_rules
 from sitemapreader.audit.formats import find_audit_format, find_hits_suffix
+from sitemapreader.audit.judging.codes import list_rules, match_codes
+from sitemapreader.audit.judging.explain import explain_rule, format_rules
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.options import AuditOptions
 from sitemapreader.audit.settings import find_settings

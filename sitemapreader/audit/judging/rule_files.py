@@ -118,7 +118,7 @@ def _split(text: str) -> tuple[str, ...]:
 @cache
 def load_rules() -> tuple[SqlRule, ...]:
     """Return the rules of the package, by category and code."""
-    root = files(__package__).joinpath("rules")
+    root = files("sitemapreader.audit").joinpath("rules")
     by_folder = {category.name.lower(): category for category in Category}
     rules = [
         parse_rule(file.read_text("utf-8"), file.name.removesuffix(".sql"), by_folder[folder.name])

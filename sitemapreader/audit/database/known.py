@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sitemapreader.audit.columns import find_other_keys
+from sitemapreader.audit.database.columns import find_other_keys
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.urls import has_web_scheme
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TextIO
 
-    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.database.connection import AuditDatabase
 
 Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 """A file, or the URLs themselves."""

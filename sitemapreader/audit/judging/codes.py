@@ -5,9 +5,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from sitemapreader.audit.judging.reasons import ABOUT_US, CHANGED, KNOWN_AS
+from sitemapreader.audit.judging.rule_files import load_rules
 from sitemapreader.audit.models import AuditInputError, AuditRule, Category, Need
-from sitemapreader.audit.reasons import ABOUT_US, CHANGED, KNOWN_AS
-from sitemapreader.audit.rule_files import load_rules
 from sitemapreader.issues import IssueCode, Severity
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from sitemapreader.issues import Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.database.connection import AuditDatabase
+    from sitemapreader.audit.judging.rule_files import SqlRule
     from sitemapreader.audit.models import AuditRule, Need
-    from sitemapreader.audit.rule_files import SqlRule
 
 _LOOKED_AT = {
     "URLs": "SELECT count(*) FROM url_row",

@@ -14,7 +14,7 @@ from sitemapreader.readers.robots.rules import Robots
 from sitemapreader.urls import origin_of
 
 if TYPE_CHECKING:
-    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.fetch import Fetcher
     from sitemapreader.walker import Walk
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.audit.models import Need
 
 if TYPE_CHECKING:
-    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.report import Report
 
 _LOST = """

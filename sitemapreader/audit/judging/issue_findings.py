@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from sitemapreader.audit.judging.reasons import ABOUT_US
 from sitemapreader.audit.models import MAX_PLACES, Example, Finding, NotRun, Place
-from sitemapreader.audit.reasons import ABOUT_US
 from sitemapreader.issues import IssueCode, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.database.connection import AuditDatabase
+    from sitemapreader.audit.judging.runner import RuleRunner
     from sitemapreader.audit.models import AuditRule
-    from sitemapreader.audit.runner import RuleRunner
 
 _MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
 """Issues that may come from a site that refuses us, or from the network: no fault of the site."""

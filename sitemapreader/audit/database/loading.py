@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sitemapreader.audit.columns import FIELDS, RowNumbering, make_rows
-from sitemapreader.audit.reasons import ABOUT_US, REFUSING_STATUSES
+from sitemapreader.audit.database.columns import FIELDS, RowNumbering, make_rows
+from sitemapreader.audit.judging.reasons import ABOUT_US, REFUSING_STATUSES
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.outcomes import Role, Status
 from sitemapreader.output.arrow import make_batch, make_schema
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.entry_columns import Rows
     from sitemapreader.issues import IssueCode
     from sitemapreader.outcomes import Document

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sitemapreader.audit.database import quote_text
-from sitemapreader.audit.languages import is_news_language, judge_hreflang
+from sitemapreader.audit.database.connection import quote_text
+from sitemapreader.audit.database.languages import is_news_language, judge_hreflang
 from sitemapreader.issues import IssueCode
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.readers.robots.rules import Robots
 
 _ROWS_AT_ONCE = 200_000

@@ -1,0 +1,1 @@
+"""The rules of an audit as a table of codes, and their run over the database."""
