@@ -126,9 +126,12 @@ def test_an_odd_end_is_read_as_by_the_tree(end: str) -> None:
     check_ways(f"{HEAD}{CHANNEL}{item(1)}{end}".encode())
 
 
-def test_another_root_in_the_channel_has_other_records() -> None:
-    """Behind the root of another format, items are no records, whatever reads them."""
-    assert locs(check_ways(rss(item(1), "<channel><feed><title>A</title>"))) == []
+def test_records_behind_another_root_are_read() -> None:
+    """Behind the root of another format, records of both formats come, whatever reads them."""
+    other = "<urlset><url><loc>https://a.b/map</loc></url></urlset>"
+    first, last = (locs(check_ways(rss(item(number)))) for number in (1, 2))
+    assert locs(check_ways(rss(item(1) + other + item(2)))) == [*first, "https://a.b/map", *last]
+    assert locs(check_ways(rss(item(1), "<channel><feed><title>A</title>"))) == first
 
 
 def entry(number: int, links: str, title: str = "<title type='html'>T</title>") -> str:

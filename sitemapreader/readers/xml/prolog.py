@@ -86,7 +86,7 @@ class Prolog:
         """Take note of a root inside of the root, or behind it."""
         self.closed = False
         self.has_nested_root = True
-        self.records = records
+        self.records |= records
 
     def open_wrapper(self, name: str, bound: dict[str, str]) -> None:
         """Open an element around records, such as the channel of RSS, with what it binds."""
