@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 SITE = package.ROOT / "testdata" / "site"
 EXAMPLES = [
-    pytest.param(line, id=f"{name}-{number}")
+    pytest.param(
+        line, id=f"{name}-{number}", marks=[pytest.mark.slow] * (name == "scale")
+    )  # a cluster takes seconds
     for name, command in COMMANDS.items()
     for number, line in enumerate(command.examples.values())
 ]
@@ -167,6 +169,14 @@ def test_an_example_works(line: str, workplace: Path) -> None:
         (workplace / "sites.txt").write_text(f"# ours\n{url}\n")
         meant = re.sub(r"(?<![\w/])(https://)?example\.org", url, line)
         meant = meant.replace("-i sites.txt", " ".join(["-i sites.txt", *allow(url)]))
+        if "scale" in line:
+            (workplace / "hosts.txt").write_text(f"{url}\n")
+            meant = meant.replace("s3://bucket/", "")
+            if "hosts.txt" not in line:
+                first = "sitemapreader scale hosts.txt -o crawl --shard 1/1 -q"
+                meant = f"{first} {' '.join(allow(url))}; {meant}"
+            if "status" not in line:
+                meant = f"{meant} {' '.join(allow(url))}"
         if "state site.db" in line:
             meant = f"sitemapreader -q {url} --state site.db --changes >>gone.txt; {meant}"
         known = {path.name for path in workplace.iterdir()}

@@ -155,7 +155,7 @@ def test_parquet_and_a_state_are_wrong_usage(tmp_path: Path) -> None:
     """What cannot be read when it is cut off is refused before anything is fetched."""
     done = run(".", "--state", "s.db", "--format", "parquet", cwd=tmp_path)
     assert done.returncode == 2
-    assert "use --format jsonl" in done.stderr
+    assert "needs -o FILE" in done.stderr
 
 
 # -- what a pipe tells
