@@ -26,7 +26,7 @@ from sitemapreader.walker.queues import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sitemapreader.models import SitemapEntry
 
@@ -130,19 +130,18 @@ def _make_child(entry: SitemapEntry, parent: Job) -> Job:
 
 
 class Frontier:
-    """A queue of sitemaps with each URL once, which knows when no more can come.
+    """A queue of sitemaps with each URL once, which asks for workers when there is work.
 
-    A sitemap is packed while it waits, a Job while it is read, and its Document afterwards. The
-    frontier is open while sitemaps wait, or while somebody who may add some has acquired it.
-    `take_job` acquires it for the worker, until `release`. About `capacity` sitemaps wait at most.
-    As many skipped ones are remembered, further ones only counted. All URLs together are bounded
-    in bytes.
+    A sitemap is packed while it waits, a Job while it is read, and its Document afterwards. About
+    `capacity` sitemaps wait at most. As many skipped ones are remembered, further ones only
+    counted. All URLs together are bounded in bytes.
 
     Args:
         capacity: the number of sitemaps that wait at most.
         order: which of them is the first.
         site: the site whose search finds roots, if there is one.
         breaker: knows which hosts must not be asked.
+        start_worker: called when a sitemap was added, or left for another worker.
 
     Attributes:
         skipped_unnamed: sitemaps that were skipped and not remembered, by reason.
@@ -155,6 +154,7 @@ class Frontier:
         *,
         site: str | None = None,
         breaker: HostBreaker | None = None,
+        start_worker: Callable[[], object] = lambda: None,
     ) -> None:
         self.skipped_unnamed: Counter[str] = Counter()
         self._capacity = capacity
@@ -167,6 +167,7 @@ class Frontier:
         self._waiting = SitemapQueue[str](order, capacity)
         self._breaker = breaker or HostBreaker(FetchOptions())
         self._parked = ParkedItems[str](self._breaker)
+        self._start_worker = start_worker
         self._holders = 0
         self._changed = asyncio.Event()
 
@@ -210,6 +211,7 @@ class Frontier:
         for each in self._waiting.push(entry, key):
             self._drop_waiting(each, IssueCode.BUDGET_DOCUMENTS)
         self._changed.set()
+        self._start_worker()
 
     def _make_job(self, key: str, waiting: _Waiting) -> Job:
         """Unpack a sitemap that waits."""
@@ -321,28 +323,30 @@ class Frontier:
         self._parked.park_first(job.entry.loc, job.key)
 
     def acquire(self) -> None:
-        """Keep the frontier open: the caller may add jobs."""
+        """Count the caller as pending, until `release`: it may add sitemaps."""
         self._holders += 1
 
     def release(self) -> None:
-        """Undo one `acquire`; the last one closes the frontier, unless jobs wait."""
+        """Undo one `acquire`."""
         self._holders -= 1
         self._changed.set()
 
     async def take_job(self) -> Job | None:
-        """Return the next job, and acquire the frontier; `None` when no more can come."""
+        """Return the next job, and acquire the frontier; `None` when none waits.
+
+        While hosts must not be asked, this waits for the first one that may.
+        """
         while True:
             job = self._pick()
             if job is not None:
                 job.is_started = True
                 self.acquire()
+                if self._parked:
+                    self._start_worker()
                 return job
-            if not self._holders and not self._parked:
+            if not self._parked:
                 return None
             self._changed.clear()
-            if not self._parked:  # making a timeout costs more than this wait
-                await self._changed.wait()
-                continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._parked.get_wait()):
                     await self._changed.wait()

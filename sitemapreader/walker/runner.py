@@ -1,4 +1,8 @@
-"""Run a walk: workers take sitemaps from the frontier while discovery adds to it."""
+"""Run a walk: workers take sitemaps from the frontier while discovery adds to it.
+
+A worker is started for each sitemap that is added, as far as `concurrency` allows, and ends when
+none waits: most sites have few.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +62,10 @@ class WalkRunner:
             config.order,
             site=config.search.site if config.search else None,
             breaker=context.breaker,
+            start_worker=self._start_worker,
         )
+        self._tasks = asyncio.TaskGroup()
+        self._idle_workers = 0
         self._permissions = RobotsRules(context, respect=config.respect_robots)
         self._digests: set[bytes] = set()
         self._outcomes = self._end_skipped()
@@ -88,13 +95,14 @@ class WalkRunner:
                 for locs in self._writer.delivered():
                     self._filter.remember(locs)
         try:
-            async with asyncio.TaskGroup() as group:
+            async with self._tasks:
                 await self._add_roots(self._config.sitemaps)
+                self._idle_workers = int(self._context.options.concurrency)
+                for _ in self._config.sitemaps[: self._idle_workers]:
+                    self._start_worker()
                 if self._config.search is not None:
                     self._frontier.acquire()
-                    group.create_task(self._search(self._config.search))
-                for _ in range(int(self._context.options.concurrency)):
-                    group.create_task(self._work())
+                    self._tasks.create_task(self._search(self._config.search))
             await self._report_unread()
             for _ in self._outcomes:
                 await self._context.loop_share.yield_if_due()
@@ -142,6 +150,11 @@ class WalkRunner:
 
     # -- the workers
 
+    def _start_worker(self) -> None:
+        if self._idle_workers:
+            self._idle_workers -= 1
+            self._tasks.create_task(self._work())
+
     async def _work(self) -> None:
         while (job := await self._frontier.take_job()) is not None:
             try:
@@ -154,6 +167,7 @@ class WalkRunner:
                     self._frontier.finish_job(job)
                 self._frontier.release()
             await self._context.loop_share.yield_if_due()
+        self._idle_workers += 1
 
     def listed(self) -> set[str]:
         """Return the keys of all sitemaps of the site, read or not."""

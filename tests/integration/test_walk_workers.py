@@ -1,0 +1,108 @@
+"""Workers of a walk: one for each sitemap that waits, and no more than `concurrency`."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sitemapreader import FetchError, FetchOptions, MemoryFetcher, SitemapEntry, walk
+from sitemapreader.fetch.breaker import HostBreaker
+from sitemapreader.issues import IssueCode
+from sitemapreader.walker.frontier import Frontier
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from sitemapreader.fetch.memory import StoredResponse
+
+SITE = "https://site.example/"
+NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def make_site(children: int) -> dict[str, bytes]:
+    """Return the documents of a site: an index and its children, of one URL each."""
+    urls = [f"{SITE}{number}.xml" for number in range(children)]
+    rows = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in urls)
+    pages = {
+        url: f"<urlset {NS}><url><loc>{SITE}of-{n}</loc></url></urlset>".encode()
+        for n, url in enumerate(urls)
+    }
+    index = f"<sitemapindex {NS}>{rows}</sitemapindex>".encode()
+    return {f"{SITE}robots.txt": f"Sitemap: {SITE}i.xml".encode(), f"{SITE}i.xml": index, **pages}
+
+
+class TaskCounter(MemoryFetcher):
+    """A fetcher that notes the tasks which open sitemaps, and how many do at once."""
+
+    def __init__(self, pages: Mapping[str, bytes]) -> None:
+        super().__init__(pages)
+        self.tasks: set[object] = set()
+        self.most = self._open = 0
+
+    @asynccontextmanager
+    async def open(
+        self, url: str, *, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[StoredResponse]:
+        """Open a URL, and let all others begin meanwhile."""
+        if url.endswith(".xml"):
+            self.tasks.add(asyncio.current_task())
+        self._open += 1
+        self.most = max(self.most, self._open)
+        try:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            async with super().open(url, headers=headers) as response:
+                yield response
+        finally:
+            self._open -= 1
+
+
+@pytest.mark.parametrize(("children", "concurrency", "most"), [(1, 8, 1), (3, 8, 3), (40, 4, 4)])
+async def test_sitemaps_are_read_at_once_as_far_as_options_allow(
+    children: int, concurrency: int, most: int
+) -> None:
+    """All children of a small index are read at once, and `concurrency` of a large one."""
+    fetcher = TaskCounter(make_site(children))
+    options = FetchOptions(concurrency=concurrency)
+    async with walk(SITE, fetcher=fetcher, options=options) as entries:
+        locs = {entry.loc async for entry in entries}
+    assert locs == {f"{SITE}of-{number}" for number in range(children)}
+    assert entries.report.complete
+    assert fetcher.most == most
+    assert len(fetcher.tasks) <= children + 1
+
+
+async def test_a_worker_is_asked_for_each_sitemap() -> None:
+    """The frontier asks for one worker a sitemap, not for one that is known; none waits for it."""
+    asked: list[None] = []
+    frontier = Frontier(10, start_worker=lambda: asked.append(None))
+    assert await frontier.take_job() is None
+    for name in ("a", "b", "a"):
+        frontier.add_root(SitemapEntry(f"{SITE}{name}.xml"))
+    assert len(asked) == 2
+    for _ in range(2):
+        assert await frontier.take_job() is not None
+        frontier.release()
+    assert await frontier.take_job() is None
+    assert len(asked) == 2
+
+
+async def test_workers_come_back_after_a_pause() -> None:
+    """When a host that was paused answers, its sitemaps are read by more than one worker again."""
+    asked: list[None] = []
+    breaker = HostBreaker(FetchOptions(failures_in_row=1, host_pause_seconds=0.02))
+    frontier = Frontier(10, breaker=breaker, start_worker=lambda: asked.append(None))
+    for number in range(3):
+        frontier.add_root(SitemapEntry(f"{SITE}{number}.xml"))
+    breaker.note_error(SITE, FetchError(IssueCode.CONNECT, SITE))
+    asked.clear()
+    trial = await frontier.take_job()  # waits for the end of the pause
+    assert trial is not None
+    assert asked, "nobody would read the others"
+    breaker.note_answer(trial.entry.loc)
+    frontier.release()
+    assert await frontier.take_job() is not None
+    assert len(asked) == 2
