@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import nullcontext
@@ -46,9 +47,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Run a few named files without workers: those take longer to start than the tests."""
+    """Run a few named files without workers: those take longer to start than the tests.
+
+    Otherwise there is one worker more than cores, because some tests wait.
+    """
     is_few = len(config.args) < FEW and all(".py" in argument for argument in config.args)
-    return 0 if is_few else None  # None: as many as there are cores
+    return 0 if is_few else (os.cpu_count() or 1) + 1
 
 
 def find_folder(item: pytest.Item) -> str:

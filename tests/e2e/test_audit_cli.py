@@ -24,6 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_findings_make_the_exit_code(folder: Path, tmp_path: Path) -> None:
     """An error makes 5, a warning only where that is asked for, and known hits never."""
     assert run("audit", str(folder)).returncode == 5

@@ -27,6 +27,7 @@ def read_bytes(data: bytes, *words: str) -> subprocess.CompletedProcess[bytes]:
     )
 
 
+@pytest.mark.slow
 def test_quiet_names_the_state_that_another_run_writes(tmp_path: Path) -> None:
     """A second writer with -q exits with 1, and one line says why."""
     state = tmp_path / "site.db"

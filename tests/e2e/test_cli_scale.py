@@ -38,6 +38,7 @@ def hosts(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_shards_read_a_list_between_them(web: WebServer, hosts: Path, tmp_path: Path) -> None:
     """Jobs of an array need no engine: the last one finishes the run, and status tells of it."""
     output = tmp_path / "out"

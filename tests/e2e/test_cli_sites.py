@@ -303,6 +303,7 @@ def test_a_proxy_that_wants_a_login(scheme: str) -> None:
     assert "407 Who Are You" in error
 
 
+@pytest.mark.slow
 def test_the_environment_names_no_proxy() -> None:
     """A proxy in the environment is not used, and is spoken of where it may be missed."""
     watch = Watch()

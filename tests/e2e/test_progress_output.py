@@ -19,6 +19,7 @@ END = r"1000 URLs; documents: 12 complete"
 
 
 @pytest.mark.parametrize("stdout", [True, False], ids=["terminal", "pipe"])
+@pytest.mark.slow
 def test_the_bar_stays_where_results_go_elsewhere(tmp_path: Path, stdout: bool) -> None:
     """With -o FILE, or a pipe, the bar is taken away once, at the end."""
     output = tmp_path / "urls.txt"

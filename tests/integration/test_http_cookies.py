@@ -154,6 +154,7 @@ async def test_requests_of_the_session_itself_are_as_before(
     assert "cookie" not in other.requests[2].headers
 
 
+@pytest.mark.slow
 async def test_a_walk_takes_no_cookies_to_strangers(
     home: FaultServer, other: FaultServer, session: aiohttp.ClientSession
 ) -> None:

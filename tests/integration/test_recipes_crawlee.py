@@ -77,6 +77,7 @@ async def crawl(base: str, loader: str, folder: Path) -> Any:
     return json.loads(output)
 
 
+@pytest.mark.slow
 async def test_ours_crawls_what_theirs_loses(tmp_path: Path) -> None:
     """SitemapRequestLoader ends a sitemap at its first bare ampersand; ours gives all of it."""
     async with serve(make_site) as served:

@@ -61,6 +61,7 @@ def read_all(output: Path, run: ScaleRun) -> None:
     finish(str(output), run)
 
 
+@pytest.mark.slow
 def test_rows_and_statuses_are_the_truth(web: WebServer, tmp_path: Path) -> None:
     """Good hosts, hosts without a sitemap and poisoned ones: each has its row, none disturbs."""
     poisoned = [each for each in range(800) if scale_web.find_kind(each) in scale_web.POISON]
