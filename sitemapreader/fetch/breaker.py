@@ -127,29 +127,32 @@ class HostBreaker:
 
     def find_reason(self, url: str) -> IssueCode | None:
         """Return why the host of a URL was given up, or `None`."""
-        circuit = self._circuits.get(origin_of(url))
+        circuit = self._find(url)
         if circuit is None or circuit.failed_trials < self._options.host_trials:
             return None
         return circuit.reason
 
     def get_wait(self, url: str) -> float:
         """Return the seconds until a host may be asked; infinity during a trial."""
-        circuit = self._circuits.get(origin_of(url))
+        circuit = self._find(url)
         if circuit is None or not circuit.is_open:
             return 0.0
         if circuit.trial is not None:
             return float("inf")
         return max(0.0, min(circuit.paused_until - time.monotonic(), self._seconds_left()))
 
+    def _find(self, url: str) -> _Circuit | None:
+        return self._circuits.get(origin_of(url)) if self._circuits else None
+
     def begin_trial(self, url: str) -> None:
         """Let the current task, and no other, fetch from a host whose pause is over."""
-        circuit = self._circuits.get(origin_of(url))
+        circuit = self._find(url)
         if circuit is not None and circuit.is_open:
             circuit.trial = _current_task()
 
     def end_trial(self, url: str) -> None:
         """End the trial of the current task; if it fetched nothing, another one may begin."""
-        circuit = self._circuits.get(origin_of(url))
+        circuit = self._find(url)
         if circuit is not None and circuit.trial is _current_task():
             circuit.trial = None
 
@@ -161,7 +164,7 @@ class HostBreaker:
 
     def check(self, url: str) -> None:
         """Raise FetchError if the current task must not fetch from the host of a URL."""
-        circuit = self._circuits.get(origin_of(url))
+        circuit = self._find(url)
         if circuit is not None and circuit.is_open and circuit.trial is not _current_task():
             detail = f"{circuit.failures} failures in a row"
             raise FetchError(circuit.reason, url, detail)

@@ -14,7 +14,7 @@ from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import read_address
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.urls import has_web_scheme, parse_url, url_key
+from sitemapreader.urls import has_web_scheme, origin_of, parse_url, url_key
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -36,18 +36,31 @@ class RequestUrl:
     Attributes:
         url: the URL that is requested.
         userinfo: `user:password`, percent-decoded, or "".
+        text: the URL as text.
+        host: the host in lower case, without a final dot.
+        origin: scheme, host and port (RFC 6454).
     """
 
     url: URL
     userinfo: str = ""
+    text: str = attrs.field(init=False)
+    host: str = attrs.field(init=False)
+    origin: str = attrs.field(init=False)
 
-    def __str__(self) -> str:
+    @text.default
+    def _write(self) -> str:
         return str(self.url)
 
-    @property
-    def host(self) -> str:
-        """The host in lower case, without a final dot."""
+    @host.default
+    def _find_host(self) -> str:
         return (self.url.raw_host or "").lower().rstrip(".")
+
+    @origin.default
+    def _find_origin(self) -> str:
+        return origin_of(self.text)
+
+    def __str__(self) -> str:
+        return self.text
 
     @property
     def port(self) -> int:
@@ -55,14 +68,9 @@ class RequestUrl:
         return self.url.port or 0
 
     @property
-    def origin(self) -> str:
-        """Scheme, host and port (RFC 6454)."""
-        return str(self.url.origin())
-
-    @property
     def key(self) -> str:
         """The normalised form, by which two spellings of a URL are equal."""
-        return url_key(str(self.url))
+        return url_key(self.text)
 
 
 def parse_request_url(url: str) -> RequestUrl:

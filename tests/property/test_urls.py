@@ -435,3 +435,23 @@ def test_a_sitemap_in_the_root_covers_its_host() -> None:
     assert is_in_scope("https://www.example.org", sitemap)
     assert is_in_scope("https://www.example.org/a/b/c", sitemap)
     assert not is_in_scope("https://example.org/", sitemap)
+
+
+@given(
+    st.one_of(
+        st.from_regex(urls.NORMAL_URL, fullmatch=True),
+        st.from_regex(r"https?://[a-zA-Z0-9.-]{1,9}(?::[0-9]{1,5})?/\S{0,4}", fullmatch=True),
+    )
+)
+@example("https://a.example:443/")
+@example("http://a.example:8080/x")
+@example("http://a.example:59999/")
+@example("http://a.example:99999/")
+@example("http://01.2.3.400:1000/")
+@example("http://a.example/" + "x" * 70_000)
+def test_hosts_and_origins_that_are_cut_are_those_of_the_parser(url: str) -> None:
+    """Without a parser, a URL in its normal form gives the same host and origin."""
+    parsed = urls.parse_url(url)
+    assert urls.origin_of(url) == (str(parsed.origin()) if parsed else "")
+    host = (parsed.raw_host or "") if parsed else ""
+    assert urls.host_of(url) == host.lower().rstrip(".")
