@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _COLUMNS = [field.name for field in attrs.fields(DocumentRow)]
+_get_values = attrgetter(*_COLUMNS)
 _SAVE = (
     f"UPDATE document SET {', '.join(f'{name} = ?' for name in _COLUMNS)}, seal = ? WHERE id = ?"
 )
@@ -69,6 +71,8 @@ class SiteStore:
 
     def may_take_long(self) -> bool:
         """Tell whether to begin or to finish the walk may hold up other work."""
+        if self.run.is_new:  # then there is nothing to be merged with
+            return False
         with self._file.guard():
             row = self._db.execute(_HAS_MANY_CHUNKS, (self._site, _FEW_CHUNKS)).fetchone()
         return row is not None
@@ -76,11 +80,13 @@ class SiteStore:
     def begin(self, options: RunOptions) -> None:
         """Resume the interrupted walk, or begin a new one."""
         with self.transaction():
-            self._db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (self._site,))
+            sql = "INSERT OR IGNORE INTO site (name) VALUES (?)"
+            is_first = bool(self._db.execute(sql, (self._site,)).rowcount)
             (number,) = self._db.execute(
                 "SELECT id FROM site WHERE name = ?", (self._site,)
             ).fetchone()
-            self.run = run.begin(self._db, attrs.evolve(self.run, site=number), options)
+            walk = attrs.evolve(self.run, site=number, is_first=is_first)
+            self.run = run.begin(self._db, walk, options)
 
     def finish(self, outcome: RunOutcome) -> Removals | None:
         """End the walk; return what was removed, if it saves URLs."""
@@ -146,6 +152,7 @@ class DocumentStore:
     ) -> None:
         self.row = row
         self._number = number
+        self._is_new = number is None
         self._run = walk
         self._file = file
         self._db = file.connection
@@ -153,9 +160,11 @@ class DocumentStore:
     @property
     def _id(self) -> int:
         """The number of the document; one that is new gets it with the first change."""
-        if self._number is None:
-            values = attrs.astuple(self.row, recurse=False)
-            self._number = self._db.execute(_INSERT, (*values, seal_of(*values))).lastrowid or 0
+        return self._insert() if self._number is None else self._number
+
+    def _insert(self) -> int:
+        values = _get_values(self.row)
+        self._number = self._db.execute(_INSERT, (*values, seal_of(*values))).lastrowid or 0
         return self._number
 
     @property
@@ -296,7 +305,8 @@ class DocumentStore:
             listed_run=self._run.id if self._run.saves_urls else self.row.listed_run,
         )
         self._db.execute("DELETE FROM progress WHERE document = ?", (self._id,))
-        save_children(self._db, self._id, self.row.url, children)
+        if children or not self._is_new:
+            save_children(self._db, self._id, self.row.url, children)
 
     def _ending(self, outcome: Document) -> dict[str, Any]:
         return {
@@ -307,10 +317,12 @@ class DocumentStore:
         }
 
     def _save(self, **changes: Any) -> None:
-        number = self._id
         self.row = attrs.evolve(self.row, **changes)
-        values = attrs.astuple(self.row, recurse=False)
-        self._db.execute(_SAVE, (*values, seal_of(*values), number))
+        if self._number is None:
+            self._insert()
+            return
+        values = _get_values(self.row)
+        self._db.execute(_SAVE, (*values, seal_of(*values), self._number))
 
 
 def _text(value: str | None) -> str | None:

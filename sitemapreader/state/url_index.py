@@ -120,11 +120,13 @@ def compare(
 
 def forget_unlisted(db: sqlite3.Connection, site: int) -> None:
     """Forget documents that are not in `reachable` and have no chunks to be merged."""
-    condition = (
-        "document.site = ? AND url NOT IN (SELECT url FROM reachable)"
+    unlisted = (
+        "SELECT id FROM document WHERE document.site = ?"
+        " AND url NOT IN (SELECT url FROM reachable)"
         " AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.document = document.id)"
     )
-    _forget(db, f"SELECT id FROM document WHERE {condition}", (site,))
+    if db.execute(f"{unlisted} LIMIT 1", (site,)).fetchone():
+        _forget(db, unlisted, (site,))
 
 
 def _forget(db: sqlite3.Connection, ids: str, values: tuple[object, ...]) -> None:
