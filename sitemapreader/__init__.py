@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.readers.robots.parser import parse_robots
     from sitemapreader.readers.robots.rules import OtherLine, Robots
-    from sitemapreader.report import Report
+    from sitemapreader.reports.report import Report
     from sitemapreader.site_outcome import SiteOutcome, SiteStatus
     from sitemapreader.state import State
     from sitemapreader.tables.arrow import read_batches, to_arrow
@@ -187,7 +187,7 @@ _EXPORTS_BY_MODULE = {
     "readers.robots.parser": ("parse_robots",),
     "readers.robots.rules": ("OtherLine", "Robots"),
     "outcomes": ("Document", "Role", "Status"),
-    "report": ("Report",),
+    "reports.report": ("Report",),
     "site_outcome": ("SiteOutcome", "SiteStatus"),
     "state": ("State",),
     "urls": ("origin_of",),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sitemapreader.audit.judging.rule_files import SqlRule
     from sitemapreader.audit.options import AuditOptions
     from sitemapreader.readers.robots.rules import Robots
-    from sitemapreader.report import Report
+    from sitemapreader.reports.report import Report
     from sitemapreader.walker.config import WalkArguments
 
 

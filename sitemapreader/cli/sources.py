@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sitemapreader.many.task import SiteKind
     from sitemapreader.options import FetchOptions
     from sitemapreader.readers.formats import ExtraFormats
-    from sitemapreader.report import Report
+    from sitemapreader.reports.report import Report
     from sitemapreader.walker import Walk
 
 _REMOVED_AT_ONCE = 500

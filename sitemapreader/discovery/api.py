@@ -19,7 +19,7 @@ from sitemapreader.issues import Issue, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Document, Status, make_document
-from sitemapreader.report import Report
+from sitemapreader.reports.report import Report
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import Document
-    from sitemapreader.report import Report
+    from sitemapreader.reports.report import Report
 
 Batch: TypeAlias = Rows | tuple[SitemapEntry | Issue, ...]
 """Events that go to the consumer together: entries, or a tuple of other events."""

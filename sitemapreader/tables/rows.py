@@ -13,7 +13,7 @@ from sitemapreader.entry_columns import Rows, join_rows, list_sitemaps
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue
 from sitemapreader.models import SitemapEntry, UrlEntry
-from sitemapreader.report import Report
+from sitemapreader.reports.report import Report
 from sitemapreader.tables.summary import WalkSummary
 from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker import Walk, walk_sync

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.documents.context import Batch
     from sitemapreader.models import Event, UrlEntry
-    from sitemapreader.report import Report
+    from sitemapreader.reports.report import Report
 
 
 class BlockingWalk:

@@ -14,7 +14,7 @@ from sitemapreader.fetch.throttle import REQUESTER
 from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Via
-from sitemapreader.report import Report
+from sitemapreader.reports.report import Report
 from sitemapreader.walker.channel import BatchCursor, Channel
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.tasks import end_task

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.report import Report
+    from sitemapreader.reports.report import Report
     from sitemapreader.walker import Walk
 
 SITE = "https://site.example/"

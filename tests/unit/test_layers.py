@@ -17,10 +17,8 @@ LAYERS = (
         "entry_columns",
         "urls",
         "outcomes",
-        "document_tree",
         "site_outcome",
-        "report",
-        "report_views",
+        "reports",
     },
     {"output"},
     {"readers"},
@@ -63,7 +61,7 @@ CONFINED = {
     "sqlite3": {"state"},
     "argparse": {"cli"},
     "pyarrow": {"audit", "distributed", "many", "output", "tables", "walker"},
-    "pandas": {"audit", "tables", "report", "report_views"},
+    "pandas": {"audit", "reports", "tables"},
 }
 """Foreign modules, and the only rooms that import them."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sitemapreader.entry_columns import Rows
     from sitemapreader.issues import IssueCode
     from sitemapreader.outcomes import Document
-    from sitemapreader.report import Report
+    from sitemapreader.reports.report import Report
     from sitemapreader.walker import Walk
     from sitemapreader.walker.config import OnDocument
 

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING
 
-from sitemapreader.document_tree import draw_tree
 from sitemapreader.errors import IssueGroup
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, Severity
 from sitemapreader.logs import LOGGER
 from sitemapreader.outcomes import LEFT_EARLY, NOTHING_LOST, Document, Status, has_errors
+from sitemapreader.reports.tree import draw_tree
 from sitemapreader.site_outcome import SiteOutcome, SiteTally
 from sitemapreader.urls import origin_of
 
@@ -95,7 +95,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook."""
-        from sitemapreader.report_views import write_table  # noqa: PLC0415 (needed in notebooks)
+        from sitemapreader.reports.views import write_table  # noqa: PLC0415 (needed in notebooks)
 
         documents = sorted(self.documents, key=lambda each: _WORST_FIRST.index(each.status))
         issues = sorted(self.issues, key=lambda issue: -issue.severity)
@@ -140,7 +140,7 @@ class Report:
 
         Its columns are the fields of `Document`; `issues` is how many there were.
         """
-        from sitemapreader.report_views import make_documents_frame  # noqa: PLC0415 (needs pandas)
+        from sitemapreader.reports.views import make_documents_frame  # noqa: PLC0415 (needs pandas)
 
         return make_documents_frame(self.documents)
 
@@ -149,7 +149,7 @@ class Report:
 
         Its columns are the fields of `Issue`, and `severity`.
         """
-        from sitemapreader.report_views import make_issues_frame  # noqa: PLC0415 (needs pandas)
+        from sitemapreader.reports.views import make_issues_frame  # noqa: PLC0415 (needs pandas)
 
         return make_issues_frame(self.issues)
 
