@@ -124,6 +124,7 @@ def test_progress_does_not_get_in_the_way() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["-q"], []])
+@pytest.mark.slow
 def test_no_progress_without_need(arguments: list[str]) -> None:
     """-q shows nothing at a terminal; and where there is none, tqdm is not even imported."""
     if arguments:

@@ -36,6 +36,7 @@ def test_the_bar_stays_where_results_go_elsewhere(tmp_path: Path, stdout: bool) 
         assert len(output.read_text("utf-8").split()) == 1000
 
 
+@pytest.mark.slow
 def test_the_bar_makes_room_for_results() -> None:
     """With the URLs at the same terminal it is taken away for each batch of them."""
     with serving(answer_slowly) as (url,), sitting_at(url, stdout=True) as (terminal, process):

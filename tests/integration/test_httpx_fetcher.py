@@ -71,6 +71,7 @@ async def read(
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 @retried
+@pytest.mark.slow
 async def test_every_fault_is_typed_and_follows_what_arrived(
     case: Case, server: FaultServer
 ) -> None:

@@ -204,6 +204,7 @@ BROKEN_PAGES = {"/a?x=1&y=2", "/relative", "/caf%C3%A9", "/last"}
 PAGES = BROKEN_PAGES | {"/z1", "/z2", "/t1", "/t2", "/f1", "/d1", "/p1"}
 
 
+@pytest.mark.slow
 def test_ours_crawls_what_theirs_loses(crawled: dict[str, Crawled]) -> None:
     """Of one site SitemapSpider finds one page of eleven; ours all, and no URL that is not one."""
     theirs, ours = crawled["theirs"], crawled["ours"]

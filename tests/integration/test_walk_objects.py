@@ -116,6 +116,7 @@ async def test_a_child_is_its_document_alone_afterwards(
 
 
 @pytest.mark.parametrize("via", Via)
+@pytest.mark.slow
 def test_packing_keeps_all_fields(via: Via) -> None:
     """What is unpacked equals what was packed."""
     for entry in (

@@ -126,6 +126,7 @@ def test_what_is_too_much_work_is_not_told() -> None:
     assert allows(index, f"/{WORDS[3]}{WORDS[2]}{WORDS[1]}") is False
 
 
+@pytest.mark.slow
 def test_the_garbage_collector_passes_over_the_rules() -> None:
     """Two thousand rules of each kind leave no more objects to go through than a hundred."""
 
