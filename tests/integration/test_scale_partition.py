@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 import scale_web
+from scale import SCALE
 from scale_processes import make_environment, replace_request
 from scale_runs import WebServer, check_first_day, read_rows, read_statuses, serve_web
 
@@ -200,7 +201,8 @@ def run_in_process(output: Path, run: ScaleRun, partition: int, *, deadly_write:
 @pytest.mark.slow
 def test_a_process_killed_at_any_write_loses_nothing(web: WebServer, tmp_path: Path) -> None:
     """Killed at each point between attempt and commit, the next attempt is exact."""
-    for number in range(1, 8):
+    numbers = range(1, 8) if SCALE > 1 else (2, 4, 5)  # rows, state, commit
+    for number in numbers:
         output = tmp_path / str(number)
         run = begin(web, output, partitions=1, lease_seconds=1.0)
         killed = run_in_process(output, run, 0, deadly_write=number)

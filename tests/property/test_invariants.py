@@ -33,7 +33,7 @@ SITEMAPS = [
     if golden.name_of(document).partition("/")[0] not in golden.EXTRA_FORMATS
 ]
 
-MANY_SPLITS = 512 * SCALE
+MANY_SPLITS = 256 * SCALE
 """Documents up to this size are cut at every byte, longer ones at as many places."""
 SOME_SPLITS = 16
 SALVAGED = {IssueCode.FEED_SALVAGED, IssueCode.FEED_UNREADABLE}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import scale_web
+from scale import SCALE
 from scale_faults import ClusterFaults
 from scale_runs import WebServer, read_statuses, serve_web
 
@@ -27,8 +28,8 @@ def web() -> Iterator[WebServer]:
 
 def test_killed_workers_lose_nothing(web: WebServer, tmp_path: Path) -> None:
     """Workers are killed at random: rows and status rows are the truth, one reader a site."""
-    faults = ClusterFaults(web, tmp_path, 120, partitions=16)
-    faults.kill_workers(3)
+    faults = ClusterFaults(web, tmp_path, 60 * SCALE, partitions=8)
+    faults.kill_workers(2 * SCALE)
     assert faults.kills
     faults.check()
     assert web.ask("/")["clashes"] == {}
@@ -36,7 +37,7 @@ def test_killed_workers_lose_nothing(web: WebServer, tmp_path: Path) -> None:
 
 def test_a_killed_client_loses_nothing(web: WebServer, tmp_path: Path) -> None:
     """The client dies with its scheduler: the same call again reads what is missing."""
-    faults = ClusterFaults(web, tmp_path, 120, partitions=16, seed=2)
+    faults = ClusterFaults(web, tmp_path, 60 * SCALE, partitions=8, seed=2)
     faults.kill_client(1)
     faults.check()
     assert web.ask("/")["clashes"] == {}
@@ -44,11 +45,11 @@ def test_a_killed_client_loses_nothing(web: WebServer, tmp_path: Path) -> None:
 
 def test_a_host_that_kills_workers_is_named(web: WebServer, tmp_path: Path) -> None:
     """On a cluster as well a host that kills its process ends as one row, and harms no other."""
-    faults = ClusterFaults(web, tmp_path, 40, partitions=4)
+    faults = ClusterFaults(web, tmp_path, 20, partitions=2)
     assert faults.start(bomb=scale_web.name_host(3)).wait(300) == 0
-    rows = read_statuses(tmp_path, "runs/0001", 4)
+    rows = read_statuses(tmp_path, "runs/0001", 2)
     assert rows.pop(scale_web.name_site(3))["status"] == "error"
     assert all(row["status"] != "error" for row in rows.values())
     assert status(str(tmp_path)).urls == sum(
-        scale_web.count_urls(number) for number in range(40) if number != 3
+        scale_web.count_urls(number) for number in range(20) if number != 3
     )
