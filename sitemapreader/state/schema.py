@@ -144,6 +144,9 @@ _SECOND = _typed("""
 CREATE TABLE published (
     token TEXT NOT NULL
 );
+
+-- so that a walk looks through its own site's runs, not through those of all sites
+CREATE INDEX run_site ON run (site);
 """)
 
 STEPS = (_FIRST, _SECOND)

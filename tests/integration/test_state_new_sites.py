@@ -1,8 +1,10 @@
-"""What a site that is new to a state costs: nothing of it has to be looked for or removed."""
+"""What a site costs in a state of many: nothing of the others, and little if it is new."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from walking import urlset, walk_all
 
 from sitemapreader.state.database import StateFile
 from sitemapreader.state.run import RunOptions, RunOutcome
@@ -10,6 +12,8 @@ from sitemapreader.state.store import SiteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 OPTIONS = RunOptions(b"options", "", lambda _: True)
 SITE = "https://site.example/"
@@ -56,3 +60,39 @@ def test_a_walk_of_a_new_site_that_was_stopped_is_resumed(tmp_path: Path) -> Non
         assert store.run.id == stopped.run.id
     finally:
         file.close()
+
+
+async def test_a_walk_costs_no_more_for_the_other_sites_of_its_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite takes as many steps for a later walk over a site beside 5 others as beside 100."""
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    class CountedFile(StateFile):
+        """A state file whose steps are counted."""
+
+        def __init__(self, path: Path) -> None:
+            super().__init__(path)
+            self.connection.set_progress_handler(count, 1)
+
+    monkeypatch.setattr("sitemapreader.walker.state_access.StateFile", CountedFile)
+    state, costs = tmp_path / "all.db", []
+
+    async def come(number: int) -> None:
+        url = f"https://site-{number}.example/sitemap.xml"
+        await walk_all({url: urlset(f"{url}/1")}, None, sitemaps=[url], state=state, changes=True)
+
+    for sites in (range(6), range(6, 101)):
+        for number in sites:
+            await come(number)
+        await come(3)  # what the first walk over it has left to be merged is merged now
+        steps = 0
+        await come(3)
+        costs.append(steps)
+    few, many = costs
+    assert few > 100
+    assert many < 1.1 * few, costs
