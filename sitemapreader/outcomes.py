@@ -89,6 +89,8 @@ class Document:
             "finished-before".
         http_status: status of the answer, where there was one.
         tries: how many requests were made, redirects not counted; 0 for none.
+        retry_after_seconds: the wait that the server asked for in its last answer, where the
+            document was given up (Retry-After: RFC 9110, section 10.2.3).
         entries: how many of its URLs were delivered, as in `Report.entries`.
         listed: all URLs that it lists: `entries`, `known` and `filtered`, and those that were
             delivered before a resumed walk was interrupted.
@@ -122,6 +124,7 @@ class Document:
     reason: str = ""
     http_status: int | None = None
     tries: int = 0
+    retry_after_seconds: float | None = None
     entries: int = 0
     listed: int = 0
     known: int = 0
@@ -200,6 +203,12 @@ class Document:
             return True
         is_success = self.http_status is not None and self.http_status < 400
         return is_success and self.reason not in _NO_ANSWER
+
+    def add_error(self, error: FetchError) -> None:
+        """Add what is known from a request that failed."""
+        self.http_status = self.http_status or error.http_status
+        self.tries = self.tries or error.tries
+        self.retry_after_seconds = error.retry_after_seconds
 
     def end(self, status: Status, reason: str) -> bool:
         """Set the outcome if there is none yet; tell whether it was set."""

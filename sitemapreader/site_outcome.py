@@ -75,6 +75,8 @@ class SiteOutcome:
         bytes: bytes that came over the wire.
         seconds: time from the beginning to the end.
         crawl_delay: seconds between two requests, as robots.txt asks for them.
+        retry_after: the longest wait in seconds that a server asked for, where a document was given
+            up (Retry-After); counted from that answer.
         address: the address that was connected to for the first answer with a document; "" where
             it is not known.
     """
@@ -91,6 +93,7 @@ class SiteOutcome:
     bytes: int = 0
     seconds: float = 0.0
     crawl_delay: float | None = None
+    retry_after: float | None = None
     address: str = ""
 
 
@@ -115,6 +118,7 @@ class SiteTally:
     _is_unanswered: bool = False
     _reason: str = ""
     _http_status: int | None = None
+    _retry_after: float | None = None
     _began: float = attrs.field(factory=time.monotonic)
     _seconds: float | None = None
 
@@ -136,6 +140,8 @@ class SiteTally:
     def note_document(self, document: Document) -> None:
         """Count a document that has its outcome."""
         self._requests += document.tries
+        if document.retry_after_seconds is not None:
+            self._retry_after = max(self._retry_after or 0.0, document.retry_after_seconds)
         if document.role is Role.SITEMAP and document.status in _READ:
             self._documents += 1
         if is_known(document):
@@ -181,6 +187,7 @@ class SiteTally:
             bytes=size,
             seconds=time.monotonic() - self._began if self._seconds is None else self._seconds,
             crawl_delay=self.crawl_delay,
+            retry_after=self._retry_after,
             address=self.address,
         )
 

@@ -199,7 +199,7 @@ class RobotsRules:
         if error.code in _BUDGETS:
             self._context.report.end_document(document, Status.SKIPPED, str(error.code))
             raise error
-        document.http_status, document.tries = error.http_status, error.tries
+        document.add_error(error)
         absent = error.code in _LEADS_NOWHERE or is_absent(error)
         origin = origin_of(document.url)
         # A redirect has no status of its own here, but is an answer of the host: whether it leads

@@ -285,7 +285,7 @@ async def _try_page(
         try:
             page = await fetch_body(context, search.site, MAX_PAGE_BYTES)
         except FetchError as error:
-            document.http_status, document.tries = error.http_status, error.tries
+            document.add_error(error)
             await context.report_issue(issue_from_error(error, document), document)
             context.report.end_document(document, Status.FAILED, str(error.code))
             return judge_failures([document]), ""

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-MAX_FAILURE_DAYS = 32
-"""A host that fails is due again after 2, 4, 8 ... days, and at least every so many."""
+MAX_WAIT_DAYS = 32
+"""The longest time until a host is due again, whatever it asks for and however often it failed."""
 NO_SITEMAP_DAYS = 30
+_SECONDS_PER_DAY = 24 * 3_600
 _FAILED = frozenset({"failed", "error"})
 _READ = frozenset({"complete", "unchanged"})
 
@@ -35,6 +36,7 @@ OUTCOME_FIELDS = (
     pa.field("bytes", pa.int64()),
     pa.field("seconds", pa.float64()),
     pa.field("crawl_delay", pa.float64()),
+    pa.field("retry_after", pa.float64()),
     pa.field("address", pa.string()),
 )
 _TIME = pa.timestamp("ms", "UTC")
@@ -63,7 +65,7 @@ def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) ->
         "read_at": now,
         "failures": failures,
         "last_ok": now if status in _READ else before.get("last_ok"),
-        "not_before": _find_due(status, failures, now),
+        "not_before": _find_due(status, failures, outcome["retry_after"], now),
     }
 
 
@@ -77,10 +79,17 @@ def is_due(before: Row | None, now: datetime) -> bool:
     return before is None or before["not_before"] is None or before["not_before"] <= now
 
 
-def _find_due(status: str, failures: int, now: datetime) -> datetime | None:
+def _find_due(
+    status: str, failures: int, retry_after: float | None, now: datetime
+) -> datetime | None:
+    days: list[float] = []
     if status in _FAILED:
-        return now + timedelta(days=min(2**failures, MAX_FAILURE_DAYS))
-    return now + timedelta(days=NO_SITEMAP_DAYS) if status == "none" else None
+        days.append(2**failures)
+    if status == "none":
+        days.append(NO_SITEMAP_DAYS)
+    if retry_after is not None:
+        days.append(retry_after / _SECONDS_PER_DAY)
+    return now + timedelta(days=min(max(days), MAX_WAIT_DAYS)) if days else None
 
 
 def write_rows(rows: Iterable[Row], path: Path) -> None:

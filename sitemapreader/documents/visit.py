@@ -287,8 +287,7 @@ class DocumentVisit:
             document.bytes_inflated = reader.stats.inflated_bytes
         document.wait_seconds = getattr(self._response, "wait_seconds", None)
         if fault is not None:
-            document.http_status = document.http_status or fault.http_status
-            document.tries = document.tries or fault.tries
+            document.add_error(fault)
         if self._is_wrong_guess(fault):
             self._outcome = Status.SKIPPED, self._explain_wrong_guess(fault)
         elif fault is not None:

@@ -65,8 +65,8 @@ def read_all(output: Path, run: ScaleRun) -> None:
 @pytest.mark.slow
 def test_rows_and_statuses_are_the_truth(web: WebServer, tmp_path: Path) -> None:
     """Good hosts, hosts without a sitemap and poisoned ones: each has its row, none disturbs."""
-    poisoned = [each for each in range(800) if scale_web.find_kind(each) in scale_web.POISON]
-    numbers = [*range(30), *poisoned]
+    kinds = {scale_web.find_kind(number): number for number in reversed(range(3_000))}
+    numbers = [*range(30), *(kinds[poison] for poison in scale_web.POISON)]
     sites = [scale_web.name_site(number) for number in numbers]
     listed = plan(sites, str(tmp_path), partitions=4)
     run = begin_run(str(tmp_path), listed, web.make_options())

@@ -9,7 +9,7 @@ import pytest
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
 
 from sitemapreader.discovery import WELL_KNOWN_PATHS
-from sitemapreader.errors import IssueError, IssueGroup
+from sitemapreader.errors import FetchError, IssueError, IssueGroup
 from sitemapreader.fetch.memory import StoredResponse
 from sitemapreader.issues import IssueCode, Severity, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
@@ -324,3 +324,24 @@ def test_a_report_keeps_so_many_issues(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [issue.code for issue in report.issues] == [IssueCode.NAMESPACE] * 5 + [IssueCode.DNS]
     assert len(document.issues) == 5
     assert report.counts == {IssueCode.NAMESPACE: 8, IssueCode.DNS: 1}
+
+
+async def test_a_retry_after_that_was_not_waited_for() -> None:
+    """A document tells what its server asked for; the site's outcome has the longest wait."""
+    later = "https://example.org/later.xml"
+
+    def refuse(url: str, seconds: float) -> FetchError:
+        return FetchError(
+            IssueCode.RETRY_LATER, url, "503", http_status=503, retry_after_seconds=seconds
+        )
+
+    pages: Pages = {
+        MAP: index(CHILD, later, "https://example.org/2.xml"),
+        CHILD: refuse(CHILD, 86_400.0),
+        later: refuse(later, 7_200.0),
+        "https://example.org/2.xml": urlset("https://example.org/a"),
+    }
+    walked = await walk_maps(pages)
+    waits = [walked.document(url).retry_after_seconds for url in (MAP, CHILD, later)]
+    assert waits == [None, 86_400, 7_200]
+    assert walked.report.outcome.retry_after == 86_400
