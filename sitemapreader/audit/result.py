@@ -11,7 +11,6 @@ from sitemapreader.audit.hits import write_hits
 
 if TYPE_CHECKING:
     import os
-    from types import TracebackType
 
     import duckdb
     import pandas as pd
@@ -58,12 +57,7 @@ class Audit:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -13,7 +13,6 @@ from sitemapreader.output.sink import Sink
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-    from types import TracebackType
 
     from sitemapreader.output import Output
 
@@ -120,12 +119,7 @@ class LineWriter:
         self._sink.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._sink.__exit__(kind, error, traceback)
 
     def write(self, text: str) -> None:

@@ -12,7 +12,6 @@ from sitemapreader.errors import FetchError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
-    from types import TracebackType
 
     from sitemapreader._digest import BodyDigest
     from sitemapreader.models import Format
@@ -68,12 +67,7 @@ class ReplayBuffer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._buffer.close()
 
     async def is_known(self) -> bool:

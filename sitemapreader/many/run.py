@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
     from os import PathLike
     from pathlib import Path
-    from types import TracebackType
 
     import pyarrow as pa
 
@@ -190,12 +189,7 @@ class SiteRun:
         if self._access is not None:
             self._access.file.commit_held(files)
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         task = self._check_entered()
         try:
             await self.leave()

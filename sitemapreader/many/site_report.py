@@ -9,8 +9,6 @@ from sitemapreader.many.outcome_rows import REPORT_FORMATS, OutcomeEncoder
 from sitemapreader.output.sink import Sink
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from sitemapreader.site_outcome import SiteOutcome
 
 _BUFFERED = 100
@@ -31,16 +29,11 @@ class SiteReport:
             self._sink.write(self._encoder.begin())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if self._sink is None:
             return
         try:
-            if kind is None and not self._is_ended:
+            if error is None and not self._is_ended:
                 self.prepare()
                 self._sink.commit()
         finally:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Future
     from os import PathLike
-    from types import TracebackType
 
     import pyarrow as pa
 
@@ -44,12 +43,7 @@ class BlockingSiteRun:
         self._thread.begin()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         fault = self._thread.end()
         if error is None and fault is not None:
             raise fault

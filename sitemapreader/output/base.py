@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from sitemapreader.entry_columns import OutputRows, SiteRows
     from sitemapreader.models import UrlEntry
@@ -101,14 +100,9 @@ class Output:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         try:
-            if kind is None and not self._is_ended:
+            if error is None and not self._is_ended:
                 self.prepare()
                 self._sink.commit()
         finally:

@@ -8,10 +8,7 @@ import select
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from typing import Self
 
 _ATOMIC_BYTES = getattr(select, "PIPE_BUF", 512)
 """What a pipe takes in one piece (POSIX, write); 512 at least."""
@@ -50,14 +47,9 @@ class Sink:
         self.open()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         try:
-            if kind is None:
+            if error is None:
                 self.commit()
         finally:
             self.rollback()

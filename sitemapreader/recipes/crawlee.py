@@ -36,7 +36,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from sitemapreader import UrlEntry, Walk
 
@@ -86,12 +85,7 @@ class SitemapReaderRequestLoader(RequestLoader):
         self._filling = asyncio.create_task(self._fill(), name="sitemapreader.recipes.crawlee")
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         task = self._task()
         task.cancel()
         await asyncio.wait([task])

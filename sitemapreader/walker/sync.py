@@ -16,7 +16,6 @@ from sitemapreader.walker.walk import ROWS_AT_ONCE, Walk
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Future
-    from types import TracebackType
 
     import pyarrow as pa
 
@@ -55,12 +54,7 @@ class BlockingWalk:
         self._thread.begin()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._is_left = True
         fault = self._thread.end()
         if error is None and fault is not None:

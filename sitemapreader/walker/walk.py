@@ -21,7 +21,6 @@ from sitemapreader.walker.tasks import end_task
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-    from types import TracebackType
 
     import pyarrow as pa
 
@@ -105,12 +104,7 @@ class Walk:
         self._task = asyncio.create_task(self._run(), name="sitemapreader.walk")
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         task = self._check_entered()
         self._is_left = True
         try:

@@ -23,7 +23,6 @@ import attrs
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Awaitable, Callable
-    from types import TracebackType
 
 DOCUMENT = (
     b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
@@ -441,12 +440,7 @@ class FaultServer:
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
         for task in self._tasks:

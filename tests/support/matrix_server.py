@@ -16,7 +16,6 @@ from walking import index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from faults import Line, Request
 
@@ -43,18 +42,13 @@ class MatrixServer(FaultServer):
             }
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         assert self._plain is not None
         self._plain.close()
         for transport in self._lines:  # some have more to say than anybody will hear
             transport.abort()
         await asyncio.sleep(0)
-        await super().__aexit__(kind, error, traceback)
+        await super().__aexit__(*error)
 
     @property
     def ports(self) -> tuple[int, ...]:
