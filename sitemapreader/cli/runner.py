@@ -16,8 +16,7 @@ from sitemapreader.cli.parser import UsageError, suggest
 from sitemapreader.cli.progress import show_progress
 from sitemapreader.cli.sources import SourceResult, UnknownSourceError
 from sitemapreader.cli.writer import is_for_many
-from sitemapreader.many.shard import is_in_shard
-from sitemapreader.many.task import find_domain
+from sitemapreader.many.task import find_domain, is_in_shard
 from sitemapreader.many.turns import TaskTurns
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys

@@ -9,7 +9,7 @@ import attrs
 from sitemapreader.cli.runner import SourceRunner
 from sitemapreader.cli.sources import FileSource, FolderSource, SiteSource, SourceResult
 from sitemapreader.issues import IssueCode
-from sitemapreader.many.api import plan_run
+from sitemapreader.many import walk_many
 from sitemapreader.many.task import hide_login
 from sitemapreader.site_outcome import SiteOutcome, SiteStatus
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sitemapreader.cli.config import RunConfig
     from sitemapreader.entry_columns import Rows
     from sitemapreader.many import SiteRun, SiteTask
-    from sitemapreader.many.run import SiteWalk
+    from sitemapreader.many.plan import SiteWalk
     from sitemapreader.walker.persistence import Delivery
 
 Source: TypeAlias = FileSource | FolderSource | SiteSource
@@ -48,13 +48,14 @@ class SiteRunner(SourceRunner[Source]):
         """Return the run over all sites, to be entered and given to `read_sites`."""
         config = self.config
         arguments: Any = config.walk | {"options": config.options, "limits": config.limits}
-        return plan_run(
+        run = walk_many(
             self._list_tasks(),
-            arguments,
             at_once=getattr(self.arguments, "parallel", 1),
             removed=bool(getattr(self.arguments, "removed", False)),
-            watcher=self,
+            **arguments,
         )
+        run.report_to(self)
+        return run
 
     async def run(self) -> None:
         """Read every source."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.discovery import Search
-from sitemapreader.many.run import RunPlan, SiteRun
+from sitemapreader.many.plan import RunPlan
+from sitemapreader.many.run import SiteRun
 from sitemapreader.many.sync import BlockingSiteRun
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.walker.config import WalkConfig
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Unpack
 
-    from sitemapreader.many.run import OnSite, RunWatcher, Sites
+    from sitemapreader.many.plan import OnSite, RunArguments, Sites
     from sitemapreader.many.task import SiteTask
     from sitemapreader.walker.config import SharedArguments
 
@@ -66,26 +67,31 @@ def walk_many(
     One fetcher serves all sites. A bug that ends the walk over one site does not end the others.
     Raises what `walk` raises.
     """
-    return plan_run(
-        sites,
-        arguments,
+    if isinstance(sites, str | bytes):
+        raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
+    for name, number in (("at_once", at_once), ("site_urls", site_urls)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be 1 or more, not {number!r}")
+    limits = arguments.get("limits", Limits())
+    if site_seconds is not None:
+        limits = attrs.evolve(limits, walk_seconds=min(site_seconds, limits.walk_seconds))
+    if removed and not arguments.get("changes"):
+        raise ValueError("removed=True compares with a state: pass changes=True and state, too")
+    plan = RunPlan(
+        config=_make_config(arguments),
         at_once=at_once,
-        site_seconds=site_seconds,
         site_urls=site_urls,
-        removed=removed,
+        fetcher=arguments.get("fetcher"),
+        limits=limits,
+        options=arguments.get("options", FetchOptions()),
+        gives_removed=removed,
         on_site=on_site,
     )
+    return SiteRun(sites, plan)
 
 
 def walk_many_sync(
-    sites: Iterable[str | SiteTask],
-    *,
-    at_once: int = AT_ONCE,
-    site_seconds: float | None = None,
-    site_urls: int | None = None,
-    removed: bool = False,
-    on_site: OnSite | None = None,
-    **arguments: Unpack[SharedArguments],
+    sites: Iterable[str | SiteTask], **arguments: Unpack[RunArguments]
 ) -> BlockingSiteRun:
     """Walk over many sites as `walk_many` does, with the same arguments, but without `await`.
 
@@ -97,58 +103,17 @@ def walk_many_sync(
 
     The walks run in a thread of their own, which also reads `sites` and calls `on_site`.
     """
-    run = plan_run(
-        sites,
-        arguments,
-        at_once=at_once,
-        site_seconds=site_seconds,
-        site_urls=site_urls,
-        removed=removed,
-        on_site=on_site,
-    )
-    return BlockingSiteRun(run)
+    return BlockingSiteRun(walk_many(sites, **arguments))
 
 
-def plan_run(
-    sites: Sites,
-    arguments: SharedArguments,
-    *,
-    at_once: int = AT_ONCE,
-    site_seconds: float | None = None,
-    site_urls: int | None = None,
-    removed: bool = False,
-    on_site: OnSite | None = None,
-    watcher: RunWatcher | None = None,
-) -> SiteRun:
-    """Check the arguments of `walk_many`, and make the run."""
-    if isinstance(sites, str | bytes):
-        raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
-    for name, number in (("at_once", at_once), ("site_urls", site_urls)):
-        if number is not None and number < 1:
-            raise ValueError(f"{name} must be 1 or more, not {number!r}")
-    limits = arguments.get("limits", Limits())
-    if site_seconds is not None:
-        limits = attrs.evolve(limits, walk_seconds=min(site_seconds, limits.walk_seconds))
-    if removed and not arguments.get("changes"):
-        raise ValueError("removed=True compares with a state: pass changes=True and state, too")
+def _make_config(arguments: SharedArguments) -> WalkConfig:
+    """Check the arguments that each walk gets, with a placeholder for its site."""
     search = {name: value for name, value in arguments.items() if name in _SEARCH}
     checked = Search(site="https://localhost/", **search)  # type: ignore[arg-type]
     others = {n: v for n, v in arguments.items() if n not in (*_SEARCH, *_RUN)}
-    config = WalkConfig(
+    return WalkConfig(
         **{"trusted": False} | others,  # type: ignore[arg-type]
         search=checked,
         respect_robots=checked.respect_robots,
         extra_formats=checked.extra_formats,
     )
-    plan = RunPlan(
-        config=config,
-        at_once=at_once,
-        site_urls=site_urls,
-        fetcher=arguments.get("fetcher"),
-        limits=limits,
-        options=arguments.get("options", FetchOptions()),
-        gives_removed=removed,
-        on_site=on_site,
-        watcher=watcher,
-    )
-    return SiteRun(sites, plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
@@ -116,3 +117,15 @@ async def find_domain(host: str) -> str:
     if not has_suffixes():
         await asyncio.to_thread(load_suffixes)
     return site_of(host)
+
+
+def is_in_shard(domain: str, number: int, shards: int) -> bool:
+    """Return whether a domain is in a shard: a part of the sites, the same on every machine.
+
+    Args:
+        domain: the registrable domain; each is in one shard.
+        number: of the shard, from 0.
+        shards: how many there are.
+    """
+    digest = blake2b(domain.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % shards == number

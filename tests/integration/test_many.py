@@ -430,8 +430,8 @@ async def test_memory_does_not_grow_with_the_number_of_sites() -> None:
     hosts = [f"s{number}.example" for number in range(60)]
     async with walk_many(hosts, fetcher=MemoryFetcher(make_web(*hosts)), at_once=4) as run:
         async for _ in run.batches():
-            assert len(run._running) <= 4
-        assert not run._running
+            assert len(run._visitor.running) <= 4
+        assert not run._visitor.running
     assert len(run.outcomes) == 60
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ForwardRef
 import pytest
 
 import sitemapreader
-from sitemapreader import FetchOptions, HttpFetcher, Limits, discover, walk, walk_sync
+from sitemapreader import FetchOptions, HttpFetcher, Limits, discover, walk, walk_many, walk_sync
 from sitemapreader.discovery.arguments import DiscoverArguments
-from sitemapreader.walker.config import WalkArguments
+from sitemapreader.many.plan import RunArguments
+from sitemapreader.walker.config import SharedArguments, WalkArguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,15 @@ def test_the_list_is_that_of_the_signature(
     expected = {parameter.name: parameter.annotation for parameter in parameters}
     listed = {name: written(kind) for name, kind in arguments.__annotations__.items()}
     assert listed == expected
+
+
+def test_walk_many_sync_takes_what_walk_many_takes() -> None:
+    """`RunArguments` has the names and types that `walk_many` adds to those of each walk."""
+    _, *own, shared = inspect.signature(walk_many).parameters.values()
+    assert shared.annotation == "Unpack[SharedArguments]"
+    listed = {name: written(kind) for name, kind in RunArguments.__annotations__.items()}
+    assert listed.keys() - {each.name for each in own} == SharedArguments.__annotations__.keys()
+    assert {each.name: listed[each.name] for each in own} == {e.name: e.annotation for e in own}
 
 
 @pytest.mark.parametrize("name", ["walk_sync", "to_dataframe", "to_arrow", "read_batches"])

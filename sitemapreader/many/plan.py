@@ -1,0 +1,89 @@
+"""RunPlan: how the sites of a run are walked, and what the caller is told meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import attrs
+
+from sitemapreader.walker.config import SharedArguments
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable, Callable, Iterable
+
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.many.task import SiteTask
+    from sitemapreader.options import FetchOptions, Limits
+    from sitemapreader.site_outcome import SiteOutcome
+    from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.walk import Walk
+
+Sites: TypeAlias = "Iterable[str | SiteTask] | AsyncIterable[str | SiteTask]"
+"""URLs, hosts or tasks; read as there is work, and never held as a whole."""
+OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
+"""Called with the outcome of each site when it is known."""
+
+
+class RunArguments(SharedArguments, total=False):
+    """The keyword arguments of `walk_many`, for `walk_many_sync`.
+
+    A test compares names and types with the signature of `walk_many`, which explains them.
+    """
+
+    at_once: int
+    site_seconds: float | None
+    site_urls: int | None
+    removed: bool
+    on_site: OnSite | None
+
+
+@attrs.define(eq=False)
+class SiteWalk:
+    """A site of a run, while it is walked and when it has ended.
+
+    Attributes:
+        name: the site, as it was given.
+        walk: its walk, or the last of several attempts; `None` for what is no URL.
+        removals_unknown: documents whose removed URLs are unknown, if removed ones are delivered.
+    """
+
+    name: str
+    walk: Walk | None = None
+    removals_unknown: list[str] = attrs.field(factory=list)
+
+
+class RunWatcher(Protocol):
+    """A follower of the walks of a run: the shell, for its messages and its progress."""
+
+    def note_begin(self, site: SiteWalk) -> None:
+        """Record that a site is walked, before its first entry."""
+        ...
+
+    def note_end(self, site: SiteWalk, outcome: SiteOutcome) -> None:
+        """Record the outcome of a site."""
+        ...
+
+
+@attrs.frozen(kw_only=True)
+class RunPlan:
+    """How the sites of a run are walked.
+
+    Attributes:
+        config: the arguments of each walk; its site is a placeholder.
+        at_once: how many sites are read at the same time.
+        site_urls: how many URLs of one site are delivered.
+        fetcher: opens URLs for all walks; `None` for one of the run's own.
+        limits: how much is read of one site.
+        options: how the network is used.
+        gives_removed: whether URLs that are no longer listed are delivered, too.
+        on_site: called with each outcome.
+    """
+
+    config: WalkConfig
+    at_once: int
+    site_urls: int | None
+    fetcher: Fetcher | None
+    limits: Limits
+    options: FetchOptions
+    gives_removed: bool = False
+    on_site: OnSite | None = None

@@ -1,0 +1,245 @@
+"""SiteVisitor: walks over each site of a run, and gives its entries to the consumer."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterable
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+import attrs
+
+from sitemapreader.documents.context import borrow_fetcher
+from sitemapreader.entry_columns import take_rows
+from sitemapreader.errors import StateError
+from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.logs import LOGGER
+from sitemapreader.many.plan import SiteWalk
+from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task, find_domain
+from sitemapreader.many.turns import TaskTurns
+from sitemapreader.models import Change, UrlEntry
+from sitemapreader.site_outcome import SiteOutcome, SiteStatus
+from sitemapreader.walker.attempts import needs_search
+from sitemapreader.walker.channel import Channel
+from sitemapreader.walker.seen import SeenKeys
+from sitemapreader.walker.walk import BUFFERED_EVENTS, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterator
+
+    from sitemapreader.entry_columns import Rows
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
+    from sitemapreader.walker.attempts import Attempt
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_REMOVED_AT_ONCE = 500
+_SITES_PER_PAUSE = 100
+_LEAST_BUFFERED = 256
+"""Events of one site that wait for the consumer, where many sites share the memory."""
+_KEEPALIVE_SECONDS = 1.0
+"""A site is asked again at once, or not at all: 150 sites a second would leave 2,000 connections
+open for the usual 15 seconds."""
+
+
+@attrs.define(eq=False)
+class SiteBatch:
+    """Entries of one site on their way to the consumer."""
+
+    site: str
+    rows: Rows
+    handled: asyncio.Event | None = None
+    """Set when the consumer asks for more; `None` where nobody waits for that."""
+
+
+class SiteVisitor:
+    """The walks over the sites of a run, at most `plan.at_once` at the same time.
+
+    Attributes:
+        outcomes: one for each site that has ended.
+        repeated: how many sites were named before, and not read again.
+        running: the sites that are walked now.
+        channel: the entries on their way to the consumer; closed when all sites have ended.
+        watcher: follows all walks.
+    """
+
+    def __init__(self, sites: Sites, plan: RunPlan) -> None:
+        self.outcomes: list[SiteOutcome] = []
+        self.repeated = 0
+        self.running: set[SiteWalk] = set()
+        self.channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
+        self.watcher: RunWatcher | None = None
+        self._sites = sites
+        self._plan = plan
+        self._fetcher: Fetcher | None = None
+        self._callers_fault: BaseException | None = None
+        self._buffered = max(_LEAST_BUFFERED, BUFFERED_EVENTS // plan.at_once)
+        self._config = attrs.evolve(
+            plan.config,
+            follow=self._watch(plan.config.follow),
+            on_document=self._watch(plan.config.on_document),
+        )
+
+    async def visit_all(self) -> None:
+        """Walk over all sites; what ends the run early is raised in an exception group."""
+        plan = self._plan
+        try:
+            async with borrow_fetcher(
+                plan.fetcher, plan.options, plan.limits, keepalive_seconds=_KEEPALIVE_SECONDS
+            ) as fetcher:
+                self._fetcher = fetcher
+                turns = TaskTurns(plan.at_once, _find_key, self._visit)
+                await turns.run(self._list_tasks())
+        finally:
+            self.channel.close()
+
+    async def _list_tasks(self) -> AsyncGenerator[CheckedTask, None]:
+        """Yield each site once; give what is no URL its outcome."""
+        seen = SeenKeys()
+        async for given in _iterate(self._sites):
+            try:
+                task = check_task(given)
+            except InvalidSiteError as error:
+                name = str(error)
+                outcome = SiteOutcome(name, SiteStatus.FAILED, str(IssueCode.INVALID_URL))
+                self._end(SiteWalk(name), outcome)
+                continue
+            if seen.add(task.key):
+                yield task
+            else:
+                self.repeated += 1
+
+    async def _visit(self, task: CheckedTask) -> None:
+        """Walk over a site, and record its outcome whatever happens."""
+        site, bug = SiteWalk(task.name), ""
+        self.running.add(site)
+        try:
+            bug = await self._read_site(task, site)
+        finally:
+            self.running.discard(site)
+            self._end_site(site, bug)
+
+    async def _read_site(self, task: CheckedTask, site: SiteWalk) -> str:
+        """Walk over a site; return the name of the exception if a bug ended that, or ""."""
+        for attempt in task.list_attempts():
+            walked = site.walk = self._make_walk(task, attempt)
+            try:
+                await self._read(task, site, walked)
+            except StateError:  # of the disk or the file: nothing more can be remembered
+                raise
+            # A bug that the content of one site meets must not cost the others, of which there may
+            # be a million: its traceback is logged, and it is the reason of the site's outcome.
+            except Exception as error:
+                if error is self._callers_fault:
+                    raise
+                LOGGER.exception("a bug ended the walk over %s", task.name)
+                return type(error).__name__
+            if not needs_search(walked.report):
+                break
+        return ""
+
+    def _end_site(self, site: SiteWalk, bug: str) -> None:
+        outcome = SiteOutcome(site.name, SiteStatus.FAILED)
+        if site.walk is not None:
+            outcome = attrs.evolve(site.walk.report.outcome, site=site.name)
+        if bug:
+            outcome = attrs.evolve(outcome, status=SiteStatus.ERROR, reason=bug)
+        self._end(site, outcome)
+
+    def _make_walk(self, task: CheckedTask, attempt: Attempt) -> Walk:
+        plan, config = self._plan, self._config
+        trusted = config.trusted if task.task.trusted is None else task.task.trusted
+        search = None
+        if attempt.site is not None and config.search is not None:
+            search = attrs.evolve(config.search, site=attempt.site)
+        config = attrs.evolve(
+            config,
+            search=search,
+            sitemaps=attempt.sitemaps,
+            trusted=trusted,
+            logins=(task.login,) if task.login and trusted else (),
+        )
+        return Walk(
+            config,
+            fetcher=self._fetcher,
+            limits=plan.limits,
+            options=plan.options,
+            buffered=self._buffered,
+        )
+
+    async def _read(self, task: CheckedTask, site: SiteWalk, walked: Walk) -> None:
+        """Hand over the entries of a walk, as far as the site may have them."""
+        plan = self._plan
+        most = sys.maxsize if plan.site_urls is None else plan.site_urls
+        async with walked as entries:
+            if self.watcher is not None:
+                self.watcher.note_begin(site)
+            number = 0
+            while (batch := await entries.next_by_columns()) is not None:
+                if isinstance(batch, tuple):
+                    continue
+                left, number = most - number, number + len(batch)
+                if left:
+                    await self._hand_over(task, take_rows(batch, left))
+                if number > most:
+                    walked.report.add_issue(make_issue(IssueCode.BUDGET_URLS, task.url))
+                    return
+            if plan.gives_removed and walked.report.removed is not None:
+                site.removals_unknown += entries.removals_unknown()
+                await self._hand_over_removed(task, entries.removed())
+
+    async def _hand_over_removed(self, task: CheckedTask, removed: Iterator[str]) -> None:
+        while locs := list(islice(removed, _REMOVED_AT_ONCE)):
+            gone = [UrlEntry(loc, change=Change.REMOVED) for loc in locs]
+            await self._hand_over(task, gone)
+
+    async def _hand_over(self, task: CheckedTask, rows: Rows) -> None:
+        """Give entries to the consumer; with a state, wait until it has handled them."""
+        batch = SiteBatch(task.name, rows)
+        if self._config.state is not None:
+            batch.handled = asyncio.Event()
+        await self.channel.put(batch, len(rows))
+        if batch.handled is not None:
+            await batch.handled.wait()
+
+    def _end(self, site: SiteWalk, outcome: SiteOutcome) -> None:
+        """Record the outcome of a site, and report it to the watcher and the caller."""
+        self.outcomes.append(outcome)
+        if self.watcher is not None:
+            self.watcher.note_end(site, outcome)
+        if self._plan.on_site is not None:
+            self._plan.on_site(outcome)
+
+    def _watch(self, function: Callable[[T], R] | None) -> Callable[[T], R] | None:
+        """Return a function of the caller that also remembers what it raises."""
+        if function is None:
+            return None
+
+        def call(value: T) -> R:
+            try:
+                return function(value)
+            except BaseException as error:
+                self._callers_fault = error
+                raise
+
+        return call
+
+
+async def _iterate(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
+    """Yield sites from either kind of iterable; let other tasks run now and then."""
+    if isinstance(sites, AsyncIterable):
+        async for site in sites:
+            yield site
+        return
+    for number, site in enumerate(sites):
+        if not number % _SITES_PER_PAUSE:
+            await asyncio.sleep(0)
+        yield site
+
+
+async def _find_key(task: CheckedTask) -> str:
+    """Return the registrable domain of a task, whose sites wait for each other."""
+    return await find_domain(task.host)
