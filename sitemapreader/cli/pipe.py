@@ -36,7 +36,7 @@ _GONE = getattr(select, "POLLERR", 0) | getattr(select, "POLLHUP", 0)
 
 
 class PipeDelivery:
-    """The `walker.persistence.Delivery` of an output that is a pipe or a socket."""
+    """The `walker.persistence.writer.Delivery` of an output that is a pipe or a socket."""
 
     def __init__(self, output: Output) -> None:
         self._output = output

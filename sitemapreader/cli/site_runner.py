@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sitemapreader.entry_columns import Rows
     from sitemapreader.many import SiteRun, SiteTask
     from sitemapreader.many.plan import SiteWalk
-    from sitemapreader.walker.persistence import Delivery
+    from sitemapreader.walker.persistence.writer import Delivery
 
 Source: TypeAlias = FileSource | FolderSource | SiteSource
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader.many.visitor import SiteVisitor
-from sitemapreader.walker.tasks import end_task, find_first
+from sitemapreader.walker.event_loop import end_task, find_first
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sitemapreader.many.visitor import SiteBatch
     from sitemapreader.models import UrlEntry
     from sitemapreader.site_outcome import SiteOutcome
-    from sitemapreader.walker.state_access import StateAccess
+    from sitemapreader.walker.persistence.access import StateAccess
 
 
 class SiteRun:
@@ -70,7 +70,7 @@ class SiteRun:
         """Open the state for the whole run, so that not each walk has to."""
         if self._state is None:
             return None
-        from sitemapreader.walker.state_access import (  # noqa: PLC0415 (few runs have a state)
+        from sitemapreader.walker.persistence.access import (  # noqa: PLC0415 (few runs have a state)
             StateAccess,
         )
 

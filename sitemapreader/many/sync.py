@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.walker.loop_thread import LoopThread
+from sitemapreader.walker.event_loop import LoopThread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,15 +38,11 @@ class BlockingSiteRun:
         return self._run.repeated
 
     def __enter__(self) -> Self:
-        if self._thread.is_begun:
-            raise ValueError("a run is made once: call walk_many_sync(...) again for another one")
-        self._thread.begin()
+        self._thread.begin("a run is made once: call walk_many_sync(...) again for another one")
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        fault = self._thread.end()
-        if error is None and fault is not None:
-            raise fault
+        self._thread.end(error)
 
     def batches(self) -> Iterator[tuple[str, list[UrlEntry]]]:
         """Yield a site, as it was given, and a list of its entries; see `SiteRun.batches`."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _LAST_RECORD_HASH = b"\xff" * RECORD_HASH_BYTES
 _MAX_CHUNK_ENTRIES = 1_000
-"""More than any chunk has: `walker.persistence` writes smaller ones."""
+"""More than any chunk has: `walker.persistence.writer` writes smaller ones."""
 
 
 def _same_url(fingerprint: str, other: str, least: bytes = UNDELIVERED) -> str:

@@ -7,17 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
-
-import attrs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sitemapreader.documents.context import Batch
-    from sitemapreader.entry_columns import Rows
-    from sitemapreader.issues import Issue
-    from sitemapreader.models import SitemapEntry, UrlEntry
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -96,37 +86,3 @@ class Channel(Generic[T]):
         self._closed = True
         self._filled.set()
         self._room.set()
-
-
-@attrs.define(eq=False)
-class BatchCursor:
-    """The position in the batch that the consumer reads; all loops over a walk share it.
-
-    A loop that finds another cursor than the one it read from was overtaken by another loop.
-    """
-
-    others: Iterator[SitemapEntry | Issue]
-    _rows: Rows
-    _entries: Iterator[UrlEntry] | None = None
-
-    @classmethod
-    def at_start(cls, batch: Batch | None) -> Self:
-        """Return the cursor at the start of a batch."""
-        if batch is None or isinstance(batch, tuple):
-            return cls(iter(batch or ()), [])
-        return cls(iter(()), batch)
-
-    @property
-    def entries(self) -> Iterator[UrlEntry]:
-        """The iterator over the entries of the batch."""
-        if self._entries is None:
-            self._entries = iter(self._rows)
-            self._rows = []
-        return self._entries
-
-    def take_rows(self) -> Rows:
-        """Remove and return the entries that no loop has read yet, by columns if they came so."""
-        if self._entries is None:
-            rows, self._rows = self._rows, []
-            return rows
-        return list(self._entries)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
-    from sitemapreader.walker.tracker import DocumentTracker
+    from sitemapreader.walker.persistence.tracker import DocumentTracker
 
 
 class WalkDocumentHandler:

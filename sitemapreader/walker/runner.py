@@ -16,10 +16,10 @@ from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
 from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
+from sitemapreader.walker.event_loop import find_first
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier, Job
 from sitemapreader.walker.handler import WalkDocumentHandler
-from sitemapreader.walker.tasks import find_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.persistence import StateWriter
-    from sitemapreader.walker.tracker import DocumentTracker
+    from sitemapreader.walker.persistence.tracker import DocumentTracker
+    from sitemapreader.walker.persistence.writer import StateWriter
 
 
 _HIDES_SITEMAPS = (
@@ -213,7 +213,7 @@ class WalkRunner:
     async def _open_tracker(self, job: Job) -> DocumentTracker | None:
         if self._writer is None:
             return None
-        from sitemapreader.walker.tracker import (  # noqa: PLC0415 (few walks have a state)
+        from sitemapreader.walker.persistence.tracker import (  # noqa: PLC0415 (few walks have a state)
             DocumentTracker,
         )
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader.entry_columns import Rows, join_rows
-from sitemapreader.walker.channel import BatchCursor
-from sitemapreader.walker.loop_thread import LoopThread
-from sitemapreader.walker.walk import ROWS_AT_ONCE, Walk
+from sitemapreader.walker.event_loop import LoopThread
+from sitemapreader.walker.streams import ROWS_AT_ONCE, BatchCursor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from sitemapreader.documents.context import Batch
     from sitemapreader.models import Event, UrlEntry
     from sitemapreader.reports.report import Report
+    from sitemapreader.walker.walk import Walk
 
 
 class BlockingWalk:
@@ -49,16 +49,12 @@ class BlockingWalk:
         return f"<BlockingWalk {self._walk.describe('with')}>"
 
     def __enter__(self) -> Self:
-        if self._thread.is_begun:
-            raise ValueError("a walk is walked once: call walk_sync(...) again for another one")
-        self._thread.begin()
+        self._thread.begin("a walk is walked once: call walk_sync(...) again for another one")
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._is_left = True
-        fault = self._thread.end()
-        if error is None and fault is not None:
-            raise fault
+        self._thread.end(error)
 
     # -- the consumer's side
 

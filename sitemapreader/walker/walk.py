@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from types import AsyncGeneratorType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from sitemapreader.documents.budget import Budget
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
-from sitemapreader.entry_columns import EntryColumns, Rows, join_rows
+from sitemapreader.entry_columns import EntryColumns, Rows
 from sitemapreader.fetch.throttle import REQUESTER
 from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Via
 from sitemapreader.reports.report import Report
-from sitemapreader.walker.channel import BatchCursor, Channel
+from sitemapreader.walker.channel import Channel
+from sitemapreader.walker.event_loop import end_task
 from sitemapreader.walker.runner import WalkRunner
-from sitemapreader.walker.tasks import end_task
+from sitemapreader.walker.streams import WalkStreams
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
@@ -31,14 +31,12 @@ if TYPE_CHECKING:
     from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.state import State
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.persistence import Delivery, StateWriter
+    from sitemapreader.walker.persistence.writer import Delivery, StateWriter
 
 T = TypeVar("T")
 
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
-ROWS_AT_ONCE = 8_192
-"""Rows of a record batch, unless there are no more; about 3 MB as entries."""
 _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
 
@@ -77,8 +75,9 @@ class Walk:
         self._is_left = False
         self._fault_is_known = False
         self._writer: StateWriter | None = None
-        self._cursor = BatchCursor.at_start(None)
-        self._streams: dict[str, AsyncGenerator[Any, None]] = {}
+        self._streams = WalkStreams(
+            self._get_batch, self._raise_fault, gathers=config.state is None
+        )
 
     def __repr__(self) -> str:
         return f"<Walk {self.describe('async with')}>"
@@ -112,9 +111,7 @@ class Walk:
         finally:
             if self._writer is not None:
                 await self._writer.close()
-        for stream in self._streams.values():
-            if not _is_running(stream):
-                await stream.aclose()
+        await self._streams.close()
         if error is None and not task.cancelled() and not self._fault_is_known:
             task.result()  # a bug that the consumer has not met
 
@@ -126,11 +123,11 @@ class Walk:
     # -- the consumer's side
 
     def __aiter__(self) -> AsyncIterator[UrlEntry]:
-        return self._stream("entries", self._iterate)
+        return self._open("entries", self._streams.iterate_entries)
 
     def batches(self) -> AsyncIterator[list[UrlEntry]]:
         """Yield the entries in lists, as they are read; no list is empty."""
-        return self._stream("batches", self._iterate_batches)
+        return self._open("batches", self._streams.iterate_batches)
 
     def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
         """Yield the entries as record batches of Arrow, with the columns of docs/columns.md.
@@ -142,16 +139,16 @@ class Walk:
         # It takes 0.1 s, and raises here if pyarrow is not installed.
         from sitemapreader.output.arrow import make_entry_batch  # noqa: PLC0415
 
-        start = partial(self._iterate_record_batches, make_entry_batch)
-        return self._stream("record batches", start)
+        start = partial(self._streams.iterate_record_batches, make_entry_batch)
+        return self._open("record batches", start)
 
     def rows(self) -> AsyncIterator[Rows]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""
-        return self._stream("rows", self._iterate_rows)
+        return self._open("rows", self._streams.iterate_rows)
 
     def events(self) -> AsyncIterator[Event]:
         """Yield entries, found sitemaps and Issues, in the order in which they are met."""
-        return self._stream("events", self._iterate_events)
+        return self._open("events", self._streams.iterate_events)
 
     async def next_batch(self) -> list[UrlEntry] | tuple[SitemapEntry | Issue, ...] | None:
         """Return the next batch, of entries or of other events; `None` at the end.
@@ -237,80 +234,11 @@ class Walk:
         if self._writer is not None:
             self._writer.delivery = delivery
 
-    def _stream(self, name: str, start: Callable[[], AsyncGenerator[T, None]]) -> AsyncIterator[T]:
-        """Return the one generator of its kind, so that another loop can resume it."""
+    def _open(self, name: str, start: Callable[[], AsyncGenerator[T, None]]) -> AsyncIterator[T]:
         self._check_entered()
         if self._is_left:
             raise ValueError("the walk is over: iterate it inside `async with walk(...)`")
-        stream = self._streams.get(name)
-        if stream is None or _is_over(stream):
-            stream = self._streams[name] = start()
-        return stream
-
-    async def _iterate(self) -> AsyncGenerator[UrlEntry, None]:
-        more = True
-        while more:
-            cursor = self._cursor
-            for entry in cursor.entries:
-                yield entry
-            if cursor is self._cursor:
-                more = await self._pull()
-
-    async def _iterate_batches(self) -> AsyncGenerator[list[UrlEntry], None]:
-        more = True
-        while more:
-            if batch := list(self._cursor.entries):
-                yield batch
-            else:
-                more = await self._pull()
-
-    async def _iterate_record_batches(
-        self, make_batch: Callable[[Rows], pa.RecordBatch]
-    ) -> AsyncGenerator[pa.RecordBatch, None]:
-        # With a state no rows wait for others: asking for more acknowledges those before.
-        enough = 1 if self._writer is not None else ROWS_AT_ONCE
-        parts, is_over = list[Rows](), False
-        while not is_over:
-            try:
-                while not is_over and sum(map(len, parts)) < enough:
-                    if rows := self._cursor.take_rows():
-                        parts.append(rows)
-                    else:
-                        batch = await self._get_batch()
-                        self._cursor = BatchCursor.at_start(batch)
-                        is_over = batch is None
-            except asyncio.CancelledError:  # perhaps a timeout: another loop may go on
-                self._cursor = BatchCursor.at_start(join_rows(parts))
-                raise
-            if parts:
-                rows, parts = join_rows(parts), []
-                yield make_batch(rows)
-        await self._raise_fault()
-
-    async def _iterate_rows(self) -> AsyncGenerator[Rows, None]:
-        more = True
-        while more:
-            if rows := self._cursor.take_rows():
-                yield rows
-            else:
-                more = await self._pull()
-
-    async def _iterate_events(self) -> AsyncGenerator[Event, None]:
-        more = True
-        while more:
-            cursor = self._cursor
-            for entry in cursor.entries:
-                yield entry
-            for other in cursor.others:
-                yield other
-            if cursor is self._cursor:
-                more = await self._pull()
-
-    async def _pull(self) -> bool:
-        """Move the cursor to the next batch; return whether there was one."""
-        batch = await self.next_by_columns()
-        self._cursor = BatchCursor.at_start(batch)
-        return batch is not None
+        return self._streams.open(name, start)
 
     def _check_entered(self) -> asyncio.Task[None]:
         if self._task is None:
@@ -377,7 +305,7 @@ class Walk:
         state = self._config.state
         if state is None:
             return None
-        from sitemapreader.walker.persistence import (  # noqa: PLC0415 (few walks have one)
+        from sitemapreader.walker.persistence.writer import (  # noqa: PLC0415 (few walks have one)
             StateWriter,
         )
 
@@ -385,12 +313,3 @@ class Walk:
 
     async def _send(self, batch: Batch, size: int = 0) -> None:
         await self._channel.put(batch, max(len(batch), size // _BYTES_PER_EVENT))
-
-
-def _is_running(stream: AsyncGenerator[Any, None]) -> bool:
-    return isinstance(stream, AsyncGeneratorType) and stream.ag_running
-
-
-def _is_over(stream: AsyncGenerator[Any, None]) -> bool:
-    """Return whether a generator has ended, in any way: then it has no frame."""
-    return isinstance(stream, AsyncGeneratorType) and stream.ag_frame is None

@@ -20,7 +20,7 @@ from sitemapreader.options import FetchOptions
 from sitemapreader.state import State
 from sitemapreader.state.database import connect_reader
 from sitemapreader.walker import walk, walk_sync
-from sitemapreader.walker.tracker import ACK_ENTRIES
+from sitemapreader.walker.persistence.tracker import ACK_ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

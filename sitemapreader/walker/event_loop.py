@@ -1,7 +1,4 @@
-"""LoopThread: an async context that is kept open in a thread with an event loop of its own.
-
-So code without `await` can use it, inside a running event loop as well, as in a notebook.
-"""
+"""Tasks of an event loop, and an event loop in a thread of its own."""
 
 from __future__ import annotations
 
@@ -18,10 +15,11 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """A thread in which a context is entered and left, and coroutines run.
+    """A thread in which an async context is entered and left, and coroutines run.
 
-    Attributes:
-        is_begun: whether `begin` was called.
+    So code without `await` can use the context, inside a running event loop as well, as in a
+    notebook.
+
     """
 
     def __init__(self, context: AbstractAsyncContextManager[Any]) -> None:
@@ -36,8 +34,13 @@ class LoopThread:
         """Whether the thread was started."""
         return self._thread is not None
 
-    def begin(self) -> None:
-        """Start the thread and enter the context; raise what entering raises."""
+    def begin(self, again: str) -> None:
+        """Start the thread and enter the context; raise what entering raises.
+
+        A second time, raise ValueError with the message `again`.
+        """
+        if self.is_begun:
+            raise ValueError(again)
         # a daemon: if the interpreter ends inside the context, it does not wait for the network
         self._thread = threading.Thread(target=self._run, name="sitemapreader.walk", daemon=True)
         self._thread.start()
@@ -47,18 +50,22 @@ class LoopThread:
         """Run a coroutine in the thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop.result())
 
-    def end(self) -> BaseException | None:
-        """Leave the context and end the thread; return what leaving raised."""
+    def end(self, error: BaseException | None) -> None:
+        """Leave the context and end the thread.
+
+        Raise what leaving raised, unless the consumer left because of an `error` of its own.
+        """
         self._loop.result().call_soon_threadsafe(self._leaving.set)
         fault = self._end.exception()
         if self._thread is not None:
             self._thread.join()
-        return fault
+        if error is None and fault is not None:
+            raise fault
 
     def _run(self) -> None:
         try:
             asyncio.run(self._keep_open())
-        except BaseException as error:  # it goes to the consumer, whatever it is
+        except BaseException as error:  # the consumer raises it, in its own thread
             if not self._loop.done():
                 self._loop.set_exception(error)
             self._end.set_exception(error)
@@ -70,3 +77,24 @@ class LoopThread:
         async with self._context:
             self._loop.set_result(asyncio.get_running_loop())
             await self._leaving.wait()
+
+
+async def end_task(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait for its end, even if this task is cancelled too."""
+    task.cancel()
+    interruption = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            interruption = error
+    if interruption is not None:
+        raise interruption
+
+
+def find_first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first exception of a group, which ended the work."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,9 +1,4 @@
-"""The connection of a walk with its state: what is known, and what has to be saved.
-
-Entries are saved as delivered when the consumer acknowledges them: when it asks for the next batch,
-or when its `Delivery` says so. A walk that was killed is resumed with the batch that the consumer
-was handling. This one batch may come twice, and nothing is lost.
-"""
+"""StateWriter: writes into the state what the consumer of a walk has acknowledged."""
 
 from __future__ import annotations
 
@@ -17,7 +12,7 @@ from sitemapreader.state.state import name_of_sitemaps
 from sitemapreader.state.store import DocumentStore, SiteStore
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import Coverage
-from sitemapreader.walker.state_access import StateAccess
+from sitemapreader.walker.persistence.access import StateAccess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -1,4 +1,4 @@
-"""What the state knows of one document, and what it learns of it in a walk."""
+"""DocumentTracker: the state of one document before, during and after its visit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.documents.visit import DocumentVisit
     from sitemapreader.state.store import DocumentStore
-    from sitemapreader.walker.persistence import StateWriter
+    from sitemapreader.walker.persistence.writer import StateWriter
 
 ACK_ENTRIES = 500
 """Entries of one acknowledgement: the most that come twice after a `kill -9`."""
