@@ -11,7 +11,7 @@ import threading
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.options.sources import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from sitemapreader.issues import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+Add: TypeAlias = "Callable[..., argparse.Action]"
+"""Adds an option to a group: the method `add_argument` of the group."""
 
 MAX_MESSAGE = 2_000
 """Characters of a message, which may quote foreign text."""

@@ -11,7 +11,7 @@ import attrs
 from sitemapreader.cli.commands.table import COMMANDS, PROGRAM
 from sitemapreader.cli.config import find_unused_proxy
 from sitemapreader.cli.files import UnreadableError, open_pieces, read_lines
-from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.options.sources import STANDARD_INPUT
 from sitemapreader.cli.parser import UsageError, suggest
 from sitemapreader.cli.progress import show_progress
 from sitemapreader.cli.sources import SourceResult, UnknownSourceError

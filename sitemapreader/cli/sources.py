@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from sitemapreader.cli.files import open_pieces
-from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.options.sources import STANDARD_INPUT
 from sitemapreader.documents.download import next_step
 from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.fetch.folder import FolderFetcher

@@ -16,7 +16,7 @@ import pytest
 from commands import run
 
 from sitemapreader.cli.commands.table import COMMANDS
-from sitemapreader.cli.options import SHELLS
+from sitemapreader.cli.options.sources import SHELLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

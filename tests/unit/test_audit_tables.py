@@ -18,7 +18,7 @@ from sitemapreader.audit.judging.rule_files import load_rules
 from sitemapreader.audit.models import AuditInputError, Category
 from sitemapreader.audit.options import AuditOptions
 from sitemapreader.audit.settings import FAIL_ON, find_settings
-from sitemapreader.cli import audit_options
+from sitemapreader.cli.options import audit as audit_options
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.exit_codes import ALL_READ, FOUND, NO_URL, NOTHING_FETCHED, PARTIAL
 from sitemapreader.cli.files import UnreadableError, open_pieces
-from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.options.sources import STANDARD_INPUT
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.progress import show_progress
 from sitemapreader.cli.runtime import print_text, run_process

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import shtab
 
 from sitemapreader.cli.commands.table import COMMANDS, DEFAULT, PROGRAM
-from sitemapreader.cli.options import add_standard
+from sitemapreader.cli.options.general import add_standard
 from sitemapreader.cli.parser import Parser
 from sitemapreader.cli.runtime import print_text
 

@@ -11,7 +11,7 @@ import attrs
 
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.options import LIST_FORMATS
+from sitemapreader.cli.options.output import LIST_FORMATS
 from sitemapreader.cli.runner import SourceRunner, make_sources
 from sitemapreader.cli.runtime import run_sources
 from sitemapreader.cli.sources import SourceResult, check_site, parse_source_url

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
 from sitemapreader.cli.exit_codes import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, SIGNALLED
-from sitemapreader.cli.options import STANDARD_INPUT
+from sitemapreader.cli.options.sources import STANDARD_INPUT
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.writer import LineWriter
 from sitemapreader.installation import advise_extra

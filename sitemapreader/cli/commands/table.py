@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.cli import audit_options, options, scale_options
 from sitemapreader.cli.exit_codes import MEANINGS
+from sitemapreader.cli.options import audit, general, network, output, scale, sources, walking
 from sitemapreader.cli.parser import Parser
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ A SOURCE is a site (https://example.org), the URL of a sitemap or of a page to s
 a folder that holds a site, or a file that is one sitemap; `-` is standard input. Without a scheme,
 as in example.org or localhost:8443/map.xml, https is assumed, unless a file has that name."""
 WALKING = (
-    options.add_search,
-    options.add_formats,
-    options.add_reach,
-    options.add_network,
-    options.add_messages,
+    walking.add_search,
+    walking.add_formats,
+    walking.add_reach,
+    network.add_network,
+    general.add_messages,
 )
 
 
@@ -61,7 +61,7 @@ class Command:
             add_help=False,
             allow_abbrev=False,
         )
-        for add in (*self.groups, options.add_standard):
+        for add in (*self.groups, general.add_standard):
             add(parser)
         return parser
 
@@ -91,11 +91,11 @@ COMMANDS = {
             "SOURCE...",
             "print every URL that sites publish in their sitemaps",
             (
-                options.add_sources,
-                options.add_selection,
-                options.add_state,
-                options.add_output,
-                options.add_many,
+                sources.add_sources,
+                walking.add_selection,
+                output.add_state,
+                output.add_output,
+                sources.add_many,
                 *WALKING,
             ),
             {
@@ -127,12 +127,12 @@ COMMANDS = {
             "SITE...",
             "find the sitemaps of sites without reading them",
             (
-                options.add_sites,
-                options.add_list_output,
-                options.add_search,
-                options.add_formats,
-                options.add_network,
-                options.add_messages,
+                sources.add_sites,
+                output.add_list_output,
+                walking.add_search,
+                walking.add_formats,
+                network.add_network,
+                general.add_messages,
             ),
             {
                 "the sitemaps of a site, one a line": "sitemapreader discover example.org",
@@ -145,7 +145,7 @@ COMMANDS = {
             "tree",
             "SOURCE...",
             "show the sitemaps of sites, and the outcome of each",
-            (options.add_sources, options.add_age, options.add_tree_output, *WALKING),
+            (sources.add_sources, walking.add_age, output.add_tree_output, *WALKING),
             {
                 "each sitemap below the one that lists it": "sitemapreader tree example.org",
                 "the same as JSON, with all figures": (
@@ -158,11 +158,11 @@ COMMANDS = {
             "[FILE]...",
             "print every URL in local sitemaps, without using the network",
             (
-                options.add_files,
-                options.add_formats,
-                options.add_selection,
-                options.add_output,
-                options.add_messages,
+                sources.add_files,
+                walking.add_formats,
+                walking.add_selection,
+                output.add_output,
+                general.add_messages,
             ),
             {
                 "the output of another program, compressed or not": (
@@ -176,9 +176,9 @@ COMMANDS = {
             "SOURCE",
             "judge the sitemaps of a site by rules",
             (
-                audit_options.add_audit_source,
-                audit_options.add_rules,
-                audit_options.add_audit_output,
+                audit.add_audit_source,
+                audit.add_rules,
+                audit.add_audit_output,
                 *WALKING,
             ),
             {
@@ -199,10 +199,10 @@ COMMANDS = {
             "[HOSTS] -o FOLDER",
             "read the sitemaps of many hosts into Parquet files, on many cores or machines",
             (
-                scale_options.add_hosts,
-                scale_options.add_workers,
-                scale_options.add_strangers,
-                options.add_messages,
+                scale.add_hosts,
+                scale.add_workers,
+                scale.add_strangers,
+                general.add_messages,
             ),
             {
                 "every URL of every host, on all cores": "sitemapreader scale hosts.txt -o crawl/",
@@ -219,7 +219,7 @@ COMMANDS = {
             "state",
             "FILE",
             "show the content of a state file",
-            (options.add_state_file,),
+            (sources.add_state_file,),
             {
                 "each site and each of its sitemaps": "sitemapreader state site.db",
                 "the URLs that are no longer listed": "sitemapreader state site.db --removed",
@@ -229,7 +229,7 @@ COMMANDS = {
             "completion",
             "SHELL",
             "print a completion script for a shell",
-            (options.add_shell,),
+            (sources.add_shell,),
             {
                 "bash or zsh, in ~/.bashrc or ~/.zshrc": (
                     'eval "$(sitemapreader completion bash)"'

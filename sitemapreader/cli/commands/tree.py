@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.options import TREE_FORMATS
+from sitemapreader.cli.options.output import TREE_FORMATS
 from sitemapreader.cli.runner import make_sources
 from sitemapreader.cli.runtime import run_sources
 from sitemapreader.cli.site_runner import SiteRunner

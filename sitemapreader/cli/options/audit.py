@@ -1,13 +1,15 @@
-"""The options of `sitemapreader audit`."""
+"""Options of `sitemapreader audit`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.argument_types import parse_base_url, parse_count, parse_fields
+from sitemapreader.cli.options.sources import add_base_url, add_kind
+from sitemapreader.cli.options.types import parse_count, parse_fields
 
 if TYPE_CHECKING:
     from sitemapreader.cli.parser import Parser
+
 
 AUDIT_FORMATS = ("text", "json", "sarif", "html")
 FAIL_ON = ("error", "warning", "info", "never")
@@ -18,15 +20,8 @@ def add_audit_source(parser: Parser) -> None:
     group = parser.add_argument_group("what to audit")
     add = group.add_argument
     add("source", nargs="?", metavar="SOURCE", help="site, sitemap, folder or file")
-    kind = group.add_mutually_exclusive_group()
-    kind.add_argument("--site", action="store_true", help="treat the URL as a site")
-    kind.add_argument("--sitemap", action="store_true", help="treat the URL as a sitemap")
-    add(
-        "--base-url",
-        type=parse_base_url,
-        metavar="URL",
-        help="URL at which the folder or file would be served",
-    )
+    add_kind(group)
+    add_base_url(add)
     add(
         "--urls",
         metavar="FILE",

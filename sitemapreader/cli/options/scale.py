@@ -1,11 +1,11 @@
-"""The options of `scale`, in groups."""
+"""Options of `sitemapreader scale`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.argument_types import parse_count, parse_shard
-from sitemapreader.cli.options import add_allowed, add_requests
+from sitemapreader.cli.options.network import add_allowed, add_requests
+from sitemapreader.cli.options.types import parse_count, parse_shard
 
 if TYPE_CHECKING:
     from sitemapreader.cli.parser import Parser

@@ -1,0 +1,126 @@
+"""Options: which URLs, and how far the walk goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sitemapreader.cli.options.types import parse_count, parse_depth, parse_pattern, parse_since
+from sitemapreader.options import Limits
+
+if TYPE_CHECKING:
+    from sitemapreader.cli.parser import Add, Parser
+
+
+def add_selection(parser: Parser) -> None:
+    """Add the filters of URLs."""
+    add = parser.add_argument_group("which URLs").add_argument
+    _add_since(add)
+    add(
+        "--include",
+        type=parse_pattern,
+        action="append",
+        metavar="REGEX",
+        help="only URLs in which one of these is found (may be repeated)",
+    )
+    add(
+        "--exclude",
+        type=parse_pattern,
+        action="append",
+        metavar="REGEX",
+        help="no URL in which one of these is found (may be repeated)",
+    )
+    add("--limit", type=parse_count, metavar="N", help="stop after N URLs")
+    add("--unique", action="store_true", help="print each URL once")
+
+
+def add_age(parser: Parser) -> None:
+    """Add the filters by date."""
+    _add_since(parser.add_argument_group("which URLs").add_argument)
+
+
+def _add_since(add: Add) -> None:
+    add(
+        "--since",
+        type=parse_since,
+        metavar="WHEN",
+        help="only URLs changed since: 2026-01-31, 7d, 12h, 2w",
+    )
+    add(
+        "--undated",
+        choices=("keep", "drop"),
+        help="what --since does with URLs that have no lastmod or news date (default: keep)",
+    )
+
+
+def add_search(parser: Parser) -> None:
+    """Add the ways of discovery."""
+    add = parser.add_argument_group("where to look").add_argument
+    add(
+        "--probe",
+        choices=("auto", "few", "always", "never"),
+        help="try the well-known paths: if nothing else is found (auto, the default), the two "
+        "likeliest then (few), always, never",
+    )
+    add(
+        "--feeds",
+        action="store_true",
+        default=None,
+        help="read the feeds of the start page as well",
+    )
+    add("--no-robots", action="store_true", help="fetch also what robots.txt disallows")
+
+
+def add_formats(parser: Parser) -> None:
+    """Add the formats besides sitemaps and feeds."""
+    add = parser.add_argument_group("formats").add_argument
+    add(
+        "--html-sitemap",
+        dest="extra_formats",
+        action="append_const",
+        const="html",
+        help="read HTML pages that are given or listed as sitemaps: their links to the same site "
+        "(default: a page is only searched for sitemaps)",
+    )
+    add(
+        "--llms",
+        dest="extra_formats",
+        action="append_const",
+        const="llms",
+        help="find and read llms.txt: its links to the same site",
+    )
+
+
+def add_reach(parser: Parser) -> None:
+    """Add the scope and the order of a walk."""
+    add = parser.add_argument_group("how far").add_argument
+    add(
+        "--depth",
+        type=parse_depth,
+        metavar="N",
+        help=f"indexes inside indexes (default: {Limits().depth})",
+    )
+    add(
+        "--order",
+        choices=("document", "newest"),
+        help="order of the sitemaps of an index: as listed (document, the default), or the newest "
+        "lastmod first, so that --limit prints new URLs",
+    )
+    add(
+        "--hosts",
+        choices=("host", "site", "any"),
+        help="read sitemaps on the same host, on the same site (the default), or on any host",
+    )
+    add(
+        "--follow",
+        type=parse_pattern,
+        action="append",
+        metavar="REGEX",
+        help="only sitemaps of an index in whose URL one of these is found (may be repeated)",
+    )
+    add(
+        "--no-follow",
+        type=parse_pattern,
+        action="append",
+        metavar="REGEX",
+        help="no sitemap of an index in whose URL one of these is found (may be repeated)",
+    )
