@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
@@ -17,6 +16,7 @@ from sitemapreader.audit.database.known import load_known
 from sitemapreader.audit.database.source import find_source
 from sitemapreader.audit.options import AuditOptions
 from sitemapreader.audit.run import AuditRun, plan_rules
+from sitemapreader.event_loop import run_blocking
 from sitemapreader.version import __version__
 from sitemapreader.walker.config import WalkArguments
 
@@ -132,12 +132,7 @@ def audit_sync(source: str | Path, **arguments: Unpack[AuditArguments]) -> Audit
 
     It works inside a running event loop as well, as in a notebook. Raises what `audit` raises.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(audit(source, **arguments))
-    with ThreadPoolExecutor(1, "sitemapreader.audit") as executor:
-        return executor.submit(asyncio.run, audit(source, **arguments)).result()
+    return run_blocking(audit(source, **arguments))
 
 
 @contextmanager

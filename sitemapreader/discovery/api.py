@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import attrs
@@ -14,6 +12,7 @@ from sitemapreader.documents.budget import Budget
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
 from sitemapreader.documents.visit import DocumentVisit
 from sitemapreader.errors import FetchError
+from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import Issue, make_issue
 from sitemapreader.models import SitemapEntry, Via
@@ -120,12 +119,7 @@ def discover_sync(site: str, **arguments: Unpack[DiscoverArguments]) -> Discover
     Inside a running event loop, as in a notebook, it runs in a thread of its own. Raises what
     `discover` raises.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(discover(site, **arguments))
-    with ThreadPoolExecutor(1, "sitemapreader.discover") as pool:
-        return pool.submit(asyncio.run, discover(site, **arguments)).result()
+    return run_blocking(discover(site, **arguments))
 
 
 async def _discover(

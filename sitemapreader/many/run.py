@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Self
 
+from sitemapreader.event_loop import end_task, find_first
 from sitemapreader.many.visitor import SiteVisitor
-from sitemapreader.walker.event_loop import end_task, find_first
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable

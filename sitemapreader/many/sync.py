@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.walker.event_loop import LoopThread
+from sitemapreader.event_loop import LoopThread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from sitemapreader.discovery import ProbeResult, RobotsRules, judge_failures, search_site
 from sitemapreader.documents.visit import DocumentVisit
 from sitemapreader.errors import FetchError
+from sitemapreader.event_loop import find_first
 from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
 from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
-from sitemapreader.walker.event_loop import find_first
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier, Job
 from sitemapreader.walker.handler import WalkDocumentHandler

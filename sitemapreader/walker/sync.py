@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader.entry_columns import Rows, join_rows
-from sitemapreader.walker.event_loop import LoopThread
+from sitemapreader.event_loop import LoopThread
 from sitemapreader.walker.streams import ROWS_AT_ONCE, BatchCursor
 
 if TYPE_CHECKING:

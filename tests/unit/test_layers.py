@@ -11,7 +11,7 @@ import sitemapreader
 
 LAYERS = (
     {"version", "_digest"},
-    {"models", "issues", "errors", "options", "installation", "logs"},
+    {"models", "issues", "errors", "event_loop", "options", "installation", "logs"},
     {
         "dates",
         "entry_columns",
@@ -40,6 +40,7 @@ CONFINED = {
     "asyncio": {
         "audit",
         "distributed",
+        "event_loop",
         "fetch",
         "documents",
         "discovery",

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from sitemapreader.errors import StateError
+from sitemapreader.event_loop import end_task
 from sitemapreader.state.database import StateFile
-from sitemapreader.walker.event_loop import end_task
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -1,10 +1,10 @@
-"""Tasks of an event loop, and an event loop in a thread of its own."""
+"""Event loops for code without `await`, and the end of tasks."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -77,6 +77,16 @@ class LoopThread:
         async with self._context:
             self._loop.set_result(asyncio.get_running_loop())
             await self._leaving.wait()
+
+
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end: in a thread of its own where an event loop runs already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, "sitemapreader") as executor:
+        return executor.submit(asyncio.run, work).result()
 
 
 async def end_task(task: asyncio.Task[None]) -> None:
