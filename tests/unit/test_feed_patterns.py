@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from unittest import mock
 
 import pytest
@@ -206,6 +207,40 @@ def test_the_pattern_of_uniform_items_is_used(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(PatternReader, "_learn_uniform", spy)
     assert len(read(rss("".join(map(item, range(1_000)))))) == 1_000
     assert sum(map(bool, learnt)) >= len(learnt) - 2 > 2
+
+
+@pytest.mark.parametrize("count", [1, 40, 4_000])
+def test_items_without_a_field_that_is_read(count: int) -> None:
+    """Items that are alike and have no link, title or date are dropped, each with its Issue."""
+    data = rss("<item><description>d</description></item>" * count + item(1))
+    events = check_ways(data)
+    assert locs(events) == ["https://a.b/1"]
+    assert set(issues(events)) == {IssueCode.MISSING_LOC}
+
+
+LINKS = (
+    '<link href="https://a.b/{}"/>',
+    '<link rel="self" href="https://a.b/s"/><link rel="alternate" href="https://a.b/{}&amp;"/>',
+    "<link\trel='replies' href='https://a.b/r'/>\n<link title='a\tb' href='https://a.b/{}'></link>",
+    '<link href="https://a.b/{}" type="text/plain"/><link href="https://a.b/h" type="text/html"/>',
+    '<link rel="" href="https://a.b/{}"/>',
+    '<link href="https://a.b/{}" rel="ALTERNATE" hreflang="de"/>',
+    '<link x:href="https://a.b/x" href="https://a.b/{}"/>',
+    '<link href="https://a.b/{}">text</link>',
+    "",
+)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_mixture_of_links(seed: int) -> None:
+    """The URLs of entries whose links differ in number and form are those that the tree finds."""
+    random = Random(seed)
+    forms = random.sample(LINKS, random.randint(1, len(LINKS)))
+    entries = "".join(
+        f"<entry><title>t</title>{random.choice(forms).format(number)}</entry>"
+        for number in range(random.choice((1, 3, 60)))
+    )
+    check_ways(f'<feed xmlns="http://www.w3.org/2005/Atom" xmlns:x="x:">{entries}</feed>'.encode())
 
 
 def test_a_long_body_hides_no_item() -> None:

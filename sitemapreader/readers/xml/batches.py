@@ -99,8 +99,6 @@ class BatchReader:
         self._tree = TreeReader(prolog, limits)
         self._pattern = PatternReader(prolog, self._names, self._tree, limits)
         self._scanner = Scanner()
-        self._least = 0
-        """How much must be pending before the pattern is tried again."""
         self._expected: object = None
         self._skips: list[re.Pattern[str]] = []
         """What ends the oversized record or section that is being passed over, one by one."""
@@ -111,15 +109,9 @@ class BatchReader:
         self._pending += text
         if self.finished or not self._has_skipped():
             return
-        is_due = len(self._pending) >= self._least or self._pattern.end_tag in text
-        is_tried = PATTERNS and is_due and not is_long
-        if is_tried:
+        if PATTERNS and not is_long and self._pattern.end_tag in text:
             yield from self._read_common()
         yield from self._read_complete()
-        if self._position:
-            self._least = 0
-        elif is_tried:  # a long record is tried again when it has ended, or doubled
-            self._least = 2 * len(self._pending)
         self._drop_read()
         if len(self._pending) > self._limits.record_bytes and not self.finished:
             yield from self._shorten()

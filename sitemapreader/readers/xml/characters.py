@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator
 
 _XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _LOST = "\ufffd"
@@ -33,6 +33,7 @@ _HEX = "[9AaDd]|[2-9A-Fa-f].|[1-9A-Fa-f]..|[1-9A-Ca-c]...|[1-9A-Fa-f]....".repla
 _ODD_REFERENCE = re.compile(rf"&(?!(?:{'|'.join(_XML)}|#0*+(?:{_DECIMAL})|#x0*+(?:{_HEX}));)")
 _ODD_CHARACTERS = (_LOST, "\ufffe", "\uffff")
 _SOUND_REFERENCE = re.compile(r"&(?:(lt|gt|quot|apos)|#([0-9]+)|#x([0-9A-Fa-f]+));")
+_BLANKS = re.compile("\r\n|[\t\r\n]")
 _NO_CHARACTER = "\0"
 """Stands in no text of XML."""
 
@@ -62,7 +63,7 @@ def are_sound(text: str) -> bool:
     return not _ODD_REFERENCE.search(text)
 
 
-def decode_many(texts: Sequence[str]) -> list[str]:
+def decode_many(texts: Collection[str]) -> list[str]:
     """Decode texts that are sound."""
     joined = _NO_CHARACTER.join(texts)
     decoded = decode(joined)
@@ -78,6 +79,14 @@ def decode(text: str) -> str:
     pieces = _SECTION.split(text)  # every second one is what a section holds
     pieces[::2] = map(_resolve_references, pieces[::2])
     return "".join(pieces)
+
+
+def decode_attributes(values: Collection[str]) -> Collection[str]:
+    """Decode values of attributes that are sound (XML 1.0, section 3.3.3)."""
+    joined = "".join(values)
+    if any(mark in joined for mark in "\t\n\r"):
+        values = [_BLANKS.sub(" ", value) for value in values]
+    return decode_many(values) if "&" in joined else values
 
 
 def _resolve_references(text: str) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from itertools import chain, compress, islice, repeat
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_column, parse_lastmod
 from sitemapreader.readers.xml.characters import decode_many
-from sitemapreader.readers.xml.grammar import BORDER
 from sitemapreader.urls import PLAIN_URL, are_clean_urls
 
 if TYPE_CHECKING:
@@ -16,8 +14,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Column: TypeAlias = Sequence[Any]
-
-_BLANKS = re.compile("\r\n|[\t\r\n]")
 
 
 class Columns:
@@ -72,46 +68,3 @@ class Columns:
     def blame(self, marks: Iterable[bool]) -> None:
         """Note the places that have a mark."""
         self.odd.update(compress(range(self.size), marks))
-
-    def cut(self, pattern: re.Pattern[str], runs: Sequence[str], start: str) -> Cut:
-        """Cut the runs of records into elements; `start` is what each begins with."""
-        # Where each element is one tag, counting `<` counts elements, and is fastest
-        found = pattern.findall(BORDER.join(filter(None, runs)))
-        counts = [run.count("<") for run in runs]
-        if sum(counts) != len(found):
-            counts = [run.count(start) for run in runs]
-        if len(found) != sum(counts) or (found and found[-1][-1]):
-            each = [pattern.findall(run) if run else [] for run in runs]
-            for place, rows in enumerate(each):
-                if rows and rows[-1][-1]:
-                    self.odd.add(place)
-                    rows.clear()
-            counts, found = list(map(len, each)), list(chain.from_iterable(each))
-        return Cut(found, counts, pattern.groups)
-
-
-class Cut:
-    """Columns of elements, several of which may be one record's."""
-
-    def __init__(self, found: list[tuple[str, ...]], counts: list[int], groups: int) -> None:
-        self.size = len(found)
-        self.counts = counts
-        columns = zip(*found, strict=True) if found else repeat((), groups)
-        self.next: Callable[[], Sequence[str]] = iter(columns).__next__
-        """Returns the next column of texts as they are written."""
-
-    def attributes(self, values: Sequence[str]) -> list[str]:
-        """Decode values of attributes (XML 1.0, section 3.3.3)."""
-        joined = "".join(values)
-        if any(mark in joined for mark in "\t\n\r"):
-            values = [_BLANKS.sub(" ", value) for value in values]
-        if "&" in joined:
-            return list(decode_many(values))
-        return list(values)
-
-    def deal(self, values: Iterable[Any]) -> list[tuple[Any, ...]]:
-        """Give each record its share of the values."""
-        rest = iter(values)
-        if size := self.counts[0] if len(set(self.counts)) == 1 else 0:
-            return list(zip(*repeat(rest, size), strict=True))
-        return [tuple(islice(rest, count)) if count else () for count in self.counts]

@@ -113,18 +113,6 @@ def write_record_pattern(
     return _or_odd(common, record, "|".join(RECORD_OF.values()))
 
 
-@lru_cache(maxsize=64)
-def write_uniform_pattern(format_: Format, prefix: str, order: tuple[int, ...]) -> re.Pattern[str]:
-    """Write the pattern of records that have these fields of the protocol, in this order, alone.
-
-    It takes half the time of the one that takes any order. Groups: each text, and the rest.
-    """
-    record = prefix + RECORD_OF[format_]
-    tags = [prefix + PROTOCOL_FIELDS[place] for place in order]
-    fields = "".join(f"<{tag}>({_TEXT})</{tag}>{_GAP}" for tag in tags)
-    return re.compile(f"<{record}{_GAP}>{_GAP}{fields}</{record}{_GAP}>{_GAP}|{_REST}")
-
-
 def _or_odd(common: str, record: str, names: str) -> re.Pattern[str]:
     """Write the pattern of common records, of odd ones without these names in them, of the rest."""
     inside = [
@@ -239,42 +227,6 @@ def write_item_pattern(
     return _or_odd(common, record, "|".join(FEED_RECORDS.values()))
 
 
-def learn_shape(record: str) -> Shape:
-    """Return the tags of a record, in order: `/` of an end tag, the name, `/`, attributes."""
-    tags = _TAG.findall(_HIDDEN.sub("", record))
-    return tuple((end, name, empty, *_ATTRIBUTE.findall(rest)) for end, name, rest, empty in tags)
-
-
-@lru_cache(maxsize=64)
-def write_uniform_item_pattern(
-    shape: Shape, fields: tuple[str, ...], link: str
-) -> tuple[re.Pattern[str], tuple[int, ...]] | None:
-    """Write the pattern of a feed's records that have exactly these tags, in this order.
-
-    It takes half the time of the one that takes any order. Groups: the fields that are there, whose
-    places are returned too, and the rest. `link` is the field that is a run of tags, if one is.
-    """
-    if len(shape) > _MOST_TAGS or sum(map(len, chain.from_iterable(shape))) > _LONGEST_SHAPE:
-        return None
-    places: list[int] = []
-    parts: list[str] = []
-    depth, before = 0, ""
-    for (end, name, empty, *attributes), (is_leaf, *_) in pairwise((*shape, ("",))):
-        depth -= bool(end)
-        is_field = depth == 1 and name in fields and not end
-        if is_field and name != before:
-            places.append(fields.index(name))
-        if depth == 1 and name == link:
-            parts += [f"({_write_link_run(link)})"] * (name != before)
-        else:
-            values = "".join(f"{_BLANK}++{re.escape(each)}{_VALUE}" for each in attributes)
-            text = f"({_TEXT})" if is_field else _GAP if end or empty or not is_leaf else _PASSED
-            parts.append(f"<{end}{re.escape(name)}{values}{_GAP}{empty}>{text}")
-        depth += not (end or empty)
-        before = name
-    return re.compile(f"{''.join(parts)}|{_REST}"), tuple(places)
-
-
 def _write_link_run(link: str) -> str:
     return f"(?>(?:</?+{link}[ \t\r\n/>][^<]*+)+)"
 
@@ -298,12 +250,56 @@ def write_head_pattern(
 
 @lru_cache(maxsize=16)
 def write_atom_link_pattern(start: str) -> re.Pattern[str]:
-    """Write the pattern of Atom's links; groups: each attribute with its quotes, the rest."""
+    """Write the pattern of Atom's links, each behind a border.
+
+    Groups: each attribute with its quotes, and the rest.
+    """
     grammar = Grammar()
     value = """(?:"[^"<]*+"|'[^'<]*+')"""
     names = [grammar.once(f"{name}=", value) for name in LINK_ATTRIBUTES]
     attributes = _repeat([f"{_BLANK}++{_any_of(names)}"])
-    return re.compile(f"(?:{BORDER})?{start}{attributes}{_GAP}(?:/>|></{start[1:]}>){_GAP}|{_REST}")
+    return re.compile(f"{BORDER}{start}{attributes}{_GAP}(?:/>|></{start[1:]}>){_GAP}|{_REST}")
+
+
+# -- records that are alike
+
+
+def learn_shape(record: str) -> Shape:
+    """Return the tags of a record, in order: `/` of an end tag, the name, `/`, attributes."""
+    tags = _TAG.findall(_HIDDEN.sub("", record))
+    return tuple((end, name, empty, *_ATTRIBUTE.findall(rest)) for end, name, rest, empty in tags)
+
+
+@lru_cache(maxsize=64)
+def write_uniform_pattern(
+    shape: Shape, fields: tuple[str, ...], link: str
+) -> tuple[re.Pattern[str], tuple[int, ...]] | None:
+    """Write the pattern of records that have exactly these tags, in this order, if it is worth it.
+
+    It takes half the time of the one that takes any order. Groups: the fields that are there, whose
+    places are returned too, and the rest. `link` is the field that is a run of tags, if one is.
+    """
+    if len(shape) > _MOST_TAGS or sum(map(len, chain.from_iterable(shape))) > _LONGEST_SHAPE:
+        return None
+    places: list[int] = []
+    parts: list[str] = []
+    depth, before = 0, ""
+    for (end, name, empty, *attributes), (is_leaf, *_) in pairwise((*shape, ("",))):
+        depth -= bool(end)
+        is_field = depth == 1 and name in fields and not end
+        if is_field and name != before:
+            places.append(fields.index(name))
+        if depth == 1 and name == link:
+            parts += [f"({_write_link_run(link)})"] * (name != before)
+        else:
+            values = "".join(f"{_BLANK}++{re.escape(each)}{_VALUE}" for each in attributes)
+            text = f"({_TEXT})" if is_field else _GAP if end or empty or not is_leaf else _PASSED
+            parts.append(f"<{end}{re.escape(name)}{values}{_GAP}{empty}>{text}")
+        depth += not (end or empty)
+        before = name
+    if not places:  # none of whose records is common
+        return None
+    return re.compile(f"{''.join(parts)}|{_REST}"), tuple(places)
 
 
 # -- elements of which nothing will have to be said

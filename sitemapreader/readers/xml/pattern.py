@@ -17,9 +17,9 @@ from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via, leave_unread
 from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.feeds import choose_link
-from sitemapreader.readers.records.fields import parse_changefreq, parse_priority
+from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
 from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
-from sitemapreader.readers.xml.characters import are_sound
+from sitemapreader.readers.xml.characters import are_sound, decode_attributes
 from sitemapreader.readers.xml.columns import Columns
 from sitemapreader.readers.xml.grammar import (
     BORDER,
@@ -37,7 +37,6 @@ from sitemapreader.readers.xml.grammar import (
     write_head_pattern,
     write_item_pattern,
     write_record_pattern,
-    write_uniform_item_pattern,
     write_uniform_pattern,
 )
 from sitemapreader.readers.xml.unread import UnreadParts, Vocabulary
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
 
     Span: TypeAlias = tuple[int, int]
 
-_FIELDS = 4
+_FIELDS = len(PROTOCOL_FIELDS)
 """Groups of the record pattern that are fields of the protocol."""
 _RECORDS = RECORD_OF | FEED_RECORDS
 _FEW_RECORDS = 30
@@ -91,15 +90,13 @@ class PatternReader:
         self._learnt: object = None
         self._start = ""
         """How a link of Atom begins."""
-        self._own = ""
-        """What the names of the document's own vocabulary begin with."""
         self.end_tag = "</"
         """How the end tag of a record begins."""
         self._fields: tuple[str, ...] = ()
         self._is_long, self._is_uniform = False, True
-        """Whether a batch of a feed had many records, and whether these were alike."""
+        """Whether a batch had many records, and whether these were alike."""
         self._uniform: tuple[re.Pattern[str], tuple[int, ...]] | None = None
-        """The pattern of a feed's records that are alike, and the columns of its groups."""
+        """The pattern of records that are alike, and the columns of its groups."""
         self._runs: tuple[tuple[str, str], ...] = ()
         self._pattern: re.Pattern[str] | None = None
         self._head: re.Pattern[str] | None = None
@@ -184,18 +181,11 @@ class PatternReader:
         if self._uniform or (is_feed and not (self._is_long and self._is_uniform)):
             return self._uniform
         first = pattern.match(text, start)
-        if is_feed:
-            if first and first.end(pattern.groups - 1) < 0 and first.end(pattern.groups) < 0:
-                link = self._fields[0] if self._prolog.format is Format.ATOM else ""
-                shape = learn_shape(first[0])
-                self._uniform = write_uniform_item_pattern(shape, self._fields, link)
-            return self._uniform
-        starts = [at for at, _ in first.regs[1:]] if first else []
-        if first is None or max(starts[_FIELDS:]) >= 0 or max(starts) < 0:
-            return None
-        order = sorted((at, place) for place, at in enumerate(starts) if at >= 0)
-        places = tuple(place for _, place in order)
-        return write_uniform_pattern(self._prolog.format, self._own, places), places
+        others = pattern.groups - 2 if is_feed else _FIELDS
+        if first and max(at for at, _ in first.regs[1 + others :]) < 0:
+            link = self._fields[0] if self._prolog.format is Format.ATOM else ""
+            self._uniform = write_uniform_pattern(learn_shape(first[0]), self._fields, link)
+        return self._uniform
 
     def _find_pattern(self) -> re.Pattern[str] | None:
         """Return the pattern for the names that records have here, if there is one."""
@@ -228,7 +218,6 @@ class PatternReader:
         self._runs = tuple((key, prefixes[key]) for key in RUNS if key in prefixes)
         start = f"{own}:" if own else ""
         self._start = f"<{start}link"
-        self._own = start
         self.end_tag = f"</{start}{_RECORDS[self._prolog.format]}"
         if self._prolog.format.is_feed:
             dated = {key for key, _ in FEED_DATE_NAMES[self._prolog.format]}
@@ -242,6 +231,7 @@ class PatternReader:
             self._pattern = write_item_pattern(self._prolog.format, start, bound)
             self._head = write_head_pattern(self._prolog.format, start, bound)
             return
+        self._fields = tuple(start + tag for tag in PROTOCOL_FIELDS)
         known = {*RUNS, ATOM, OWN}
         others = tuple(each for each, key in keys.items() if each and key not in known)
         self._pattern = write_record_pattern(self._prolog.format, start, self._runs, others)
@@ -322,28 +312,28 @@ class PatternReader:
 
     def _choose_links(self, columns: Columns, runs: Sequence[str]) -> list[str]:
         """Choose the URL of each entry among its links; "" where there is none."""
-        cut = columns.cut(write_atom_link_pattern(self._start), runs, self._start)
-        columns_of = {name: cut.next() for name in LINK_ATTRIBUTES}
-        is_single = cut.counts.count(1) == len(cut.counts)
-        if (
-            is_single
-            and _PAGE.issuperset(columns_of["rel"])
-            and _HTML.issuperset(columns_of["type"])
-        ):
-            hrefs = cut.attributes([text[1:-1] for text in columns_of["href"]])
-            return list(map(str.strip, hrefs))
-        links: list[dict[str, str]] = [{} for _ in range(cut.size)]
-        for name, quoted in columns_of.items():
-            if any(quoted):
-                values = cut.attributes([text[1:-1] for text in quoted])
-                for link, mark, value in zip(links, quoted, values, strict=True):
-                    if mark:
-                        link[name] = value
+        pattern = write_atom_link_pattern(self._start)
+        found = pattern.findall(BORDER + BORDER.join(runs))
+        if not found[-1][-1]:  # one link each
+            of = dict(zip(LINK_ATTRIBUTES, zip(*found, strict=True), strict=False))
+            if _PAGE.issuperset(of["rel"]) and _HTML.issuperset(of["type"]):
+                hrefs = decode_attributes([quoted[1:-1] for quoted in of["href"]])
+                return list(map(str.strip, hrefs))
         locs = []
-        for group in cut.deal(links):
-            chosen = choose_link(list(group))
-            locs.append("" if chosen is None else group[chosen]["href"].strip())
+        for place, run in enumerate(runs):
+            *links, rest = pattern.findall(run.replace(self._start, BORDER + self._start) + BORDER)
+            if rest[-1] != BORDER:
+                columns.odd.add(place)
+            attributes = [self._read_link(link) for link in links]
+            chosen = choose_link(attributes)
+            locs.append("" if chosen is None else attributes[chosen]["href"].strip())
         return locs
+
+    @staticmethod
+    def _read_link(quoted: Sequence[str]) -> dict[str, str]:
+        values = decode_attributes([value[1:-1] for value in quoted])
+        named = zip(LINK_ATTRIBUTES, quoted, values, strict=False)
+        return {name: value for name, is_there, value in named if is_there}
 
 
 def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:

@@ -17,16 +17,15 @@ import attrs
 from sitemapreader.models import Alternate, Extra
 from sitemapreader.readers.records.elements import join_own_texts
 from sitemapreader.readers.records.fields import BY_KEY, take_text
-from sitemapreader.readers.xml.characters import SECTION, decode
+from sitemapreader.readers.xml.characters import SECTION, decode, decode_attributes
 from sitemapreader.readers.xml.tree import parse_element
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 _START_TAG = re.compile(rf"<([^\s<>/:]++):([^\s<>/]++)([^<>]*+)>([^<]*+(?>(?:{SECTION}[^<]*+)?))")
 _ATTRIBUTE = re.compile(r'([a-z_]++)="([^"]*+)"')
-_BLANKS = re.compile("\r\n|[\t\r\n]")
 _VERBATIM = (take_text, parse_reference)
 """What gives the text itself, if anything: the pattern has looked at URLs."""
 
@@ -110,7 +109,7 @@ def _read_links(run: str) -> Iterable[Alternate]:
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     absent = (None,) * len(rows)
     parts = (columns.get(name) for name in ("href", "hreflang", "media"))
-    decoded = (_decode_values(column) if column else absent for column in parts)
+    decoded = (decode_attributes(column) if column else absent for column in parts)
     return map(tuple.__new__, repeat(Alternate), zip(*decoded, strict=True))  # twice as fast
 
 
@@ -122,12 +121,4 @@ def _write_link_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def _read_attributes(raw: str) -> dict[str, str]:
     attributes = dict(_ATTRIBUTE.findall(raw))
-    return dict(zip(attributes, _decode_values(attributes.values()), strict=True))
-
-
-def _decode_values(values: Collection[str]) -> Collection[str]:
-    """Decode values of attributes (XML 1.0, section 3.3.3)."""
-    joined = "".join(values)
-    if any(mark in joined for mark in "&\t\n\r"):
-        return [decode(_BLANKS.sub(" ", value)) for value in values]
-    return values
+    return dict(zip(attributes, decode_attributes(attributes.values()), strict=True))
