@@ -276,8 +276,8 @@ def _open_checked(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA temp_store = FILE")
         schema.migrate(connection)
         _check_tables(connection)
-        # Made once: a new table has SQLite prepare all statements anew.
-        connection.execute("CREATE TEMP TABLE reachable (url TEXT PRIMARY KEY) WITHOUT ROWID")
+        for table in schema.WORK_TABLES:
+            connection.execute(f"CREATE TEMP TABLE {table}")
         connection.create_function("seal_chunk", 4, schema.seal_chunk, deterministic=True)
     except BaseException:
         connection.close()

@@ -151,6 +151,17 @@ CREATE INDEX run_site ON run (site);
 
 STEPS = (_FIRST, _SECOND)
 """Script for each version; `user_version` counts the steps that were taken."""
+WORK_TABLES = (
+    "reachable (url TEXT PRIMARY KEY) WITHOUT ROWID",
+    "merge_batch (document INTEGER PRIMARY KEY, run INTEGER, replaces INTEGER)",
+    "fresh (fingerprint BLOB, document INTEGER, PRIMARY KEY (fingerprint, document)) WITHOUT ROWID",
+    "old (fingerprint BLOB, document INTEGER, chunk INTEGER, i INTEGER, loc TEXT)",
+    "finished (document INTEGER)",
+)
+"""Temporary tables, emptied before or after each use.
+
+They are made once for a connection: with a new table SQLite prepares all statements anew.
+"""
 _VERSION_BITS = 15
 """Bits of `user_version` for the version, and as many for their complement."""
 _VERSIONS = (1 << _VERSION_BITS) - 1

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LAST_RECORD_HASH = b"\xff" * RECORD_HASH_BYTES
-_MAX_CHUNK_ENTRIES = 1_000
-"""More than any chunk has: `walker.persistence.writer` writes smaller ones."""
 
 
 def _same_url(fingerprint: str, other: str, least: bytes = UNDELIVERED) -> str:
@@ -83,7 +81,15 @@ WHERE NOT EXISTS (
     )
 )
 """
-_POSITIONS = f"n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {_MAX_CHUNK_ENTRIES})"
+_POSITIONS = """
+n (i) AS (
+    SELECT 0
+    UNION ALL
+    SELECT i + 1 FROM n WHERE i + 1 < (
+        SELECT max(count) FROM chunk WHERE document IN (SELECT document FROM merge_batch)
+    )
+)
+"""
 _NTH_OF_CHUNK = _nth_fingerprint("fingerprints", "i")
 
 
@@ -125,11 +131,12 @@ def forget_unlisted(db: sqlite3.Connection, site: int) -> None:
         " AND url NOT IN (SELECT url FROM reachable)"
         " AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.document = document.id)"
     )
-    if db.execute(f"{unlisted} LIMIT 1", (site,)).fetchone():
-        _forget(db, unlisted, (site,))
+    _forget(db, unlisted, (site,))
 
 
 def _forget(db: sqlite3.Connection, ids: str, values: tuple[object, ...]) -> None:
+    if db.execute(f"{ids} LIMIT 1", values).fetchone() is None:
+        return
     for table in ("child", "progress", "chunk"):
         db.execute(f"DELETE FROM {table} WHERE document IN ({ids})", values)
     db.execute(f"DELETE FROM document WHERE id IN ({ids})", values)
@@ -141,9 +148,8 @@ def merge(db: sqlite3.Connection, site: int) -> None:
     URLs that their document no longer lists go into `gone` too, and stay in the index.
     """
     db.execute(
-        "CREATE TEMP TABLE merge_batch AS SELECT id AS document, listed_run AS run, EXISTS ("
+        "INSERT INTO merge_batch SELECT id, listed_run, EXISTS ("
         " SELECT 1 FROM chunk WHERE chunk.document = document.id AND chunk.run <> listed_run)"
-        " AS replaces"
         " FROM document WHERE site = ? AND listed_run IS NOT merged_run",
         (site,),
     )
@@ -164,13 +170,15 @@ def finish_merge(db: sqlite3.Connection, site: int, run: int, *, knows_all: bool
     """
     merge(db, site)
     db.execute("DELETE FROM removed WHERE site = ?", (site,))
+    db.execute("DELETE FROM temp.finished")
     db.execute(
-        f"CREATE TEMP TABLE finished AS SELECT id AS document FROM document"
-        f" WHERE site = :site AND {FULLY_READ}",
+        f"INSERT INTO finished SELECT id FROM document WHERE site = :site AND {FULLY_READ}",
         {"site": site, "run": run},
     )
     if knows_all:
         _merge_vanished(db, site)
+    if db.execute("SELECT 1 FROM gone WHERE site = ? LIMIT 1", (site,)).fetchone() is None:
+        return 0
     gone = "gone WHERE site = :site AND document IN (SELECT document FROM finished)"
     _delete_listed(db, site, gone)
     rows = db.execute(
@@ -185,23 +193,17 @@ def finish_merge(db: sqlite3.Connection, site: int, run: int, *, knows_all: bool
         ((site, url_hash, _check_loc(loc, url_hash)) for url_hash, loc in rows),
     ).rowcount
     db.execute(f"DELETE FROM {gone}", {"site": site})
-    db.execute("DROP TABLE temp.finished")
     return max(removed, 0)
 
 
 def _merge_vanished(db: sqlite3.Connection, site: int) -> None:
     """Count what documents outside of `reachable` listed as gone, and forget them."""
-    db.execute(
-        # -1 is the number of no run: all chunks count as replaced
-        "CREATE TEMP TABLE merge_batch AS SELECT id AS document, -1 AS run, 1 AS replaces"
-        " FROM document WHERE site = ? AND url NOT IN (SELECT url FROM reachable)",
-        (site,),
-    )
-    db.execute("CREATE TEMP TABLE vanished AS SELECT document FROM merge_batch")
+    vanished = "SELECT id FROM document WHERE site = ? AND url NOT IN (SELECT url FROM reachable)"
+    # -1 is the number of no run: all chunks count as replaced
+    db.execute(f"INSERT INTO merge_batch SELECT id, -1, 1 FROM ({vanished})", (site,))
+    db.execute("INSERT INTO finished SELECT document FROM merge_batch")
     _merge_batch(db, site)
-    _forget(db, "SELECT document FROM vanished", ())
-    db.execute("INSERT INTO finished SELECT document FROM vanished")
-    db.execute("DROP TABLE temp.vanished")
+    _forget(db, vanished, (site,))
 
 
 def _check_loc(loc: str, fingerprint: bytes) -> str:
@@ -213,6 +215,8 @@ def _check_loc(loc: str, fingerprint: bytes) -> str:
 
 def _merge_batch(db: sqlite3.Connection, site: int) -> None:
     """Merge the chunks of the documents in `merge_batch`, and find what these dropped."""
+    if db.execute("SELECT 1 FROM merge_batch LIMIT 1").fetchone() is None:
+        return
     if db.execute(
         "SELECT 1 FROM chunk JOIN merge_batch ON merge_batch.document = chunk.document"
         " WHERE seal <> seal_chunk(chunk.document, chunk.run, count, fingerprints) LIMIT 1"
@@ -220,21 +224,17 @@ def _merge_batch(db: sqlite3.Connection, site: int) -> None:
         raise DamageError("a list of URLs is damaged")
     _insert_fingerprints(db, f"url_index SELECT {site}, fingerprint, document", replaces=False)
     if db.execute("SELECT 1 FROM merge_batch WHERE replaces LIMIT 1").fetchone():
-        db.execute(
-            "CREATE TEMP TABLE fresh (fingerprint BLOB, document INTEGER,"
-            " PRIMARY KEY (fingerprint, document)) WITHOUT ROWID"
-        )
         _insert_fingerprints(db, "fresh SELECT fingerprint, document", replaces=True)
         _find_gone(db, site)
         db.execute(
             f"INSERT OR IGNORE INTO url_index SELECT {site}, fingerprint, document FROM fresh"
             " ORDER BY fingerprint, document"
         )
-        db.execute("DROP TABLE temp.fresh")
+        db.execute("DELETE FROM temp.fresh")
     db.execute(
         "UPDATE document SET merged_run = listed_run WHERE id IN (SELECT document FROM merge_batch)"
     )
-    db.execute("DROP TABLE temp.merge_batch")
+    db.execute("DELETE FROM temp.merge_batch")
 
 
 def _insert_fingerprints(db: sqlite3.Connection, target: str, *, replaces: bool) -> None:
@@ -253,7 +253,7 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
     """Move what documents of the merge batch listed before, and no longer do, into `gone`."""
     replaced = "SELECT document FROM merge_batch WHERE replaces"
     db.execute(
-        f"CREATE TEMP TABLE old AS WITH RECURSIVE {_POSITIONS},"
+        f"INSERT INTO old WITH RECURSIVE {_POSITIONS},"
         f" unpacked AS (SELECT {_NTH_OF_CHUNK} AS fingerprint,"
         "  chunk.document AS document, chunk.id AS chunk, n.i AS i, NULL AS loc"
         "  FROM chunk JOIN merge_batch AS batch ON batch.document = chunk.document"
@@ -282,7 +282,7 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
         "DELETE FROM chunk WHERE EXISTS (SELECT 1 FROM merge_batch AS batch"
         " WHERE batch.document = chunk.document AND batch.run <> chunk.run AND batch.replaces)"
     )
-    db.execute("DROP TABLE temp.old")
+    db.execute("DELETE FROM temp.old")
 
 
 def _with_locs(
