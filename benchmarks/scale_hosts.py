@@ -2,7 +2,8 @@
 
 `python benchmarks/scale_hosts.py --hosts 1000 4000 --workers 1 2` prints a row for each. The web of
 `tests/support/scale_web.py` answers on loopback, from a process of its own. Every count is compared
-with the truth. Last comes the list in one process, with `sitemapreader -i`.
+with the truth. Last comes the list in one process, with `sitemapreader -i`. Milliseconds are of
+processor time, a host; memory is the largest worker's, and what the client has with the scheduler.
 """
 
 from __future__ import annotations
@@ -69,17 +70,19 @@ def measure(web: WebServer, hosts: int, workers: int, *, with_state: bool) -> No
             web.ask(f"/day/{number}")
             pids = [each["pid"] for each in client.run(_describe_process).values()]
             before, began = Usage.of_workers(pids), time.monotonic()
+            engine_began = time.process_time()
             totals = run_scale(None if day else sites, folder, client=client, options=options)
             seconds, after = time.monotonic() - began, Usage.of_workers(pids)
+            engine = (time.process_time() - engine_began) / hosts * 1000
             totals.raise_for_failures()
             if not day:
                 check_first_day(Path(folder), totals.run, totals.partitions, range(hosts))
             cpu = (after.cpu_seconds - before.cpu_seconds) / hosts * 1000
-            scheduler = psutil.Process().memory_info().rss / 2**20
+            engine_mb = psutil.Process().memory_info().rss / 2**20
             print(
                 f"{hosts:7,} {workers:7} {'yes' if with_state else 'no':5} {name:8} "
                 f"{totals.urls:9,} {seconds:7.1f} {hosts / seconds:7.0f} {cpu:6.2f} "
-                f"{after.worker_mb:6.0f} {scheduler:6.0f}",
+                f"{after.worker_mb:6.0f} {engine:6.2f} {engine_mb:6.0f}",
                 flush=True,
             )
     clashes = web.ask("/day/0")["clashes"]
@@ -117,8 +120,8 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, nargs="+", default=[1_000, 4_000])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     arguments = parser.parse_args()
-    print("  hosts workers state day           URLs seconds hosts/s ms CPU worker client")
-    print("                                                         a host     MB     MB")
+    print("                                                        worker         client+scheduler")
+    print("  hosts workers state day           URLs seconds hosts/s     ms     MB     ms     MB")
     with serve_web(LATENCY_SECONDS) as web:
         for hosts in arguments.hosts:
             for workers in arguments.workers:
