@@ -1,4 +1,4 @@
-"""Every URL that a site publishes in its sitemaps, and a report of what could not be read.
+"""The URLs of a site's sitemaps, and a report of everything that was not read.
 
 ```
  site ──discover──► SitemapEntry ─┐            ┌────────────────────────────┐

@@ -106,7 +106,10 @@ def _from_rfc822(
 
 
 def _full_year(year: str) -> int:
-    """RFC 2822, section 4.3: two digits below 50 are of this century, the others of the last."""
+    """Return the year of two digits: below 50 in this century, else in the last.
+
+    RFC 2822, section 4.3.
+    """
     return int(year) if len(year) == 4 else int(year) + (2000 if year < "50" else 1900)
 
 
@@ -174,7 +177,7 @@ def parse_column(texts: list[str]) -> list[datetime | None]:
 
 
 def _parse_many(texts: list[str]) -> list[datetime | None]:
-    """Read dates at once; where some need a closer look, by halves, so that these find it alone."""
+    """Read dates at once; if some are unusual, halve the list to isolate them."""
     column = "\n".join(texts) + "\n"
     try:
         if _PLAIN_COLUMN.fullmatch(column):
@@ -190,7 +193,7 @@ def _parse_many(texts: list[str]) -> list[datetime | None]:
 
 
 def _iso_of_rfc822(text: str) -> str:
-    """Put the parts of `Tue, 10 Mar 2026 09:00:00 GMT`, each in its place, in ISO's order."""
+    """Return an RFC 822 date, `Tue, 10 Mar 2026 09:00:00 GMT`, in the order of ISO."""
     zone = text[26:]
     return f"{_iso_date(text[5:16])}T{text[17:25]}{'Z' if zone == 'GMT' else zone}"
 
@@ -207,7 +210,7 @@ _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
 
 def is_since(moment: datetime, text: str | None, since: datetime) -> bool:
-    """Tell whether any moment of the span that `text` stands for is at or after `since`.
+    """Return whether any moment of the span that `text` names is at or after `since`.
 
     `2026-03-05` stands for its whole day, `2026-03` for its month, `2026` for its year.
     `since` must be aware.
@@ -219,7 +222,7 @@ def is_since(moment: datetime, text: str | None, since: datetime) -> bool:
 
 
 def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) -> bool:
-    """Tell whether an entry passes `since`: by its lastmod, else by the date of its news.
+    """Return whether an entry passes `since`: by its lastmod, else by its news date.
 
     One without either passes if undated ones are kept.
     """

@@ -1,4 +1,4 @@
-"""Entries by columns: what a plain sitemap is read as, before there is an object for each URL."""
+"""Entries by columns: the content of a plain sitemap, without objects."""
 
 from __future__ import annotations
 

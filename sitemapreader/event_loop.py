@@ -80,7 +80,7 @@ class LoopThread:
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end: in a thread of its own where an event loop runs already."""
+    """Run a coroutine to its end, in a thread if an event loop runs already."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -13,7 +13,7 @@ _NAME = "sitemapreader"
 
 
 def advise_extra(extra: str) -> str:
-    """Return words that name an extra, and the command that installs it beside this copy.
+    """Return the words that name an extra, with the command that installs it here.
 
     The package may be in no index: then the command names where this copy came from, which pip
     keeps (https://packaging.python.org/en/latest/specifications/direct-url/).

@@ -20,7 +20,10 @@ MAX_EXCERPT = 200
 
 
 class Severity(IntEnum):
-    """How much an Issue matters: INFO cost nothing, WARNING was repaired, ERROR lost data."""
+    """How much an Issue matters.
+
+    INFO lost nothing, WARNING was repaired, ERROR lost data.
+    """
 
     INFO = 1
     WARNING = 2
@@ -231,7 +234,7 @@ def show_url(url: str) -> str:
 
 
 def excerpt(text: str, limit: int = MAX_EXCERPT) -> str:
-    r"""Cut foreign text to `limit` characters, and escape unprintable characters as `\x..`."""
+    r"""Cut foreign text to `limit` characters, with unprintable ones as `\x..`."""
     # SECURITY: strangers write this text. Control and bidi characters would act on a terminal.
     cut = text if len(text) <= limit else text[:limit] + "…"
     if cut.isprintable():

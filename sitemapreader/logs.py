@@ -1,4 +1,4 @@
-"""The logger of the package, for services that embed a walk; silent unless configured.
+"""The logger of the package, for services; silent unless it is configured.
 
 The report holds all that is logged, but only at the end. URLs in lines are cut, escaped and without
 passwords, because strangers wrote them.

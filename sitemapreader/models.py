@@ -168,7 +168,7 @@ class Extra:
 
 
 class Change(StrEnum):
-    """How an entry differs from what the state of an earlier walk holds."""
+    """The difference of an entry from the state of an earlier walk."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -196,14 +196,14 @@ def _show_present(entry: UrlEntry | SitemapEntry) -> str:
 
 
 class Unread(Protocol):
-    """What is known of a record's parts before their values are made."""
+    """The unread parts of a record, whose values are made on demand."""
 
     def read(self) -> dict[str, Any]:
         """Return the value of each attribute that depends on them."""
 
 
 class _LatePart:
-    """An entry some of whose attributes are not set before one of them is asked for."""
+    """An entry whose late attributes are set when one of them is asked for."""
 
     __slots__ = ("_unread",)
     _unread: Unread | dict[str, Any]
@@ -274,7 +274,7 @@ _LATE = frozenset({"images", "videos", "news", "alternates", "extras", "title"})
 
 
 def leave_unread(entries: Iterable[UrlEntry], parts: Iterable[Unread]) -> None:
-    """Have the parts of entries read when they are asked for."""
+    """Leave the parts of entries unread until they are asked for."""
     for entry, unread in zip(entries, parts, strict=True):
         entry._unread = unread  # type: ignore[misc]  # noqa: SLF001 (a slot of its base)
         del entry.images, entry.videos, entry.news, entry.alternates, entry.extras, entry.title

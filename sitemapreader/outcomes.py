@@ -49,7 +49,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 class Status(StrEnum):
-    """How a document ended."""
+    """The way a document ended."""
 
     COMPLETE = "complete"
     """Read to its end; nothing that could be read was lost."""
@@ -65,7 +65,7 @@ class Status(StrEnum):
 
 
 class Role(StrEnum):
-    """What a document was fetched as."""
+    """The purpose for which a document was fetched."""
 
     SITEMAP = "sitemap"
     ROBOTS = "robots"
@@ -196,7 +196,7 @@ class Document:
 
     @property
     def is_answered(self) -> bool:
-        """Whether it was read, is known from an earlier walk, or the server says it is absent."""
+        """Whether it was read, known before, or reported absent by the server."""
         if self.status in (Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED):
             return True
         if self.reason == FINISHED_BEFORE or self.http_status in _ABSENT_STATUSES:
@@ -205,13 +205,13 @@ class Document:
         return is_success and self.reason not in _NO_ANSWER
 
     def add_error(self, error: FetchError) -> None:
-        """Add what is known from a request that failed."""
+        """Add what a failed request has shown."""
         self.http_status = self.http_status or error.http_status
         self.tries = self.tries or error.tries
         self.retry_after_seconds = error.retry_after_seconds
 
     def end(self, status: Status, reason: str) -> bool:
-        """Set the outcome if there is none yet; tell whether it was set."""
+        """Set the outcome unless there is one; return whether it was set."""
         if self._ended:
             return False
         self.status, self.reason, self._ended = status, reason, True
@@ -246,7 +246,7 @@ def issue_from_error(error: FetchError, document: Document) -> Issue:
 
 
 def has_errors(counts: Counter[IssueCode]) -> bool:
-    """Tell whether any counted Issue is an error, so that something was lost."""
+    """Return whether any counted Issue is an error, so that something was lost."""
     return any(code.severity is Severity.ERROR and counts[code] for code in counts)
 
 

@@ -99,7 +99,7 @@ class SiteOutcome:
 
 @attrs.define
 class SiteTally:
-    """What counts for the outcome of a site, while its walk runs.
+    """The counts for the outcome of a site, while its walk runs.
 
     Attributes:
         site: its URL.
@@ -152,7 +152,7 @@ class SiteTally:
             self._is_unanswered |= not document.is_answered
 
     def note_skipped(self, reason: str) -> None:
-        """Record why sitemaps without an outcome of their own were lost."""
+        """Record why sitemaps without their own outcomes were lost."""
         self._reason = self._reason or reason
 
     def make_outcome(
@@ -214,7 +214,7 @@ class SiteTally:
 
 
 def is_known(document: Document) -> bool:
-    """Tell whether a state knows URLs of a document, which were not delivered."""
+    """Return whether a state knows URLs of a document, which were not delivered."""
     return (
         document.known > 0
         or document.reason == FINISHED_BEFORE

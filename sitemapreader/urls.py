@@ -1,4 +1,4 @@
-"""URLs as text: resolving, comparing, checking, and which of them belong to one site.
+"""URLs as text: resolution, comparison, checks, and the site of each.
 
 Nothing here opens a connection. One parser, yarl's, decides what a host is: it is the one that
 aiohttp connects with. It is imported where it is used, for most URLs need no parser at all.
@@ -71,12 +71,12 @@ def cached_by_url(function: Callable[[str], str]) -> Callable[[str], str]:
 
 
 def has_web_scheme(url: str) -> bool:
-    """Tell whether `url` is an absolute http or https URL, as far as its first letters say."""
+    """Return whether `url` begins as an absolute http or https URL."""
     return url[:8].lower().startswith(SCHEMES)
 
 
 def begins_as_url(data: bytes) -> bool:
-    """Tell whether a text, in UTF-8, begins with an absolute http or https URL."""
+    """Return whether a text, in UTF-8, begins with an absolute http or https URL."""
     return has_web_scheme(data[:8].decode("latin-1"))
 
 
@@ -119,7 +119,10 @@ def _query_of(url: str, parts: SplitResult) -> str:
 
 
 def _remove_dots(path: str) -> str:
-    """Remove dot segments (RFC 3986, section 5.2.4); empty segments stay, unlike in urljoin."""
+    """Remove dot segments; keep empty segments, unlike urljoin.
+
+    RFC 3986, section 5.2.4.
+    """
     if not path.startswith(".") and "/." not in path:
         return path
     kept: list[str] = []
@@ -179,7 +182,7 @@ def _is_normal(url: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL in lower case, IDNA-encoded, without a final dot; or ""."""
+    """Return the host of a URL, lower-case and IDNA-encoded, no final dot; or ""."""
     return _cut_origin(url).partition("://")[2].partition(":")[0] or _parse_host(url)
 
 
@@ -195,7 +198,7 @@ def origin_of(url: str) -> str:
 
 
 def _cut_origin(url: str) -> str:
-    """Return the origin of a URL that is its own key, and "" for others: those need a parser."""
+    """Return the origin of a URL that is its own key; "" if it needs a parser."""
     is_short = len(url) <= MAX_URL_CHARS and _is_normal(url)
     return url[: url.index("/", len("https://"))] if is_short else ""
 
@@ -207,7 +210,7 @@ def _parse_origin(url: str) -> str:
 
 
 def same_hosts(hosts: Hosts, one: str, other: str) -> bool:
-    """Tell whether two URLs belong together under the policy `hosts`.
+    """Return whether two URLs belong together under the policy `hosts`.
 
     A URL without a host belongs to none, unless all belong. Where two hosts may be of one site, the
     Public Suffix List has a say; an event loop has it loaded elsewhere first (`load_suffixes`).
@@ -234,13 +237,13 @@ def site_of(host: str) -> str:
 
 
 def load_suffixes() -> PublicSuffixList:
-    """Return the Public Suffix List; the first call takes 0.1 s, and may be made in any thread."""
+    """Return the Public Suffix List; the first call takes 0.1 s, in any thread."""
     with _LOADING:
         return _load()
 
 
 def has_suffixes() -> bool:
-    """Tell whether the Public Suffix List is at hand."""
+    """Return whether the Public Suffix List is at hand."""
     return bool(_load.cache_info().currsize)
 
 
@@ -252,7 +255,7 @@ def _load() -> PublicSuffixList:
 
 
 def is_in_scope(loc: str, sitemap: str) -> bool:
-    """Tell whether a URL lies in the folder of its sitemap, as the protocol wants it.
+    """Return whether a URL is in the folder of its sitemap, as the protocol demands.
 
     https://www.sitemaps.org/protocol.html#location: same scheme, host and port, at or below the
     folder in which the sitemap lies.
@@ -264,7 +267,7 @@ def is_in_scope(loc: str, sitemap: str) -> bool:
 
 
 def _may_climb(url: str) -> bool:
-    """Tell whether a URL may leave the folder that it begins with.
+    """Return whether a URL may leave the folder that it begins with.
 
     It would need "..", plain or encoded, or torn apart by blanks that the parser drops.
     """
@@ -279,7 +282,7 @@ def folder_of(url: str) -> str:
 
 
 def find_url_error(loc: str) -> IssueCode | None:
-    """Return why a loc cannot be the URL that its author meant; `None` if nothing shows it."""
+    """Return why a loc cannot be the URL that was meant; `None` if it may be."""
     if _TEMPLATE.search(loc):
         return IssueCode.TEMPLATE
     if _MISSING_HOST.match(loc):
@@ -291,7 +294,7 @@ def find_url_error(loc: str) -> IssueCode | None:
 
 
 def parse_reference(text: str) -> str | None:
-    """Return a URL beside the loc as written, relative or not; `None` for what is no URL."""
+    """Return a reference beside the loc, relative or not; `None` for what is no URL."""
     return None if "<" in text or find_url_error(text) else text
 
 
@@ -306,7 +309,7 @@ def url_warnings(url: str) -> list[IssueCode]:
 
 
 def are_clean_urls(locs: list[str]) -> bool:
-    """Tell whether all are absolute http(s) URLs without an error or a warning."""
+    """Return whether all are absolute http(s) URLs without an error or a warning."""
     # A few passes in C over all of them joined cost less than a Python call for each.
     joined = "".join(locs)
     if not joined.isascii() and not joined.isprintable():

@@ -1,4 +1,4 @@
-"""Sitemaps judged by rules: findings for CI, and a report to look at (the extra `audit`).
+"""Sitemaps judged by rules: findings for CI and a report. Needs the extra `audit`.
 
 ```python
 from sitemapreader.audit import audit_sync
@@ -46,7 +46,10 @@ _EXPORTS = {name: module for module, names in _MODULES.items() for name in names
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use, so that the table of rules needs no DuckDB (PEP 562)."""
+    """Load a public name on first use (PEP 562).
+
+    The table of rules needs no DuckDB, so listing the rules must not import it.
+    """
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

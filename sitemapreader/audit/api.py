@@ -123,7 +123,7 @@ async def audit(
 
 
 def audit_sync(source: str | Path, **arguments: Unpack[AuditArguments]) -> Audit:
-    """Judge the sitemaps of a site as `audit` does, with the same arguments, without `await`.
+    """Judge the sitemaps of a site as `audit` does, but without `await`.
 
     ```python
     with audit_sync("https://example.org/") as result:

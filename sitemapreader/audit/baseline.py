@@ -82,7 +82,7 @@ class Baseline:
 
 
 def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Baseline:
-    """Read a baseline into the database; raise AuditInputError for a file that is none."""
+    """Load a baseline into the database; raise AuditInputError for other files."""
     try:
         content = json.loads(Path(path).read_text("utf-8"))
         if content["schema"] != _SCHEMA:

@@ -1,4 +1,4 @@
-"""The facts of an audit: what a report shows besides findings, asked of the database."""
+"""The facts of an audit, which a report shows besides the findings."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _count_months(
 
 
 def _choose_languages(pairs: list[LanguagePair]) -> tuple[tuple[LanguagePair, ...], int]:
-    """Return the pairs of the languages with most pages, and how many languages are left out."""
+    """Return the pairs of the most frequent languages, and how many are left out."""
     languages = list(dict.fromkeys(pair.page for pair in pairs))
     languages += [pair.target for pair in pairs if pair.target not in languages]
     names = list(dict.fromkeys(languages))

@@ -61,11 +61,11 @@ class _SinkFile(io.RawIOBase):
         self._sink = sink
 
     def writable(self) -> bool:
-        """Tell writers that they may write."""
+        """Return True: it can be written to."""
         return True
 
     def tell(self) -> int:
-        """Return how much was written."""
+        """Return how many bytes were written."""
         return self._sink.written
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override] # of any kind of bytes

@@ -1,4 +1,4 @@
-"""The values of an audit: rules, findings, and the facts of which a report is made.
+"""The values of an audit: rules, findings, and the facts for a report.
 
 All of them are plain and frozen, so that a format needs no database, and a test can make its own.
 """
@@ -14,7 +14,7 @@ from sitemapreader.issues import Severity  # noqa: TC001 (attrs resolves field t
 
 
 class AuditInputError(ValueError):
-    """What was given to an audit makes no sense or cannot be read; the message says what to do."""
+    """An input of an audit that is wrong or unreadable; the message says what to do."""
 
 
 class Category(StrEnum):
@@ -37,7 +37,7 @@ class Category(StrEnum):
 
 
 class Need(StrEnum):
-    """What a rule needs besides the sitemaps."""
+    """A need of a rule besides the sitemaps."""
 
     ROBOTS = "robots"
     """A robots.txt that was read."""
@@ -86,7 +86,7 @@ class AuditRule:
 
 @attrs.frozen
 class Example:
-    """One hit of a rule. Strangers wrote its texts: they are to be escaped, never linked.
+    """One hit of a rule; its texts come from strangers: escape them, never link them.
 
     Attributes:
         url: URL that the hit is about; "" where it is about a document alone.
@@ -116,7 +116,7 @@ class Place:
 
 @attrs.frozen
 class Finding:
-    """What one rule found: the exact number of hits, where, and some examples.
+    """The hits of one rule: their exact number, their places, and some examples.
 
     Attributes:
         rule: the rule.
@@ -279,7 +279,7 @@ class DocumentFact:
 
 @attrs.frozen(kw_only=True)
 class Facts:
-    """What was audited, in numbers: the head of a report and its charts; no list of URLs.
+    """The numbers of an audit, for the head of a report and its charts.
 
     Attributes:
         source: what was audited, as the caller named it, without a password.

@@ -1,4 +1,4 @@
-"""The options of an audit: every figure in a rule, and what counts as which parameter."""
+"""The options of an audit: the figures in rules, and the kinds of URL parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of an audit: findings, facts, and the database that they were found in."""
+"""The result of an audit: findings, facts, and their database."""
 
 from __future__ import annotations
 

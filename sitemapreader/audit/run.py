@@ -1,4 +1,4 @@
-"""One run of an audit: plan the rules, walk, prepare, judge, and gather the result."""
+"""One run of an audit: plan rules, walk, prepare, judge, and gather the result."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class AuditRun:
                 self._robots |= await fetch_robots(self._database, fetcher, self._robots)
 
     def _needs_robots(self) -> bool:
-        """Tell whether a chosen rule judges URLs of hosts that the walk may not have asked."""
+        """Return whether a chosen rule judges URLs of hosts outside the walk."""
         return not self._plan.chosen.keys().isdisjoint(
             {"robots-blocked-url", "robots-blocked-image", "host-other"}
         )

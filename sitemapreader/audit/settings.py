@@ -95,7 +95,7 @@ class AuditSettings:
 
 
 def find_settings(folder: Path) -> AuditSettings:
-    """Return the settings of a folder; raise AuditInputError for a key or value that is none."""
+    """Return the settings of a folder; raise AuditInputError for invalid ones."""
     for name, keys in FILES:
         table = _read_table(folder / name, keys)
         if table is not None:

@@ -1,4 +1,4 @@
-"""Read files and standard input in pieces, without blocking the event loop."""
+"""Files and standard input in pieces, without blocking the event loop."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _NEGATIVE = re.compile(r"-\d")
 
 
 class UsageError(ValueError):
-    """The arguments make no sense; the message says what to write instead."""
+    """Arguments that make no sense; the message says what to write instead."""
 
 
 class Parser(argparse.ArgumentParser):

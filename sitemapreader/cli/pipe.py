@@ -36,7 +36,10 @@ _GONE = getattr(select, "POLLERR", 0) | getattr(select, "POLLHUP", 0)
 
 
 class PipeDelivery:
-    """The `walker.persistence.writer.Delivery` of an output that is a pipe or a socket."""
+    """The delivery of an output that is a pipe or a socket.
+
+    It is a `walker.persistence.writer.Delivery`.
+    """
 
     def __init__(self, output: Output) -> None:
         self._output = output

@@ -1,4 +1,4 @@
-"""Run the sources of a command: its words, and the lines of a list."""
+"""Runner of a command's sources: its words, and the lines of a list."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SourceRunner(Generic[S]):
 
     @asynccontextmanager
     async def show(self) -> AsyncIterator[None]:
-        """Show the progress of all sources, and then what may have kept them from being read."""
+        """Show the progress of all sources; then warn of a proxy that was not used."""
         self.summary.is_for_many = is_for_many(self.arguments)
         async with show_progress(self.console, self.summary):
             yield

@@ -1,4 +1,4 @@
-"""Run a command as a process: signals, closed pipes, full disks, exit codes."""
+"""The process of a command: signals, closed pipes, full disks, exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the sites of a command through one `walk_many`, and its files and folders beside them."""
+"""Runner of a command's sites in one `walk_many`; files and folders run beside it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SiteRunner(SourceRunner[Source]):
             self.handle(site, rows)
 
     async def _list_tasks(self) -> AsyncGenerator[SiteTask, None]:
-        """Yield the sites; read what lies on disk on the way."""
+        """Yield the sites; read files and folders on the way."""
         async for source in self.list_sources():
             if isinstance(source, SiteSource):
                 yield source.task
@@ -81,7 +81,7 @@ class SiteRunner(SourceRunner[Source]):
         self.on_end(result, result.make_outcome(label))
 
     def end_unknown(self, line: str) -> None:
-        """Give a line that is no site its outcome."""
+        """Record an outcome for a line that is no site."""
         code = str(IssueCode.INVALID_URL)
         outcome = SiteOutcome(hide_login(line), SiteStatus.FAILED, code)
         self.on_end(SourceResult(complete=False), outcome)
@@ -100,7 +100,7 @@ class SiteRunner(SourceRunner[Source]):
             site.walk.deliver_through(delivery)
 
     def note_end(self, site: SiteWalk, outcome: SiteOutcome) -> None:
-        """Print what a site lacks, and add it to the summary."""
+        """Print the Issues of a site, and add its result to the summary."""
         result = self._results.pop(site, None) or SourceResult()
         self.summary.running.discard(result)
         result.walk = None

@@ -59,7 +59,7 @@ def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
 
 
 def check_paths(values: Iterable[str]) -> tuple[str, ...]:
-    """Return paths without their first slash; raise TypeError or ValueError for others."""
+    """Return paths without their first slash; raise TypeError or ValueError for URLs."""
     if isinstance(values, str):
         raise TypeError(f"extra_paths must be several: write ({values!r},), not {values!r}")
     paths = tuple(values)

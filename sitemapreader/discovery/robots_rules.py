@@ -90,7 +90,7 @@ class RobotsRules:
         return robots.find_refusal(url, self._agent)
 
     async def robots_of(self, url: str, via: Via | None = None) -> Robots:
-        """Return the robots.txt that applies to a URL; raise FetchError if the budget ends.
+        """Return the robots.txt for a URL; raise FetchError when the budget is spent.
 
         `via` is given if the file is read for its Sitemap lines, and not only for its rules.
         """
@@ -116,7 +116,7 @@ class RobotsRules:
         return None if known is None else known[0]
 
     def is_unreachable(self, url: str) -> bool:
-        """Tell whether the host of a URL gave no answer to the request for robots.txt."""
+        """Return whether the host of a URL gave no answer to the request for robots.txt."""
         return origin_of(url) in self._unreachable
 
     async def note_unreachable_host(self, url: str) -> bool:
@@ -127,15 +127,15 @@ class RobotsRules:
         return unreachable is not None
 
     def requires_login(self, url: str) -> bool:
-        """Tell whether the host of a URL demanded a login for its robots.txt."""
+        """Return whether the host of a URL demanded a login for its robots.txt."""
         return origin_of(url) in self._login_required
 
     def is_blocked(self, url: str) -> bool:
-        """Tell whether a bot protection refused the request for robots.txt."""
+        """Return whether a bot protection refused the request for robots.txt."""
         return origin_of(url) in self._blocked
 
     async def _is_listed(self, place: str, url: str) -> bool:
-        """Tell whether the robots.txt of `place` lists `url`, which proves a cross-submit.
+        """Return whether the robots.txt of `place` lists `url`: a proven cross-submit.
 
         https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
         """
@@ -226,7 +226,7 @@ class RobotsRules:
 
 
 async def _belongs_to_any(hosts: Hosts, referrers: Sequence[str], url: str) -> bool:
-    """Tell whether a URL belongs to the host or site of a referrer."""
+    """Return whether a URL belongs to the host or site of a referrer."""
     if hosts == "site" and not has_suffixes() and not _matches_any("host", referrers, url):
         await asyncio.to_thread(load_suffixes)
     return _matches_any(hosts, referrers, url)

@@ -221,7 +221,7 @@ async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> Prob
 
 
 async def _probe_llms(search: Search, try_entries: TryEntries) -> bool:
-    """Try `llms.txt` in the site's folder and at the root; tell whether there is one."""
+    """Try `llms.txt` in the site's folder and at the root; return if there is one."""
     # Both, the most specific first (https://llmstxt.org): they list different pages.
     if search.probe == "never":
         return False
@@ -231,7 +231,7 @@ async def _probe_llms(search: Search, try_entries: TryEntries) -> bool:
 
 
 async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntries) -> ProbeResult:
-    """Try the paths of a folder; stop after some refusals if nothing else was answered."""
+    """Try the paths of a folder; stop after some refusals without another answer."""
     # Each request would repeat a password that was not accepted, and some servers lock out clients
     # that do. A bot protection refuses the next path as it did the last one.
     is_open = False
@@ -326,7 +326,7 @@ async def _is_same_site(one: str, other: str) -> bool:
 
 
 def _find_links(page: SmallBody, *, feeds: bool) -> dict[str, SitemapEntry]:
-    """Return the sitemaps that a page links to, by their keys; with `feeds`, also its feeds."""
+    """Return the sitemaps, and with `feeds` the feeds, that a page links to, by key."""
     header, charset = page.headers.get("link", ""), charset_of(page.headers)
     entries: dict[str, SitemapEntry] = {}
     for entry in (

@@ -1,4 +1,6 @@
-"""Sitemaps of many hosts, read on many machines into Parquet files; needs extra `distributed`.
+"""Sitemaps of many hosts, read on many machines into Parquet files.
+
+Needs the extra `distributed`.
 
 ```python
 from sitemapreader.distributed import run

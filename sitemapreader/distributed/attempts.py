@@ -1,4 +1,4 @@
-"""Attempts at a partition, and the lease that lets only one of them read at a time.
+"""Attempts at a partition, and the lease that only one of them can hold.
 
 An engine may start a partition twice, or take a living worker for dead. Each attempt creates a
 file of its own, numbered, and renews it while it works. A later attempt waits until no earlier one
@@ -62,7 +62,7 @@ class PartitionAttempt:
                 return attempt
 
     async def hold(self, work: Coroutine[None, None, T]) -> T:
-        """Do the work when no earlier attempt is at work any more, and renew this one meanwhile.
+        """Do the work once no earlier attempt is at work; renew the lease meanwhile.
 
         Raises what the work raises, and LostLeaseError if it could not be renewed in time.
         """
@@ -129,7 +129,7 @@ def _list_numbers(storage: Storage, folder: str) -> list[int]:
 
 @asynccontextmanager
 async def kill_when_stuck(seconds: float) -> AsyncIterator[None]:
-    """End the process when its event loop does not turn for so long.
+    """End the process when its event loop has been stuck for too long.
 
     A stuck worker cannot renew its attempts, and would read on when it comes to itself. A thread of
     the interpreter that needs no lock does it, so it works while a regular expression runs amok.

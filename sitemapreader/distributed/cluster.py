@@ -118,7 +118,7 @@ def open_client(scheduler: str | None = None, workers: int | None = None) -> Ite
 
 @contextmanager
 def _refill(cluster: LocalCluster, client: Client) -> Iterator[None]:
-    """Start workers that are missing: one that dies while it starts takes its nanny along."""
+    """Start the missing workers: one that dies while it starts takes its nanny along."""
     ended = threading.Event()
     wanted = len(cluster.worker_spec)
 
@@ -153,7 +153,7 @@ def read_bundle(output: str, folder: str, partitions: list[int]) -> list[Commit]
 
 
 class ClusterRun:
-    """The handing out of partitions to the workers of a cluster."""
+    """The distribution of partitions to the workers of a cluster."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class ClusterRun:
         self._coming = as_completed()
 
     def read(self) -> dict[int, str]:
-        """Read all partitions that are not committed; return those that failed, with the reason."""
+        """Read all partitions that are not committed; return failed ones with the reason."""
         self._waiting = self._make_bundles()
         self._hand_out()
         for future in self._coming:
@@ -194,7 +194,7 @@ class ClusterRun:
         return [missing[at : at + size] for at in range(0, len(missing), size)]
 
     def _hand_out(self) -> None:
-        """Fill the window: a few tasks for each worker, so that the scheduler holds little."""
+        """Keep a few tasks for each worker in flight, so that the scheduler holds little."""
         workers = max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
         while self._waiting and len(self._given) < workers * _TASKS_PER_WORKER:
             partitions = self._waiting.pop(0)
@@ -216,7 +216,7 @@ class ClusterRun:
             self._coming.add(future)
 
     def _try_again(self, partitions: list[int], reason: str) -> None:
-        """Put back what is not committed, each alone, or give it up after some tries."""
+        """Queue uncommitted partitions again, each alone; give up after some tries."""
         committed = list_committed(self._storage, self._run.folder)
         for each in partitions:
             if each in committed:

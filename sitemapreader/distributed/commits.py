@@ -1,4 +1,4 @@
-"""Commits: the one file that says which attempt at a partition counts, and what it wrote."""
+"""Commits: the file that says which attempt at a partition counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class Commit:
-    """What an attempt at a partition has written.
+    """The files and sums that an attempt at a partition has written.
 
     Attributes:
         partition: its number.
@@ -54,7 +54,7 @@ class Commit:
 
 
 def create_commit(storage: Storage, run: str, commit: Commit) -> bool:
-    """Commit an attempt; tell whether it is the first one of its partition."""
+    """Commit an attempt; return whether it is the first one of its partition."""
     return storage.create(name_commit(run, commit.partition), write_json(attrs.asdict(commit)))
 
 

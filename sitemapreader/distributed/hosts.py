@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Reading:
-    """What came of reading some hosts.
+    """The result of reading some hosts.
 
     Attributes:
         parts: Parquet files on the local disk.
@@ -101,7 +101,7 @@ class HostReader:
         self._finish_rows(site, writer)
 
     def _finish_rows(self, site: str, writer: PartWriter) -> None:
-        """Let the rows of a host be written when it has ended and all have come."""
+        """Have the rows of a host written when it has ended and all have come."""
         outcome = self._outcomes.get(site)
         if outcome is not None and self._rows[site] >= outcome["entries"]:
             writer.finish(site)

@@ -61,7 +61,7 @@ async def read_isolated(
 
 
 class _Parent:
-    """The side that survives: starts children, and takes over what they have finished."""
+    """The parent: starts child processes, and takes over what they have finished."""
 
     def __init__(self, folder: Path, state: Path | None, options: ScaleOptions) -> None:
         self._folder = folder
@@ -70,7 +70,7 @@ class _Parent:
         self._children = 0
 
     async def read(self, sites: list[str]) -> tuple[Reading | None, list[str]]:
-        """Read hosts in a child; return what came of it, or those it was reading when it died."""
+        """Read hosts in a child; return its result, or the hosts it died with."""
         folder = self._folder / f"child-{self._children}"
         self._children += 1
         folder.mkdir()
@@ -141,7 +141,10 @@ async def _read(task: dict[str, Any], options: ScaleOptions, folder: Path) -> Re
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is gone: nobody else would, and two would read a host."""
+    """End this process when its parent ends.
+
+    Nobody else would end it, and two processes would read the same host.
+    """
     os.read(0, 1)  # not sys.stdin, whose lock the interpreter would wait for at exit
     os._exit(1)
 

@@ -1,4 +1,4 @@
-"""Where everything of an output lies, and which partition a host belongs to.
+"""The paths of an output, and the partition of each host.
 
 ```text
 layout.json                           how many partitions; never changes
@@ -51,12 +51,12 @@ def write_json(content: object) -> bytes:
 
 
 def choose_partition(hashed: int, partitions: int) -> int:
-    """Return the partition of a hash: its first bits, so that sorted hashes are sorted by it."""
+    """Return the partition of a hash: its first bits, so that partitions sort by hash."""
     return hashed >> (_HASH_BITS - (partitions.bit_length() - 1))
 
 
 def count_partitions(hosts: int) -> int:
-    """Return a power of two for a list of so many hosts."""
+    """Return how many partitions suit so many hosts: a power of two."""
     wanted = max(1, -(-hosts // HOSTS_PER_PARTITION))
     return min(1 << (wanted - 1).bit_length(), MAX_PARTITIONS)
 

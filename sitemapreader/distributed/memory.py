@@ -1,4 +1,4 @@
-"""What a partition knows from the run before: its hosts, their status rows and their state."""
+"""The memory of a partition: its hosts, their status rows and their state."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PartitionMemory:
 
     @classmethod
     def load(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Self:
-        """Read it from the storage; what is lost or damaged there counts as not known."""
+        """Load the memory from the storage; lost or damaged parts count as unknown."""
         sites = read_partition_hosts(storage, run.listed, partition)
         rows: dict[str, Row] = {}
         condition = NO_MEMORY
@@ -62,7 +62,7 @@ class PartitionMemory:
 
 
 def _load_state(storage: Storage, path: str, state: Path) -> str:
-    """Unpack the state of the run before; return what became of it."""
+    """Unpack the state of the run before; return `KEPT`, or why that failed."""
     packed = state.with_suffix(".packed")
     try:
         storage.download(path, packed)

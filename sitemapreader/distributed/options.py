@@ -1,4 +1,7 @@
-"""Options of a run over many hosts, as JSON that every worker reads: never pickled functions."""
+"""Options of a run over many hosts, as JSON that every worker reads.
+
+Functions are never pickled.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def pack_state(state: Path, packed: Path) -> None:
 
 
 def unpack_state(packed: Path, state: Path) -> None:
-    """Decompress a state file; raise UnusableStateError for what `pack_state` did not write."""
+    """Decompress a state file; raise UnusableStateError for anything else."""
     try:
         with packed.open("rb") as source, state.open("wb") as target:
             size = zstandard.frame_content_size(source.read(18))  # RFC 8878: the longest header

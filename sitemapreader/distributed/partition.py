@@ -1,4 +1,4 @@
-"""One partition of a run: read its hosts and commit what came of it, however often it is begun.
+"""The reading of one partition: its hosts are read, and one commit counts.
 
 An engine has to call `run_partition` at least once for each partition, and nothing else: the first
 attempt that commits counts, and all others leave nothing behind.
@@ -103,7 +103,7 @@ async def _run_all(
 
 
 class PartitionReader:
-    """The reading of one partition: attempt, memory of the run before, hosts, files, commit."""
+    """Reader of one partition: attempt, memory, hosts, files, commit."""
 
     def __init__(
         self, storage: Storage, run: ScaleRun, partition: int, room: asyncio.Semaphore
@@ -114,7 +114,7 @@ class PartitionReader:
         self._room = room
 
     async def run(self) -> Commit:
-        """Read the hosts, unless somebody has committed them; return the commit that counts."""
+        """Read the hosts, unless they are committed; return the commit that counts."""
         if done := await self._find_commit():
             return done
         run = self._run
@@ -164,7 +164,7 @@ class PartitionReader:
     def _write(
         self, attempt: PartitionAttempt, folder: Path, memory: PartitionMemory, reading: Reading
     ) -> Commit:
-        """Upload the files of an attempt; nothing refers to them until it is committed."""
+        """Upload the files of an attempt, which count only once it is committed."""
         run, partition = self._run.folder, self._partition
         name = f"{name_partition(partition)}-{attempt.number:04}"
         files = []

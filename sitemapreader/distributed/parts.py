@@ -1,4 +1,4 @@
-"""Parquet files of one attempt: the rows of a site stand together, and memory is bounded."""
+"""Parquet files of one attempt: bounded memory, the rows of a site together."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class PartWriter:
         self._own: dict[str, PartFile] = {}
 
     def add(self, site: str, entries: list[UrlEntry]) -> None:
-        """Take rows of a site. Those of a large one become columns at once, which are smaller."""
+        """Add rows of a site; those of a large site become columns, which are smaller."""
         waiting = self._entries.setdefault(site, [])
         waiting += entries
         if len(waiting) >= _BATCH_ROWS:

@@ -61,7 +61,7 @@ class HostList:
 def plan(
     hosts: str | Path | Iterable[str], output: str, *, partitions: int | None = None
 ) -> HostList:
-    """Write a list of hosts, sorted by partition, and the layout of the output if it has none.
+    """Write a list of hosts, sorted by partition; create the layout if there is none.
 
     Args:
         hosts: hosts or URLs, or a file of them, one a line, with `#` comments; any URL that fsspec
@@ -105,7 +105,7 @@ def load_list(storage: Storage, folder: str) -> HostList:
 
 
 def read_partition_hosts(storage: Storage, listed: HostList, partition: int) -> list[str]:
-    """Return the hosts of a partition, those of a registrable domain beside each other."""
+    """Return the hosts of a partition, grouped by registrable domain."""
     path = name_list_file(listed.folder, partition, listed.partitions)
     with storage.open(path) as file:
         rows = pq.read_table(file, columns=["site"], filters=[("partition", "=", partition)])
@@ -127,7 +127,7 @@ def count_layout_partitions(storage: Storage) -> int | None:
 
 
 def _fix_layout(storage: Storage, suggested: int, wanted: int | None) -> int:
-    """Return the number of partitions: that of the output, else the suggested one, from now on."""
+    """Return the number of partitions of the output; fix the suggested one if new."""
     write = write_json({"version": 1, "partitions": suggested})
     if count_layout_partitions(storage) is None:
         storage.create(LAYOUT, write)  # somebody else may be first
@@ -172,7 +172,7 @@ def make_url(host: str) -> str:
 
 
 def _sort_bucket(bucket: Path) -> tuple[int, int]:
-    """Sort the lines of a file and drop hosts named twice; return their number and their sum."""
+    """Sort the lines of a file, drop repeats; return their number and their sum."""
     rows: dict[str, tuple[str, str]] = {}
     with bucket.open(encoding="utf-8") as file:
         for line in file:
@@ -185,7 +185,7 @@ def _sort_bucket(bucket: Path) -> tuple[int, int]:
 
 
 def _write_list(storage: Storage, listed: HostList, buckets: list[Path], folder: Path) -> None:
-    """Write the files of a list, then the one that says that they are there."""
+    """Write the files of a list, then the file that says they are complete."""
     files = min(listed.partitions, LIST_FILES)
     each = LIST_FILES // files
     for number in range(files):

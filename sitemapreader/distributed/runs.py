@@ -1,4 +1,4 @@
-"""Runs of an output: each reads the hosts of one list once, and follows the run before."""
+"""Runs of an output: each reads one list of hosts, and continues the run before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class ScaleRun:
-    """What all workers of a run have to know; it lies in its `run.json` and never changes.
+    """The facts that all workers of a run share; its `run.json` never changes.
 
     Attributes:
         folder: its folder in the output; ends with its number.
@@ -142,7 +142,7 @@ def list_runs(storage: Storage) -> list[int]:
 
 
 def load_run(storage: Storage, folder: str) -> ScaleRun:
-    """Read the `run.json` of a run; raise OutputError if it is not there or is no such file."""
+    """Load the `run.json` of a run; raise OutputError if it is missing or invalid."""
     content = storage.read_json(f"{folder}/run.json")
     if content is None:
         raise OutputError(f"{storage.output} has no {folder}")
@@ -164,7 +164,7 @@ def load_run(storage: Storage, folder: str) -> ScaleRun:
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
-    """Return the partitions that are not committed, those that took longest the last time first."""
+    """Return the partitions that are not committed, the slowest of the last run first."""
     storage = Storage(output)
     committed = list_committed(storage, run.folder)
     missing = [partition for partition in run.partitions if partition not in committed]
@@ -230,7 +230,7 @@ def status(output: str, number: int | None = None) -> Totals:
 
 
 def iterate_statuses(output: str, number: int | None = None) -> Iterator[Row]:
-    """Yield the status rows of all hosts of a run, of its partitions that are committed."""
+    """Yield the status rows of the hosts in a run's committed partitions."""
     storage = Storage(output)
     run = load_run(storage, name_run(number or max(list_runs(storage))))
     for partition in sorted(list_committed(storage, run.folder)):
@@ -252,7 +252,10 @@ def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
 
 
 def _remove_uncommitted(storage: Storage, run: ScaleRun, commits: list[Commit]) -> None:
-    """Remove what no commit names: files of attempts that died or came second, and old states."""
+    """Remove the files that no commit names, and old states.
+
+    They come from attempts that died or were second.
+    """
     named = {path for commit in commits for path in commit.paths()}
     folders = [f"{run.folder}/urls", f"{run.folder}/status"]
     folders += [f"state/{name}" for name in storage.list("state")]

@@ -1,4 +1,4 @@
-"""The status row of each host: how its last reading ended, and when it is due again."""
+"""The status row of a host: how its last reading ended, and when the next is due."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) ->
 
 
 def carry_row(before: Row) -> Row:
-    """Return the row of a host that was not due: what is known of it."""
+    """Return the row of a host that was not due: its last row."""
     return before | {"read": False}
 
 
 def is_due(before: Row | None, now: datetime) -> bool:
-    """Tell whether a host may be read again, by its last row."""
+    """Return whether a host may be read again, by its last row."""
     return before is None or before["not_before"] is None or before["not_before"] <= now
 
 
@@ -98,7 +98,7 @@ def write_rows(rows: Iterable[Row], path: Path) -> None:
 
 
 def load_rows(storage: Storage, path: str) -> dict[str, Row]:
-    """Read the rows of a partition; return them by site. Raise OSError or pa.ArrowInvalid."""
+    """Load the rows of a partition by site; raise OSError or pa.ArrowInvalid."""
     with storage.open(path) as file:
         rows: list[Row] = pq.read_table(file, schema=STATUS_SCHEMA).to_pylist()
     return {row["site"]: row for row in rows}

@@ -37,12 +37,12 @@ class Storage:
         self._is_local = isinstance(self._files, LocalFileSystem)
 
     def url(self, path: str) -> str:
-        """Return what other programs open the file by."""
+        """Return the URL or path by which other programs open the file."""
         full = f"{self._root}/{path}"
         return full if self._is_local else self._files.unstrip_protocol(full)
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a whole file if there is none of its name; tell whether this call made it.
+        """Write a whole file unless its name exists; return whether this call made it.
 
         On a disk it is linked to its name when all of it is there. S3 and other object stores
         refuse the second of two such requests (`If-None-Match: *`).
@@ -117,7 +117,7 @@ class Storage:
         return sorted(name for name in names if not name.endswith(_ASIDE))
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Remove files; one that is gone already is no error."""
+        """Remove files; ignore those that do not exist."""
         for path in paths:
             try:
                 self._files.rm_file(f"{self._root}/{path}")
@@ -125,7 +125,7 @@ class Storage:
                 continue
 
     def remove_leftovers(self, folder: str) -> None:
-        """Remove what writers that were killed have left half written; for a run that is over."""
+        """Remove half-written files of writers that were killed, once the run is over."""
         if self._is_local:
             for path in Path(f"{self._root}/{folder}").rglob(f"*{_ASIDE}"):
                 path.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Budget:
-    """What a walk may still spend; the clock starts when the object is made.
+    """The budget of a walk; its clock starts when the object is made.
 
     A limit that stops a document raises FetchError, as any other failure of a fetch does.
 

@@ -34,7 +34,7 @@ class Emit(Protocol):
     """A function that hands a batch to the consumer."""
 
     async def __call__(self, batch: Batch, size: int = 0, /) -> None:
-        """Wait until there is room for a batch, which was read from `size` bytes of markup."""
+        """Wait until there is room for a batch that came from `size` bytes of markup."""
         ...
 
 

@@ -79,7 +79,7 @@ async def open_document(
 
 
 async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[bytes, None]:
-    """Yield the body as it arrives; raise FetchError where it or the budget ends early."""
+    """Yield the body as it arrives; raise FetchError if it or the budget ends early."""
     chunks = response.chunks()
     try:
         while (chunk := await budget.within(anext(chunks, None), response.url)) is not None:
@@ -96,7 +96,7 @@ async def read_events(
     on_chunk: Callable[[bytes], object],
     loop_share: LoopShare,
 ) -> AsyncGenerator[Events, None]:
-    """Feed a body to a reader, and yield its events in batches, by columns where it gives those.
+    """Feed a body to a reader, and yield its events in batches, by columns if it can.
 
     Args:
         chunks: the body.
@@ -128,7 +128,7 @@ async def read_events(
 
 
 async def next_step(reader: SitemapReader, steps: Iterator[T]) -> T | None:
-    """Run a step of the reader's end, in a thread if it may block; return `None` at the end.
+    """Run a step of a reader's end, in a thread if it may block; `None` at the end.
 
     If the task is cancelled, the child process that the step waits for is killed first.
     """

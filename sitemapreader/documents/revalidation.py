@@ -23,7 +23,7 @@ _PIECE_BYTES = 65_536
 
 @attrs.frozen
 class PriorVersion:
-    """What an earlier visit learned of a document.
+    """The facts that an earlier visit recorded about a document.
 
     Attributes:
         headers: validators for the request.

@@ -139,7 +139,7 @@ class DocumentVisit:
             await self._request(None)
 
     async def _request(self, validators: Mapping[str, str] | None) -> bool:
-        """Request and read the document; return False if the validators do not belong to it."""
+        """Request and read the document; return False if the validators do not match it."""
         context, prior = self._context, self._prior
         opening = open_document(context, self.document.url, validators, guessed=self._guessed)
         async with opening as response:
@@ -326,7 +326,7 @@ class DocumentVisit:
         return find_blocking_page(response, page)
 
     async def _next_step(self, reader: SitemapReader, steps: Iterator[Events]) -> Events | None:
-        """Run a step of the end; return `None` after the last. Feedparser runs one at a time."""
+        """Run a step of the end, or return `None`; only one feedparser runs at a time."""
         if not reader.may_block:
             return next(steps, None)
         async with self._context.feedparser_lock:

@@ -1,4 +1,4 @@
-"""Policy for hosts, addresses and ports: which addresses are public, and where requests may go."""
+"""The policy for addresses and ports: what is public, and where requests may go."""
 
 # A crawler requests URLs that strangers wrote, from a place that may reach more than strangers can
 # (a metadata service, a router, a database on loopback). A check of names does not protect: names
@@ -79,7 +79,7 @@ _EMBEDDING = (
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Parse a literal address, with or without a scope; return `None` for anything else.
+    """Parse a literal address, with or without a scope; `None` for other texts.
 
     An IPv6 address that embeds an IPv4 address gives the latter.
     """
@@ -95,7 +95,7 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Tell whether an address from `read_address` belongs to the public internet."""
+    """Return whether an address from `read_address` belongs to the public internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC_4)
     return address in _GLOBAL_UNICAST_6 and not any(address in network for network in _NOT_PUBLIC_6)
@@ -133,7 +133,7 @@ class TrustedHosts:
         self.ports.add(port)
 
     def allows(self, host: str, *, private: bool) -> bool:
-        """Tell whether a host may have such an address; record the kind of the first one."""
+        """Return whether a host may have such an address; record its first kind."""
         if host in self._is_private and self._is_private[host] is None:
             self._is_private[host] = private
         return not private or bool(self._is_private.get(host))
@@ -168,11 +168,11 @@ class AddressPolicy:
         self._ports = WEB_PORTS | set(allow_ports)
 
     def allows_port(self, port: int, trusted: tuple[TrustedHosts, ...] = ()) -> bool:
-        """Tell whether a port may be connected to."""
+        """Return whether a port may be connected to."""
         return port in self._ports or any(port in hosts.ports for hosts in trusted)
 
     def allows(self, host: str, address: str, trusted: tuple[TrustedHosts, ...] = ()) -> bool:
-        """Tell whether `address` is allowed for `host`; record the kind of a trusted host."""
+        """Return whether `address` is allowed for `host`; record a trusted host's kind."""
         found = read_address(address)
         if found is None:
             return False
@@ -186,7 +186,7 @@ class AddressPolicy:
         return any(found in network or written in network for network in self._networks)
 
     def make_socket(self, info: AddrInfo) -> socket.socket:
-        """Make the socket of a connection, or raise OSError; for aiohttp's `socket_factory`."""
+        """Make a connection's socket for aiohttp's `socket_factory`, or raise OSError."""
         # aiohttp calls this for every direct connection, literal addresses included, with the
         # address that it connects to: a name that resolves differently later changes nothing.
         family, kind, protocol, _, address = info

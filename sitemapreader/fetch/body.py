@@ -42,7 +42,7 @@ class DeadlineClock:
         return self.waited >= self._total
 
     async def wait(self, work: Awaitable[T], seconds: float) -> T:
-        """Wait for `work`, at most `seconds` and within the total; else raise TimeoutError."""
+        """Wait for `work` at most `seconds`, within the total; else raise TimeoutError."""
         begin = time.monotonic()
         seconds = max(0.0, min(seconds, self._total - self.waited))
         try:
@@ -77,7 +77,7 @@ class ByteSource(Protocol):
         ...
 
     def is_complete(self) -> bool:
-        """Tell whether the body has been read to its end."""
+        """Return whether the body has been read to its end."""
         ...
 
     def take_buffered(self) -> bytes:

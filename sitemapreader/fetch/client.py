@@ -1,4 +1,4 @@
-"""Requests by aiohttp: sessions, requests, answers, and its exceptions as FetchErrors.
+"""Requests by aiohttp: sessions, requests, answers, and its errors as FetchErrors.
 
 Only this module and `http` know which HTTP client is used.
 """
@@ -73,7 +73,7 @@ _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.
 
 @contextmanager
 def _map_errors(target: RequestUrl, attempt: ConnectAttempt | None = None) -> Iterator[None]:
-    """Raise foreign exceptions as FetchErrors; without `attempt`, of a body that is read."""
+    """Raise aiohttp's exceptions as FetchErrors; `attempt` is `None` for a body."""
     try:
         yield
     except _FOREIGN as error:
@@ -109,7 +109,7 @@ def _describe(error: Exception) -> str:
 
 
 def _is_handshake(error: Exception, target: RequestUrl) -> bool:
-    """Tell whether a connection was closed during the TLS handshake."""
+    """Return whether a connection was closed during the TLS handshake."""
     return (
         target.url.scheme == "https"
         and isinstance(error, aiohttp.ClientConnectorError)
@@ -145,7 +145,7 @@ class Answer:
         self._end_of_line = _watch_end(response)
 
     async def read(self) -> bytes:
-        """Return the next bytes of the body, b"" at the end; raise FetchError if it breaks off."""
+        """Return the next bytes of the body, b"" at the end; raise FetchError if cut."""
         with _map_errors(self._target):
             try:
                 piece = await self._response.content.readany()
@@ -160,7 +160,7 @@ class Answer:
             return piece
 
     def is_complete(self) -> bool:
-        """Tell whether the body has been read to its end."""
+        """Return whether the body has been read to its end."""
         return self._response.content.at_eof()
 
     def take_buffered(self) -> bytes:
@@ -206,7 +206,7 @@ def _fault_of(end: asyncio.Future[None] | None) -> BaseException | None:
 
 
 class AiohttpTransport:
-    """aiohttp sessions: the caller's, or up to two that are made for the first requests.
+    """The aiohttp sessions: the caller's, or up to two that are made on first use.
 
     Connections to trusted hosts have a session of their own: a walk that does not trust a host must
     not be given a connection that another walk made to a private address of it.
@@ -349,7 +349,7 @@ class AiohttpTransport:
 async def _send_once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Send a request so that aiohttp does not repeat it; that is the task of `retries`."""
+    """Send a request that aiohttp must not repeat: `retries` does that."""
     try:
         return await handler(request)
     except aiohttp.ClientConnectorError:  # aiohttp does not repeat it

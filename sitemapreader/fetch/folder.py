@@ -170,7 +170,7 @@ class FolderFetcher:
         )
 
     def _read_start(self, path: Path, size: int) -> bytes:
-        """Return the first bytes of a file, decompressed, as UTF-8; b"" if it cannot be read."""
+        """Return the first bytes of a file, decompressed, as UTF-8; b"" if unreadable."""
         try:
             if not path.is_file() or not self._holds(path):
                 return b""

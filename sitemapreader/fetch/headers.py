@@ -58,12 +58,12 @@ def make_headers(
 
 
 def is_conditional(headers: Mapping[str, str]) -> bool:
-    """Tell whether a request may be answered with 304 (RFC 9110, section 13.1)."""
+    """Return whether a request may be answered with 304 (RFC 9110, section 13.1)."""
     return any(name.lower() in VALIDATORS for name in headers)
 
 
 def is_current(requested: Mapping[str, str], current: Mapping[str, str]) -> bool:
-    """Tell whether a conditional request names the current version: 304 is right.
+    """Return whether a conditional request names the current version: 304 is right.
 
     RFC 9110, section 13.2.2, steps 3 and 4. `current` are the headers of the current version, by
     lower-case name.

@@ -1,4 +1,4 @@
-"""HttpFetcher: an HTTP client that is polite, bounded, and safe for URLs of strangers.
+"""HttpFetcher: an HTTP client that is polite, bounded, and safe with any URL.
 
 A request passes these modules in turn: `request_url` checks its URL, `addresses` its port and
 address. `throttle` makes it wait for a slot, and `client` sends it. `redirects` follows redirects
@@ -71,7 +71,7 @@ class HttpResponse:
 
     @property
     def wait_seconds(self) -> float:
-        """The seconds spent waiting for the server so far, in the last try, redirects included."""
+        """The seconds of waiting for the server in the last try, redirects included."""
         return self._timer.seconds
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -278,7 +278,7 @@ class HttpFetcher:
     async def _find_redirect(
         self, answer: Answer, target: RequestUrl, extra: Mapping[str, str], clock: DeadlineClock
     ) -> str | None:
-        """Return the Location of a redirect, `None` for the document; raise for other answers."""
+        """Return the Location of a redirect, `None` for a document; raise for the rest."""
         status, headers = answer.status, answer.headers
         if status == 200 or (status == 304 and is_conditional(extra)):
             self._throttle.speed_up(target.host)

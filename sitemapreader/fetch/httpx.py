@@ -1,4 +1,4 @@
-"""httpx: a `Fetcher` on an `httpx.AsyncClient` of yours.
+"""HttpxFetcher: a `Fetcher` that uses your own `httpx.AsyncClient`.
 
 ```python
 async with httpx.AsyncClient(proxy=..., http2=True) as client:
@@ -102,7 +102,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 async def _check_name(answer: httpx.Response, target: RequestUrl) -> None:
-    """Refuse an answer over a connection whose certificate was checked for another name.
+    """Refuse an answer if its connection was verified for another host name.
 
     With HTTP/2, requests to one address share a connection while it is in use.
     """
@@ -162,17 +162,17 @@ class HttpxResponse:
         self._body = body
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it comes; raise FetchError where it breaks off."""
+        """Yield the body as it arrives; raise FetchError if it is cut."""
         while piece := await self._body.next_piece():
             yield piece
 
     async def aclose(self) -> None:
-        """Give back the connection."""
+        """Release the connection."""
         await self._answer.aclose()
 
 
 class HttpxFetcher:
-    """Open URLs with a client of yours, which is never closed here.
+    """Open URLs with your own client, which is never closed here.
 
     Only public addresses are connected to, but for origins that were named with `trust`.
 
@@ -194,7 +194,7 @@ class HttpxFetcher:
         self._trust = FetcherTrust()
 
     def trust(self, url: str) -> None:
-        """Take the origin of `url` as one that the user named, and not some document.
+        """Trust the origin of `url`: the user named it, not a document.
 
         It may be private, and has the client's headers, cookies and auth. What is no URL is passed
         over; `open` says why.
@@ -202,13 +202,13 @@ class HttpxFetcher:
         self._trust.add(url)
 
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Do nothing: the client's limits are all that paces it."""
+        """Do nothing: only the client's own limits slow it down."""
 
     @asynccontextmanager
     async def open(
         self, url: str, *, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[HttpxResponse]:
-        """Request `url` and follow its redirects; give the response whose body is to be read.
+        """Request `url`, follow its redirects, and give the response.
 
         Raises:
             FetchError: whatever else happens, by its code; `url` is the one that it happened at.
@@ -225,7 +225,7 @@ class HttpxFetcher:
     async def _fetch(
         self, url: str, extra: Mapping[str, str], clock: DeadlineClock
     ) -> HttpxResponse:
-        """Go the way from one URL to the document, once."""
+        """Make one attempt: follow redirects to the document."""
         trail = RedirectChain(parse_request_url(url), self.options)
         seconds = self.options.connect_seconds + self.options.headers_seconds
         while True:
@@ -272,7 +272,7 @@ class HttpxFetcher:
         return answer
 
     async def _find_address(self, target: RequestUrl, trust: TrustSet) -> str:
-        """Return an address of a host that may be connected to; raise FetchError if none may be."""
+        """Return an allowed address of a host; raise FetchError if there is none."""
         if not self._policy.allows_port(target.port, trust.hosts):
             raise FetchError(IssueCode.BLOCKED_PORT, str(target), f"port {target.port}")
         addresses = [literal_address(target.host) or ""]

@@ -111,12 +111,12 @@ def _find_in_page(page: bytes) -> str:
 
 
 def holds_sitemap(page: bytes) -> bool:
-    """Tell whether a body begins as a sitemap does."""
+    """Return whether a body begins as a sitemap does."""
     return _SITEMAP.search(page[:_FIRST_TAGS_BYTES]) is not None
 
 
 def wants_page(status: int) -> bool:
-    """Tell whether the body of an answer can explain its status."""
+    """Return whether the body of an answer can explain its status."""
     return (status >= 400 and status not in LOGIN_STATUSES) or status in _REFUSING
 
 
@@ -139,7 +139,7 @@ class Refusal:
     raw: bytes = b""
 
     def make_error(self, max_wait_seconds: float) -> FetchError:
-        """Return the error for this answer; RETRY_LATER if its Retry-After exceeds the maximum."""
+        """Return the error for this answer; RETRY_LATER if its Retry-After is too long."""
         detail = f"{self.status} {self.reason}".rstrip()
         page = decode_start(self.raw, read_codings(self.headers), MAX_REFUSAL_BYTES)
         wait = read_retry_after(self.status, self.headers)

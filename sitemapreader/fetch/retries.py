@@ -94,7 +94,7 @@ async def fetch_with_retries(
 
 
 def _make_wait(options: FetchOptions) -> Callable[[RetryCallState], float]:
-    """Return the rule for pauses: as long as the server asks, else twice the previous one."""
+    """Return the rule for pauses: what the server asks for, else twice the last one."""
     first = options.retry_wait_seconds
     # The random part keeps clients that failed together from coming back together.
     backoff = wait_exponential(multiplier=first) + wait_random(0, first)
@@ -114,7 +114,7 @@ def _is_worth_retry(error: BaseException) -> bool:
 
 
 def wait_before_retry(error: BaseException | None) -> bool | float:
-    """Tell whether a retry can help; return seconds if the server has named them.
+    """Return whether a retry can help; return seconds if the server has named them.
 
     Failures of the connection and of the server pass; a refusal of the request does not.
     """
@@ -139,7 +139,9 @@ def read_retry_after(status: int, headers: Mapping[str, str]) -> float | None:
 
 
 def parse_retry_after(text: str, now: datetime) -> float | None:
-    """Read a Retry-After header (RFC 9110, section 10.2.3): seconds from `now`, or `None`.
+    """Parse a Retry-After header: seconds from `now`, or `None`.
+
+    RFC 9110, section 10.2.3.
 
     A date in the past is 0. Anything else, such as a negative or non-ASCII number, is ignored.
     """

@@ -93,11 +93,11 @@ class _HostQueue:
     _alarm: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
 
     def has_memory(self, delay: float) -> bool:
-        """Tell whether the host has asked for fewer requests than others get."""
+        """Return whether the host has asked for fewer requests than others get."""
         return bool(self.slowed_at) or self.delay > delay
 
     async def admit(self, slot: Slot) -> None:
-        """Wait until there is room for a slot; the first in the queue that fits is served first."""
+        """Wait until there is room for a slot; the first that fits is admitted first."""
         admitted = self._queue[slot] = asyncio.get_running_loop().create_future()
         self._serve()
         try:
@@ -106,7 +106,7 @@ class _HostQueue:
             self._queue.pop(slot, None)
 
     def get_wait(self, max_wait: float) -> float:
-        """Return the seconds until the next request; raise LongWaitError above the maximum."""
+        """Return the seconds until the next request; raise LongWaitError if too many."""
         wait = self.not_before - time.monotonic()
         if wait > max_wait:
             raise LongWaitError(wait)
@@ -119,7 +119,7 @@ class _HostQueue:
         self._serve()
 
     def schedule_loan(self) -> None:
-        """Set the alarm for the next moment at which a slot is lent, if the queue is not empty."""
+        """Set the alarm for the next loan of a slot, unless the queue is empty."""
         if self._queue and self._alarm is None:
             now = time.monotonic()
             moment = min((t.lent_at for t in self._slots if t.lent_at > now), default=math.inf)
@@ -147,11 +147,11 @@ class _HostQueue:
         return next((slot for slot in waiting if self._has_room(slot, now)), None)
 
     def _is_full(self, now: float) -> bool:
-        """Tell whether no slot is free or lent."""
+        """Return whether no slot is free or lent."""
         return sum(slot.lent_at > now for slot in self._slots) >= self.limit
 
     def _has_room(self, slot: Slot, now: float) -> bool:
-        """Tell whether there is room for a slot."""
+        """Return whether there is room for a slot."""
         if slot in self._slots:
             # A slot that is taken back does not wait for its requester's others: they may be lent
             # as well, and wait for this one.
@@ -173,7 +173,7 @@ class LongWaitError(Exception):
 
 
 class HostThrottle:
-    """Slots for requests: `per_host` at once, `delay_seconds` from one start to the next."""
+    """Slots for requests to each host: so many at once, and so far apart."""
 
     def __init__(self, per_host: int, delay_seconds: float) -> None:
         self._per_host = per_host
@@ -182,7 +182,7 @@ class HostThrottle:
         self._next_eviction = MAX_IDLE_HOSTS
 
     def set_delay(self, host: str, seconds: float) -> None:
-        """Keep `seconds` between two starts at a host, and never less than the general delay."""
+        """Set the seconds between two starts at a host; the general delay is the minimum."""
         self._queue_of(host).delay = max(self._delay, seconds)  # in this order, NaN loses
 
     def defer(self, host: str, seconds: float) -> None:
@@ -224,7 +224,7 @@ class HostThrottle:
             queue.slowed_at = 0.0
 
     async def acquire(self, host: str, *, max_wait: float = math.inf) -> Slot:
-        """Wait for a slot of a host; raise LongWaitError if that takes longer than `max_wait`."""
+        """Wait for a slot of a host; raise LongWaitError if `max_wait` is not enough."""
         queue = self._queue_of(host)
         queue.users += 1
         slot = Slot(queue, REQUESTER.get())

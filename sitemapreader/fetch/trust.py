@@ -1,4 +1,4 @@
-"""Trust: the URLs that a caller named, and what may be done at them that is refused elsewhere.
+"""Trust: the URLs that a caller named, and what is allowed only for them.
 
 Each walk has its own trust (`TRUST`), so that many walks can share a fetcher: a site that one of
 them was given by its caller stays a stranger to the others.
@@ -35,7 +35,7 @@ class Trust:
         self._logins[target.origin] = target.userinfo or self._logins.get(target.origin, "")
 
     def has_origin(self, origin: str) -> bool:
-        """Tell whether a URL of this origin was named."""
+        """Return whether a URL of this origin was named."""
         return origin in self._logins
 
     def find_login(self, origin: str) -> str:
@@ -60,11 +60,11 @@ class TrustSet:
         self._trusts = trusts
 
     def may_see_secrets(self, origin: str) -> bool:
-        """Tell whether headers of the caller are meant for an origin."""
+        """Return whether headers of the caller are meant for an origin."""
         return not self._is_selective or self.has_origin(origin)
 
     def has_origin(self, origin: str) -> bool:
-        """Tell whether a URL of this origin was named."""
+        """Return whether a URL of this origin was named."""
         return any(trust.has_origin(origin) for trust in self._trusts)
 
     def find_login(self, origin: str) -> str:
@@ -73,7 +73,7 @@ class TrustSet:
 
 
 class FetcherTrust:
-    """The trust of a fetcher: in what it was told itself, and in what its walks were given.
+    """The trust of a fetcher: its own, and that of the walks that use it.
 
     A walk has what the fetcher was told, and what it was given itself. A request outside of walks,
     as of a consumer who fetches pages, has the trust of all walks that run.

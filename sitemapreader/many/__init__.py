@@ -1,4 +1,4 @@
-"""Many sites in one walk: one fetcher, one state, one stream, and an outcome for each site."""
+"""Many sites in one run: one fetcher, one state, one stream, many outcomes."""
 
 from sitemapreader.many.api import walk_many, walk_many_sync
 from sitemapreader.many.run import SiteRun

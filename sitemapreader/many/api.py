@@ -1,4 +1,4 @@
-"""The functions `walk_many` and `walk_many_sync`: the URLs of many sites as one stream."""
+"""`walk_many` and `walk_many_sync`: the URLs of many sites as one stream."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def walk_many(
 def walk_many_sync(
     sites: Iterable[str | SiteTask], **arguments: Unpack[RunArguments]
 ) -> BlockingSiteRun:
-    """Walk over many sites as `walk_many` does, with the same arguments, but without `await`.
+    """Walk over many sites as `walk_many` does, but without `await`.
 
     ```python
     with walk_many_sync(["example.org", "example.com"]) as run:

@@ -1,4 +1,4 @@
-"""The entries of many sites as Arrow's record batches, with the column `site` first."""
+"""The entries of many sites as Arrow's record batches, `site` the first column."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ class RowCollector:
 def collect_batches(
     rows: Iterable[tuple[str, Rows]], *, gathers: bool = True
 ) -> Iterator[pa.RecordBatch]:
-    """Yield record batches of rows with their sites; without `gathers`, no rows wait for others."""
+    """Yield rows and their sites as record batches.
+
+    Without `gathers`, no rows wait for others.
+    """
     collector = RowCollector()
     for pair in rows:
         if collector.add(*pair) or not gathers:

@@ -24,7 +24,7 @@ _ROWS = 4_096
 
 
 class OutcomeEncoder:
-    """The bytes of rows in one of `REPORT_FORMATS`; outcomes come in lists of any length."""
+    """Encoder of outcomes in one of `REPORT_FORMATS`, from lists of any length."""
 
     def __init__(self, form: str) -> None:
         self._form = form
@@ -98,7 +98,7 @@ def _plain(value: object) -> object:
 
 
 class _ParquetRows:
-    """A Parquet file of outcomes, which wait until there are enough for a group of rows."""
+    """A Parquet file of outcomes, which wait until they fill a row group."""
 
     def __init__(self) -> None:
         import pyarrow.parquet as pq  # noqa: PLC0415 (needed for this format only)

@@ -1,4 +1,4 @@
-"""RunPlan: how the sites of a run are walked, and what the caller is told meanwhile."""
+"""RunPlan: how the sites of a run are walked, and who is told of it."""
 
 from __future__ import annotations
 

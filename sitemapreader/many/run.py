@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SiteRun:
-    """The walks over many sites; made by `walk_many`, and entered with `async with`, once.
+    """The walks over many sites; made by `walk_many`, entered once with `async with`.
 
     `batches` gives the entries as they come, each list with the site that it belongs to. Those of
     several sites come interleaved. Leaving the context, early or not, ends all tasks.
@@ -108,14 +108,14 @@ class SiteRun:
             task.result()
 
     async def leave(self) -> None:
-        """End all walks, as leaving the context does; the state stays open for `commit_state`."""
+        """End all walks as leaving the context does; keep the state for `commit_state`."""
         self._is_left = True
         await end_task(self._check_entered())
 
     # -- the consumer's side
 
     async def batches(self) -> AsyncGenerator[tuple[str, list[UrlEntry]], None]:
-        """Yield the entries as they are read: a site, as it was given, and a list of its entries.
+        """Yield the entries as they are read: a site as it was given, and a list.
 
         No list is empty. Asking for the next one acknowledges the previous one, for the state.
         """
@@ -128,7 +128,7 @@ class SiteRun:
             yield rows
 
     def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
-        """Yield the rows as Arrow's record batches, with the column `site` before the others.
+        """Yield the rows as Arrow's record batches, with `site` as the first column.
 
         Each has some thousand rows; with a state, as many as were read at once, because asking for
         the next one acknowledges it. Needs the extra `arrow`.
@@ -140,13 +140,13 @@ class SiteRun:
 
     @property
     def gathers(self) -> bool:
-        """Whether rows may wait for others: not with a state, where that acknowledges them."""
+        """Whether rows may wait for others: a state must not see them acknowledged early."""
         return self._state is None
 
     async def write(
         self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
     ) -> None:
-        """Write all entries into a file, with the column `site`; and the outcomes into another.
+        """Write all entries into a file with the column `site`, and the outcomes.
 
         The state is committed together with them: a run that is killed leaves neither a file nor
         a change of the state. A file `path` that exists is replaced.
@@ -160,7 +160,7 @@ class SiteRun:
         await write_run(self, path, report)
 
     async def hold_state(self) -> bool:
-        """Hold back all changes of the state until `commit_state`; return whether there is one."""
+        """Hold back changes of the state until `commit_state`; return if there is a state."""
         if self._access is None:
             return False
         async with self._access.turn():

@@ -15,7 +15,7 @@ _BUFFERED = 100
 
 
 class SiteReport:
-    """A file of outcomes; it appears under its name when it is whole."""
+    """A file of outcomes, which appears under its name when it is complete."""
 
     def __init__(self, sink: Sink | None, encoder: OutcomeEncoder) -> None:
         self._sink = sink
@@ -47,7 +47,7 @@ class SiteReport:
                 self._write()
 
     def prepare(self) -> list[tuple[Path, Path]]:
-        """Write the end; return the temporary and the final path, for whoever renames the file."""
+        """Write the end; return the temporary and the final path, to be renamed."""
         if self._sink is None:
             return []
         self._is_ended = True
@@ -62,7 +62,7 @@ class SiteReport:
 
 
 def open_report(path: str | None) -> SiteReport:
-    """Return the report of a path, to be entered; without a path, one that writes nothing.
+    """Return the report for a path, to be entered; without a path it writes nothing.
 
     Raises ValueError: the name does not say which format is meant.
     """

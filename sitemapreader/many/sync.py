@@ -1,4 +1,4 @@
-"""The run over many sites for code without `await`, with its event loop in a thread of its own."""
+"""BlockingSiteRun: a run over many sites for code without `await`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BlockingSiteRun:
-    """The walks over many sites in a thread; made by `walk_many_sync`, entered with `with`, once.
+    """The walks over many sites, in a thread; made by `walk_many_sync`, entered once.
 
     Attributes:
         outcomes: one for each site that was begun; complete when the context is left.

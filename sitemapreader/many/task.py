@@ -68,7 +68,7 @@ class CheckedTask:
 
     @property
     def key(self) -> str:
-        """The key under which spellings of the URL meet."""
+        """The key that all spellings of the URL share."""
         return url_key(self.url)
 
     @property
@@ -77,7 +77,7 @@ class CheckedTask:
         return host_of(self.url)
 
     def list_attempts(self) -> tuple[Attempt, ...]:
-        """Return what to walk, each if the one before shows that it was no sitemap."""
+        """Return the walks to try, each only if the one before found no sitemap."""
         if self.task.kind == "sitemap":
             return (Attempt(sitemaps=(self.url,)),)
         attempts = list_attempts(self.url)
@@ -85,7 +85,7 @@ class CheckedTask:
 
 
 def check_task(given: object) -> CheckedTask:
-    """Return the task of a URL, a host or a SiteTask; raise InvalidSiteError for other values."""
+    """Return the task of a URL, host or SiteTask; else raise InvalidSiteError."""
     task = given if isinstance(given, SiteTask) else SiteTask(str(given))
     text = task.url.strip()
     url = text if "://" in text else f"https://{text}"
@@ -98,7 +98,7 @@ def check_task(given: object) -> CheckedTask:
 
 
 def _looks_like_host(parsed: URL) -> bool:
-    """Tell whether a text without a scheme is a host rather than a missing file."""
+    """Return whether a text without a scheme is a host rather than a missing file."""
     host = parsed.host or ""
     if parsed.explicit_port is not None or ":" in host or host == "localhost":
         return True
@@ -120,7 +120,7 @@ async def find_domain(host: str) -> str:
 
 
 def is_in_shard(domain: str, number: int, shards: int) -> bool:
-    """Return whether a domain is in a shard: a part of the sites, the same on every machine.
+    """Return whether a domain is in a shard: the same part on every machine.
 
     Args:
         domain: the registrable domain; each is in one shard.

@@ -41,7 +41,7 @@ class TaskTurns(Generic[T]):
         self._room = asyncio.Event()
 
     async def run(self, source: AsyncGenerator[T, None]) -> None:
-        """Do all tasks of a source, and close it."""
+        """Run all tasks of a source, and close it."""
         async with asyncio.TaskGroup() as group, aclosing(source):
             workers = 0
             async for task in source:

@@ -1,4 +1,4 @@
-"""SiteVisitor: walks over each site of a run, and gives its entries to the consumer."""
+"""SiteVisitor: walks over the sites of a run, and delivers their entries."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class SiteVisitor:
             self.channel.close()
 
     async def _list_tasks(self) -> AsyncGenerator[CheckedTask, None]:
-        """Yield each site once; give what is no URL its outcome."""
+        """Yield each site once; record an outcome for what is no URL."""
         seen = SeenKeys()
         async for given in _iterate(self._sites):
             try:

@@ -1,4 +1,4 @@
-"""Entries as files and streams: URLs, JSON lines, CSV, TSV, Parquet (docs/columns.md).
+"""Outputs for entries: URLs, JSON lines, CSV, TSV and Parquet (docs/columns.md).
 
 Importing this costs nothing; what a format needs is imported when it is opened.
 """

@@ -84,7 +84,7 @@ def _make_column(rows: OutputRows, name: str, kind: pa.DataType) -> pa.Array:
 
 
 def make_entry_batch(rows: OutputRows) -> pa.RecordBatch:
-    """Return entries as a record batch with the columns that are written unless others are chosen.
+    """Return entries as a record batch with the default columns.
 
     What `record_batches` gives.
     """
@@ -170,7 +170,7 @@ def _parse_moments(texts: list[Any]) -> pa.Array | None:
 
 
 def _make_structs(values: list[Any], kind: pa.StructType) -> pa.Array:
-    """Take the values apart, field by field; one that is absent is an absent struct."""
+    """Split the values into fields; an absent value is an absent struct."""
     parts = []
     for field in kind:
         nothing = () if pa.types.is_list(field.type) else None

@@ -73,7 +73,7 @@ class Output:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether a file appears when it is whole: it is no pipe, and no device."""
+        """Whether it is a file that appears when it is complete: no pipe, no device."""
         return self._sink.is_replaced
 
     @property
@@ -109,7 +109,7 @@ class Output:
             self._sink.rollback()
 
     def prepare(self) -> list[tuple[Path, Path]]:
-        """Write the end; return the temporary and the final path, for whoever renames the file.
+        """Write the end; return the temporary and the final path, to be renamed.
 
         Leaving the context does no more then.
         """
@@ -129,7 +129,7 @@ class Output:
 
 
 def _list_entries(given: object) -> OutputRows:
-    """Return one entry or several as they are encoded; raise TypeError for other values."""
+    """Return one entry or several as a list; raise TypeError for other values."""
     from sitemapreader.entry_columns import EntryColumns, SiteRows  # noqa: PLC0415 (importing has to be fast)
     from sitemapreader.models import UrlEntry  # noqa: PLC0415 (the same)
 

@@ -30,7 +30,7 @@ _HIDDEN_FORMULA = re.compile(";(?=[\\s\"']*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def make_writer(columns: Sequence[Column], separator: str) -> Callable[[OutputRows], str]:
-    """Return what writes entries as rows."""
+    """Return a writer of entries as rows."""
     is_csv = separator == ","
 
     def write(rows: OutputRows) -> str:
@@ -47,7 +47,7 @@ def make_writer(columns: Sequence[Column], separator: str) -> Callable[[OutputRo
 
 
 def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
-    """Change semicolons behind which a spreadsheet would take the rest for a formula."""
+    """Escape semicolons before what a spreadsheet would run as a formula."""
     # Spreadsheets of many locales separate cells at semicolons, and quotes help only at the start
     # of what they take for a cell: there `a,"b;=1"` has two cells, of which one is a formula.
     if not any(";" in cell for cell in cells):
@@ -61,7 +61,10 @@ def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
 
 
 def quote(cells: list[str]) -> list[str]:
-    """Put cells in quotes that have a comma, a semicolon or a quote; none has a line break."""
+    """Quote the cells that have a comma, a semicolon or a quote.
+
+    None has a line break.
+    """
     text = "".join(cells)
     if "," not in text and ";" not in text and '"' not in text:
         return cells

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TextEncoder:
-    """Makes lines; what the encoding lacks is written with backslashes."""
+    """Encoder of lines; characters outside the encoding get backslashes."""
 
     def __init__(self, write: Callable[[OutputRows], str], encoding: str, head: str = "") -> None:
         self._write = write
@@ -33,7 +33,7 @@ class TextEncoder:
         return self._write(rows).encode(self._encoding, "backslashreplace")
 
     def end(self) -> bytes:
-        """Return nothing: all was written."""
+        """Return nothing: all has been written."""
         return b""
 
 
@@ -45,7 +45,7 @@ def make_encoder(
     encoding: str,
     header: bool = True,
 ) -> TextEncoder:
-    """Return what makes text of entries, in records that end with `end`."""
+    """Return an encoder of entries as text, whose records end with `end`."""
     if format == "urls":
         return TextEncoder(lambda rows: write_urls(rows, end), encoding)
     if format == "jsonl":

@@ -1,4 +1,4 @@
-"""Escape text so that it stays in its line and cell, and is harmless when shown or opened."""
+"""Escaping of text for one line or cell, harmless when shown or opened."""
 
 # Whole columns are tested at once, for nearly all are plain: one test of the joined text costs a
 # fraction of a substitution in each value.

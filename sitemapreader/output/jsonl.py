@@ -24,7 +24,7 @@ _quote = json.JSONEncoder().encode
 
 
 def make_writer(columns: Sequence[Column], end: str) -> Callable[[OutputRows], str]:
-    """Return what writes entries as lines: keys in the order of the columns, dates as RFC 3339.
+    """Return a writer of JSON lines, with keys in the order of the columns.
 
     Columns that are not `always` there are left out where the record has nothing for them, and so
     are the absent fields of an extension.
@@ -46,7 +46,7 @@ def to_json(value: Any) -> str:
 
 
 def _write_column(column: Column, key: str, rows: OutputRows) -> list[str] | None:
-    """Write a column with its key; `None` if it has nothing at all, and need not be there."""
+    """Write a column with its key; `None` if an optional column is empty."""
     values = get_column(rows, column.name)
     if not column.always:
         if has_nothing(values):

@@ -74,7 +74,7 @@ class ParquetEncoder:
 
 
 class _ByteBuffer(io.RawIOBase):
-    """A file that the writer of Parquet writes to, and whose bytes are taken from its start."""
+    """A file for pyarrow's writer, whose bytes are taken from its start."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -86,15 +86,15 @@ class _ByteBuffer(io.RawIOBase):
         return data
 
     def writable(self) -> bool:
-        """Tell pyarrow that it may write."""
+        """Return True: it can be written to."""
         return True
 
     def tell(self) -> int:
-        """Return how much was written in all."""
+        """Return how many bytes were written in all."""
         return self._size
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]
-        """Keep bytes until they are taken."""
+        """Append bytes until they are taken."""
         self._parts.append(data)
         self._size += len(data)
         return len(data)

@@ -89,12 +89,12 @@ DERIVED_COLUMNS = (
 
 
 def has_nothing(values: list[Any]) -> bool:
-    """Tell whether no record has anything for a column."""
+    """Return whether a column is empty in all records."""
     return values.count(values[0]) == len(values) and values[0] in ABSENT
 
 
 def write_values(values: list[Any], write: Callable[[Any], str]) -> list[str]:
-    """Write a column, equal values only once where they have a hash: most columns have few."""
+    """Write a column; write equal values only once where they have a hash."""
     try:
         texts = {value: write(value) for value in set(values)}
     except TypeError:  # images and the like have no hash

@@ -71,7 +71,7 @@ class Sink:
         self._temporary = None
 
     def prepare(self) -> list[tuple[Path, Path]]:
-        """Close the file; return its temporary and its final path, if it has to be renamed."""
+        """Close the file; return its two paths if it must be renamed."""
         if self._temporary is None or self._path is None:
             return []
         if self._descriptor >= 0:
@@ -102,7 +102,7 @@ class Sink:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether a file appears when it is whole: it is no pipe, and no device."""
+        """Whether it is a file that appears when it is complete: no pipe, no device."""
         return self._temporary is not None
 
     @property
@@ -116,7 +116,7 @@ class Sink:
             os.close(descriptor)
 
     def _open_existing(self, path: Path) -> None:
-        """Open a pipe or a device, or a temporary file in place of one that may be written to."""
+        """Open a pipe or device; for a regular file, a temporary one in its place."""
         self.is_writing = True  # a named pipe waits for its reader
         try:
             self._descriptor = os.open(path, _WRITE)
@@ -128,7 +128,7 @@ class Sink:
             self._open_temporary(path, stat.S_IMODE(mode))
 
     def _open_temporary(self, path: Path, mode: int = 0o666) -> None:
-        """Open a new file beside `path`, with no more rights than `mode` and the umask give."""
+        """Open a new file beside `path`, with the rights of `mode` less the umask."""
         temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.part")
         self._descriptor = os.open(temporary, _WRITE | os.O_CREAT | os.O_EXCL, mode)
         self._temporary = temporary

@@ -76,7 +76,7 @@ def choose_reader(
 
 
 def is_html(first: bytes) -> bool:
-    """Tell whether a document is an HTML page, by the rules of the XML reader."""
+    """Return whether a document is an HTML page, by the rules of the XML reader."""
     try:
         PrologReader(ReadStats()).feed([], first.decode("utf-8", "replace"), final=True)
     except NotXmlError as error:
@@ -85,14 +85,14 @@ def is_html(first: bytes) -> bool:
 
 
 def is_conclusive(first: bytes, charset: str | None) -> bool:
-    """Tell whether more bytes could not change the choice of reader and encoding."""
+    """Return whether more bytes could not change the choice of reader and encoding."""
     # Of two encodings that conflict, the bytes decide, and the more the better.
     is_known = first.startswith(b"<") or begins_as_url(first)
     return is_known and not has_conflicting_encodings(first, charset)
 
 
 def _is_text(start: bytes) -> bool:
-    """Tell whether the first line is a URL, or most of the first lines are."""
+    """Return whether the first line is a URL, or most of the first lines are."""
     lines = [line.strip() for line in start[:65_536].splitlines() if line.strip()]
     sample = [begins_as_url(line) for line in lines[:_SAMPLE_LINES]]
     return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))

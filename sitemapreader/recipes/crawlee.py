@@ -101,11 +101,11 @@ class SitemapReaderRequestLoader(RequestLoader):
         return self._handled
 
     async def is_empty(self) -> bool:
-        """Tell whether no request is waiting; the walk may still give one."""
+        """Return whether no request is waiting; the walk may still give one."""
         return self._found == self._fetched
 
     async def is_finished(self) -> bool:
-        """Tell whether all requests have been handled, and no more will come."""
+        """Return whether all requests have been handled, and no more will come."""
         return self._task().done() and self._found == self._fetched and not self._in_progress
 
     async def fetch_next_request(self) -> Request | None:

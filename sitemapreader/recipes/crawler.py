@@ -137,7 +137,7 @@ class PageRules:
         self._lock = asyncio.Lock()
 
     async def allow(self, url: str) -> bool:
-        """Tell whether a page may be fetched.
+        """Return whether a page may be fetched.
 
         An unreachable robots.txt forbids all (RFC 9309, section 2.3.1.4).
         """

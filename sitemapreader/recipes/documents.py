@@ -107,7 +107,7 @@ class SiteDocuments:
         return iterate_blocking(self.batches())
 
     async def batches(self) -> AsyncGenerator[list[PageChange], None]:
-        """Yield the changes in lists; asking for the next list acknowledges this one as stored."""
+        """Yield lists of changes; asking for the next list acknowledges this one."""
         async with self._open_fetcher() as fetcher:
             loader = _PageLoader(fetcher, self._options, self._extract, self._workers)
             for batch in self._begin():

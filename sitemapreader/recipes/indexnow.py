@@ -224,7 +224,7 @@ class _Service:
         return self.accepted - before
 
     async def add(self, locs: list[str]) -> None:
-        """Add URLs to those that wait; first submit these if one request has no room for all."""
+        """Add URLs to the waiting ones; first submit these if one request is too small."""
         if sum(map(len, self._waiting.values())) + len(locs) > MAX_URLS:
             await self.settle()
         for loc in locs:
@@ -321,7 +321,7 @@ def _list_removed(state: str | Path, site: str) -> Iterator[str]:
 
 
 def _parse(loc: str) -> URL | None:
-    """Return a URL escaped, without user and fragment; `None` if no request can have it."""
+    """Return a URL escaped, without user and fragment; `None` if it is unusable."""
     try:
         url = URL(loc).with_user(None).with_fragment(None)
         is_usable = url.scheme in ("http", "https") and bool(url.host_port_subcomponent)

@@ -179,7 +179,7 @@ class Report:
         return True
 
     def _keep(self, issue: Issue) -> bool:
-        """Add an Issue to the list if there is room for its code; tell whether there was."""
+        """Add an Issue to the list if its code has room; return whether it had."""
         has_room = self._kept[issue.code] < MAX_ISSUES_PER_WALK
         if has_room:
             self._kept[issue.code] += 1
@@ -187,7 +187,7 @@ class Report:
         return has_room
 
     def add_counts(self, counts: Counter[IssueCode], document: Document) -> None:
-        """Add the Issues of a document that its reader only counted: those past the first ten."""
+        """Add the Issues of a document that were only counted: those past the first ten."""
         for code, number in counts.items():
             missing = number - document.counts[code]
             if missing > 0:
@@ -207,7 +207,7 @@ class Report:
             self._keep(issue)
 
     def end_document(self, document: Document, status: Status, reason: str = "") -> None:
-        """Record the outcome of a document; later calls for it are ignored."""
+        """Record the outcome of a document, unless it has one already."""
         if not document.end(status, reason):
             return
         self.statuses[status] += 1
@@ -227,7 +227,7 @@ class Report:
         self.documents.append(document)
 
     def announce_outcomes(self) -> None:
-        """Call `on_document` with each new outcome; when it raises, it is not called again."""
+        """Call `on_document` with each new outcome, until it raises."""
         # Not called by `end_document`: what `on_document` raises is the caller's own error, and
         # must not pass through code that handles errors of the network.
         while self._unannounced and self._on_document is not None:
@@ -239,7 +239,7 @@ class Report:
                 raise
 
     def count_skipped(self, reason: str, number: int) -> None:
-        """Count skipped sitemaps that have no outcome of their own, because there is no room."""
+        """Count skipped sitemaps for whose outcomes there is no room."""
         self.statuses[Status.SKIPPED] += number
         self.left_out[reason] += number
         if reason not in NOTHING_LOST:

@@ -54,13 +54,13 @@ def _is_shown(document: Document) -> bool:
 
 
 def _is_missed(document: Document) -> bool:
-    """Tell whether a probe found nothing, or a page was served in place of a sitemap."""
+    """Return whether a probe found nothing, or a page instead of a sitemap."""
     is_skipped = document.status is Status.SKIPPED and document.format is None
     return is_skipped and (document.via is Via.WELL_KNOWN or bool(document.final_url))
 
 
 def _is_below(node: DocumentNode, other: DocumentNode, places: dict[str, DocumentNode]) -> bool:
-    """Tell whether a document stands below another one already: they list each other."""
+    """Return whether a document is below another one already: they list each other."""
     seen: set[int] = set()
     place: DocumentNode | None = node
     while place is not None and id(place) not in seen:

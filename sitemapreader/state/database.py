@@ -65,7 +65,7 @@ def wrap_errors(path: Path) -> Iterator[None]:
 
 
 def is_damage(error: BaseException | None) -> bool:
-    """Tell whether an error, or its cause, means that a file is damaged."""
+    """Return whether an error, or its cause, means that a file is damaged."""
     if isinstance(error, StateError):
         return is_damage(error.__cause__)
     if isinstance(error, sqlite3.Error):
@@ -114,7 +114,7 @@ class StateFile:
         self._lock.close()
 
     def _clean_up(self) -> None:
-        """Keep the next walk from opening a damaged file, or the log of another file."""
+        """Quarantine a damaged file, and remove the log of another file."""
         with suppress(OSError):  # then the next walk finds it as it is
             if self._is_damaged:
                 quarantine(self.path)
@@ -136,7 +136,7 @@ class StateFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all changes of the block, or none if it raises; when held, with all others."""
+        """Commit all changes of the block, or none if it raises."""
         begin, commit, undo = _WITHIN_HELD if self._is_held else _ALONE
         with self.guard():
             self.connection.execute(begin)
@@ -156,7 +156,7 @@ class StateFile:
         self._is_held = True
 
     def commit_held(self, files: Iterable[tuple[Path, Path]]) -> None:
-        """Commit the changes that were held back, and rename files: all of that or nothing.
+        """Commit the changes that were held back, and rename files: all or nothing.
 
         Each file has its temporary and its final path. Raises StateError or OSError; then nothing
         was renamed or committed.

@@ -1,4 +1,6 @@
-"""Fingerprints of entries: 10 bytes that identify the URL, 6 that hash the rest of its record.
+"""Fingerprints of entries: a hash of the URL and a hash of its record.
+
+10 bytes identify the URL, 6 the rest of its record.
 
 The URL is hashed as written: another spelling is another URL. Two record hashes are reserved for
 entries that a filter kept back: `UNDELIVERED` and `OUTDATED`.

@@ -48,7 +48,7 @@ class PublishedFile:
         self.temporary.replace(self.path)
 
     def undo(self) -> None:
-        """Restore what was there before."""
+        """Restore the former files."""
         if self.backup.exists():
             self.backup.replace(self.path)
         elif not self.temporary.exists():  # it was renamed, and there was none before
@@ -56,7 +56,7 @@ class PublishedFile:
         self.temporary.unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Remove what was kept."""
+        """Remove the former file."""
         self.backup.unlink(missing_ok=True)
 
 
@@ -94,13 +94,13 @@ class Publication:
             file.rename()
 
     def undo(self) -> None:
-        """Restore what was there before, and end the publication."""
+        """Restore the former files, and end the publication."""
         for file in self._files:
             file.undo()
         self._journal.unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Remove what was kept, and end the publication."""
+        """Remove the former files, and end the publication."""
         for file in self._files:
             file.finish()
         self._journal.unlink(missing_ok=True)

@@ -68,7 +68,7 @@ class DocumentRow:
 
     @property
     def is_listed(self) -> bool:
-        """Tell whether the state has the URLs of the last reading."""
+        """Return whether the state has the URLs of the last reading."""
         return self.read_run is not None and self.listed_run == self.read_run
 
 

@@ -1,4 +1,4 @@
-"""The rows of a walk in the state: begun or resumed, then finished."""
+"""The run of a walk in the state: begun or resumed, then finished."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class RunOutcome:
 
 @attrs.frozen
 class Removals:
-    """What a walk found to be removed.
+    """The URLs that a walk found removed.
 
     Attributes:
         urls: how many URLs were removed.
@@ -195,7 +195,7 @@ def _add_below_unread(db: sqlite3.Connection, run: Run) -> None:
 
 
 def _has_unknown_index(db: sqlite3.Connection, run: Run) -> bool:
-    """Tell whether a document failed that was never read: it may list any other."""
+    """Return whether a document failed that was never read: it may list any other."""
     row = db.execute(
         "SELECT 1 FROM document WHERE site = ? AND seen_run = ? AND status = 'failed'"
         " AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410) LIMIT 1",

@@ -178,7 +178,7 @@ def seal_chunk(document: int, run: int, count: int, fingerprints: bytes) -> int:
 
 
 def is_whole(connection: sqlite3.Connection) -> bool:
-    """Tell whether a file has all tables, as they were created."""
+    """Return whether a file has all tables, as they were created."""
     with closing(sqlite3.connect(":memory:")) as model:
         model.executescript("".join(STEPS))
         return _tables(connection) >= _tables(model)

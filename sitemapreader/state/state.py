@@ -37,7 +37,7 @@ def _moment(seconds: float | None) -> datetime | None:
 
 @attrs.frozen
 class SiteState:
-    """What the state holds of one site, or of one set of sitemaps that are walked together.
+    """The state of one site, or of one set of sitemaps that are walked together.
 
     Attributes:
         name: its URL, or those of the sitemaps.
@@ -63,7 +63,7 @@ class SiteState:
 
 @attrs.frozen
 class DocumentState:
-    """What the state holds of one document.
+    """The state of one document.
 
     Attributes:
         site: name of its site.
@@ -93,7 +93,7 @@ class DocumentState:
 
 
 class State:
-    """The memory of walks, in one SQLite file: give it to `walk` as `state`, or only its path.
+    """The memory of walks, in one SQLite file: the argument `state` of `walk`.
 
     Attributes:
         path: the file; created by the first walk, readable by its owner only.
@@ -159,7 +159,7 @@ class State:
             yield loc
 
     def removals_unknown(self, site: str | None = None) -> Iterator[str]:
-        """Yield the documents whose removed URLs the last walk could not find out.
+        """Yield the documents whose removals the last walk could not determine.
 
         They failed or were skipped, so they were not read to their end. `site` is as in `removed`.
         """

@@ -70,7 +70,7 @@ class SiteStore:
         return self._file.transaction
 
     def may_take_long(self) -> bool:
-        """Tell whether to begin or to finish the walk may hold up other work."""
+        """Return whether beginning or finishing the walk may delay other work."""
         if self.run.is_new:  # then there is nothing to be merged with
             return False
         with self._file.guard():

@@ -94,7 +94,7 @@ _NTH_OF_CHUNK = _nth_fingerprint("fingerprints", "i")
 
 
 def is_empty(db: sqlite3.Connection, site: int) -> bool:
-    """Tell whether the index has no URL of a site."""
+    """Return whether the index has no URL of a site."""
     return db.execute("SELECT 1 FROM url_index WHERE site = ? LIMIT 1", (site,)).fetchone() is None
 
 
@@ -250,7 +250,7 @@ def _insert_fingerprints(db: sqlite3.Connection, target: str, *, replaces: bool)
 
 
 def _find_gone(db: sqlite3.Connection, site: int) -> None:
-    """Move what documents of the merge batch listed before, and no longer do, into `gone`."""
+    """Move the URLs that documents of the merge batch no longer list into `gone`."""
     replaced = "SELECT document FROM merge_batch WHERE replaces"
     db.execute(
         f"INSERT INTO old WITH RECURSIVE {_POSITIONS},"
@@ -311,7 +311,7 @@ def _delete_listed(db: sqlite3.Connection, site: int, rows: str) -> None:
 
 
 def pack_locs(locs: list[str]) -> bytes:
-    """Write URLs as bytes: their common prefix, then the rest of each, separated by NUL."""
+    """Pack URLs into bytes: the common prefix, then the rest of each after a NUL."""
     # Three times as large as deflated, and three times as fast.
     prefix = commonprefix(locs)  # noqa: RUF071 (characters are what is meant)
     start = len(prefix)

@@ -24,7 +24,7 @@ WALK_KEY = b"sitemapreader.walk"
 
 
 def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Table:
-    """Return all URLs of a site as a `pyarrow.Table`, with the columns of docs/columns.md.
+    """Return all URLs of a site as a `pyarrow.Table`, with the documented columns.
 
     Takes what `to_dataframe` takes. What became of the walk is in the metadata of the schema, under
     "sitemapreader.walk", as JSON; an IncompleteWarning is given if something was lost. Needs the

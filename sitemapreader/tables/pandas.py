@@ -32,7 +32,7 @@ _MOMENT = pa.timestamp("us", "UTC")
 
 
 def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> pd.DataFrame:
-    """Return all URLs of one site, or of several, as a DataFrame; in a notebook as well.
+    """Return all URLs of one or several sites as a DataFrame; in notebooks too.
 
     ```python
     frame = to_dataframe("https://example.org/", since=datetime(2026, 1, 1, tzinfo=UTC))
@@ -74,7 +74,7 @@ def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
 
 
 def _to_pandas(table: pa.Table) -> pd.DataFrame:
-    """Convert a table; lists and structs become plain objects, which pandas can write to a file.
+    """Convert a table; lists and structs become plain objects that pandas can write.
 
     A column of pandas' own Arrow type for these could be written, and not be read again.
     """

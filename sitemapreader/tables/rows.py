@@ -48,7 +48,7 @@ _NOTHING = object()
 
 
 class RowSource:
-    """The entries of a source, some thousands at once; to be iterated once, then closed.
+    """The entries of a source, some thousands at once; iterated once, then closed.
 
     They come with its site as it was given, or "" for a single site.
 
@@ -154,7 +154,7 @@ def _walk(
 
 
 def _plan_walks(source: Site | None, arguments: WalkArguments) -> list[BlockingWalk]:
-    """Make the walk for a site; for a URL that may be a page, another one below that page."""
+    """Make the walk for a site; for a possible page, another one below that page."""
     if source is None:
         if not arguments.get("sitemaps"):
             raise TypeError(f"there is no source of rows: {_USAGE}, or sitemaps=[url]")
@@ -188,7 +188,7 @@ def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None
 
 
 def _check_sites(sites: list[object], arguments: WalkArguments) -> list[Site]:
-    """Return the sites without repeats; raise for an invalid one before any is fetched."""
+    """Return the sites without repeats; raise if one is invalid, before any request."""
     if arguments.get("sitemaps"):
         raise TypeError("sitemaps= goes with one site: walk several one by one, or leave it out")
     checked: dict[str, Site] = {}

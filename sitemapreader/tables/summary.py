@@ -20,7 +20,7 @@ _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
 
 
 class IncompleteWarning(UserWarning):
-    """Something in the sitemaps was not read; the table's `WalkSummary` has the details."""
+    """A warning that sitemaps were not read; `WalkSummary` has the details."""
 
 
 class WalkSummary(dict[str, Any]):

@@ -1,4 +1,4 @@
-"""The functions `walk` and `walk_sync`: every URL of a site's sitemaps, as a stream."""
+"""`walk` and `walk_sync`: every URL of a site's sitemaps, as a stream."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def walk(
     limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
 ) -> Walk:
-    """Walk over the sitemaps of a site, or over those that are given, and all below them.
+    """Walk over the sitemaps of a site, or over given ones, and all below them.
 
     ```python
     async with walk("https://example.org/") as entries:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Channel(Generic[T]):
-    """A queue of batches, bounded by their weight, with one consumer and many producers.
+    """A queue of batches, bounded by weight, for many producers and one consumer.
 
     While the channel is not full, a batch of any weight gets in. Producers that wait for room get
     in in the order in which they came.

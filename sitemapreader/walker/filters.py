@@ -1,4 +1,4 @@
-"""The filters of a walk: applied to entries, and compared with those of an earlier walk.
+"""The filters of a walk: applied to entries, compared with an earlier walk's.
 
 The filters are `scope`, `include`, `exclude`, `since` and `unique`. A document that has not changed
 stays unread only if all entries that pass now were delivered before: if no filter kept any of them

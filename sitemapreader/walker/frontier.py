@@ -130,7 +130,7 @@ def _make_child(entry: SitemapEntry, parent: Job) -> Job:
 
 
 class Frontier:
-    """A queue of sitemaps with each URL once, which asks for workers when there is work.
+    """The queue of sitemaps, each URL once, which asks for workers as needed.
 
     A sitemap is packed while it waits, a Job while it is read, and its Document afterwards. About
     `capacity` sitemaps wait at most. As many skipped ones are remembered, further ones only
@@ -225,7 +225,7 @@ class Frontier:
         return job
 
     def register_redirect(self, job: Job, url: str) -> Job | Document | None:
-        """Record where a job's redirects led; return what else reads or has read it, if any.
+        """Record where a job's redirects led; return what has that URL already, if any.
 
         A sitemap that only waits to be read under that URL becomes a duplicate of this one.
         """

@@ -1,4 +1,4 @@
-"""The handling of one document's content: entries to the consumer, children to the frontier."""
+"""WalkDocumentHandler: entries to the consumer, children to the frontier."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class WalkDocumentHandler:
             await self._context.emit(entries, self._count_new_bytes())
 
     async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
-        """Emit the children, and put them in the frontier, or hold them until the index ends."""
+        """Emit the children; add them to the frontier, or hold them until the index ends."""
         # With order="newest" children are held because the newest may be the last one. Those of an
         # index in an index are held until its bytes are known to be new: an index with relative
         # children that lists itself under ever longer URLs has no end.

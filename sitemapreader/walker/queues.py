@@ -1,4 +1,4 @@
-"""The queues of sitemaps that wait: by their order, or until their host may be asked again."""
+"""The queues of waiting sitemaps: by order, or until their host may be asked."""
 
 # Python's garbage collector now and then goes through every object of the process, in one piece,
 # and holds the event loop meanwhile: 90 ms with the frontier of a large index, when ten thousand

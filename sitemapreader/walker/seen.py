@@ -51,7 +51,7 @@ class SeenKeys:
 
 
 def _enlarged(table: array[int]) -> array[int]:
-    """Return a copy with half as many slots again, so that 50 to 75 % are always taken."""
+    """Return a copy with half as many slots again: 50 to 75 % of slots are used."""
     slots = len(table) * 3 // 2
     larger = array("Q", bytes(8 * slots))
     for value in table:
@@ -64,7 +64,7 @@ def _enlarged(table: array[int]) -> array[int]:
 
 
 def _choose_hash() -> Callable[[str], int]:
-    """Return a keyed hash of 64 bits: Python's own where it is one (PEP 456), else BLAKE2b."""
+    """Return a keyed 64-bit hash: Python's own (PEP 456) if it is one, else BLAKE2b."""
     if sys.hash_info.width >= 64 and sys.hash_info.algorithm.startswith("siphash"):
         return hash
     key = token_bytes(16)

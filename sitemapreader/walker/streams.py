@@ -27,7 +27,7 @@ ROWS_AT_ONCE = 8_192
 
 @attrs.define(eq=False)
 class BatchCursor:
-    """The position in the batch that the consumer reads; all loops over a walk share it.
+    """The position of the consumer in a batch; all loops over a walk share it.
 
     A loop that finds another cursor than the one it read from was overtaken by another loop.
     """
@@ -52,7 +52,7 @@ class BatchCursor:
         return self._entries
 
     def take_rows(self) -> Rows:
-        """Remove and return the entries that no loop has read yet, by columns if they came so."""
+        """Remove and return the entries that no loop has read yet, by columns if possible."""
         if self._entries is None:
             rows, self._rows = self._rows, []
             return rows

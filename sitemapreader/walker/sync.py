@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class BlockingWalk:
-    """The stream of one walk in a thread; made by `walk_sync`, entered with `with`, once.
+    """The stream of one walk, in a thread; made by `walk_sync`, entered once.
 
     Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
     with everything else in between. These can be mixed: each resumes where the other stopped.

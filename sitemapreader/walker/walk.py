@@ -130,7 +130,7 @@ class Walk:
         return self._open("batches", self._streams.iterate_batches)
 
     def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
-        """Yield the entries as record batches of Arrow, with the columns of docs/columns.md.
+        """Yield the entries as Arrow's record batches, with the documented columns.
 
         Each has some thousand rows; with a state, as many as were read at once, because asking for
         the next one acknowledges it. Entries without extensions become rows without becoming

@@ -132,5 +132,5 @@ def _unpack(column: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _without_zone(column: pa.Array) -> pa.Array:
-    """Return times as UTC without a zone, which DuckDB computes with; other values as they are."""
+    """Return times as UTC without a zone, as DuckDB needs them; keep other values."""
     return column.cast(_TIME) if pa.types.is_timestamp(column.type) else column

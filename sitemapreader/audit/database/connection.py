@@ -79,7 +79,7 @@ class AuditDatabase:
 
 
 def _remove_old(path: Path) -> None:
-    """Remove the database of an earlier audit; raise AuditInputError for any other file."""
+    """Remove the database of an earlier audit; raise AuditInputError for other files."""
     if not path.exists():
         return
     try:

@@ -1,4 +1,4 @@
-"""Lists of known URLs, of a crawl, a log or Search Console, as rows of the table `known`."""
+"""Known URLs from a crawl, a log or Search Console: rows of the table `known`."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def judge_hreflang(code: str) -> tuple[bool, str]:
 
 
 def is_news_language(code: str) -> bool:
-    """Tell whether a code, in lower case, is one that Google's news sitemaps take.
+    """Return whether a code, in lower case, is one that Google's news sitemaps take.
 
     They take ISO 639-1 or 639-2, and two of Chinese.
     """

@@ -1,4 +1,4 @@
-"""A walk into the database: entries while it goes on, documents and Issues at its end."""
+"""Loading of a walk into the database: entries at once, the report at its end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 
 
 class WalkLoader:
-    """Fills the database from a walk.
+    """Loader of a walk into the database.
 
     Attributes:
         numbering: numbers of documents and rows.
@@ -51,7 +51,7 @@ class WalkLoader:
         self._on_document = on_document
 
     def note_end(self, document: Document) -> None:
-        """Remember when the outcome of a document became known; call the caller's function."""
+        """Record when a document got its outcome, and call the caller's function."""
         self._ended_at[document.url] = datetime.now(UTC)
         if self._on_document is not None:
             self._on_document(document)
@@ -112,7 +112,7 @@ class WalkLoader:
         self._load_issues(report, by_url)
 
     def _number_documents(self, documents: Iterable[Document]) -> list[int]:
-        """Return their numbers: one that has entries keeps the number of these."""
+        """Return the documents' numbers; one with entries keeps its number."""
         numbers: list[int] = []
         taken: set[str] = set()
         for document in documents:
@@ -164,7 +164,7 @@ class WalkLoader:
 
 
 def _describe(document: Document, *, is_http: bool) -> dict[str, Any]:
-    """Return the row of a document, as far as it knows it."""
+    """Return the row of a document."""
     modified = parse_lastmod(document.last_modified or "")
     return {
         "url": document.url,
@@ -196,7 +196,7 @@ def _describe(document: Document, *, is_http: bool) -> dict[str, Any]:
 
 
 def is_excused(document: Document) -> bool:
-    """Tell whether a document was not read by no fault of the site that could be known."""
+    """Return whether it is not the fault of the site that a document was not read."""
     if document.status in (Status.COMPLETE, Status.UNCHANGED):
         return False
     return document.reason in ABOUT_US or document.http_status in REFUSING_STATUSES

@@ -1,4 +1,4 @@
-"""The robots.txt of the origins whose URLs an audit judges: those of the walk, and a few more."""
+"""The robots.txt of each origin whose URLs an audit judges."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
 async def fetch_robots(
     database: AuditDatabase, fetcher: Fetcher, known: dict[str, Robots]
 ) -> dict[str, Robots]:
-    """Return the robots.txt of other origins that have URLs or images; none that fails."""
+    """Return the robots.txt of other origins with URLs or images, unless it fails."""
     fetched: dict[str, Robots] = {}
     for (origin,) in database.ask(_ORIGINS, limit=MAX_FETCHED + len(known)):
         if origin not in known and len(fetched) < MAX_FETCHED:
@@ -57,7 +57,7 @@ async def fetch_robots(
 
 
 async def _fetch(url: str, fetcher: Fetcher) -> Robots | None:
-    """Return a robots.txt, an empty one where there is none; `None` if it is not known."""
+    """Return a robots.txt, empty where there is none; `None` if that is unknown."""
     try:
         async with fetcher.open(url) as response:
             body = await read_body(response, 2 * ROBOTS_MAX_BYTES)

@@ -1,4 +1,4 @@
-"""What the rules need besides the rows that a walk gives, computed before they run.
+"""Columns and tables that rules need, computed from the rows of the walk.
 
 What SQL can say is SQL here; the rest - robots.txt, language codes, hosts - is Python, for the
 values that occur, each once.
@@ -97,7 +97,7 @@ def prepare(
     robots: Mapping[str, Robots],
     agents: Iterable[str],
 ) -> None:
-    """Fill the columns and tables that follow from others.
+    """Fill the columns and tables that are computed from others.
 
     Args:
         database: with the walk in it.
@@ -137,7 +137,7 @@ def _prepare_hosts(database: AuditDatabase) -> None:
 
 
 def judge_host(host: str) -> tuple[str, bool]:
-    """Return why nobody can reach a host, or "", and whether that is a guess by its name."""
+    """Return why nobody can reach a host, or "", and whether its name is the reason."""
     name = re.sub(r":\d+$", "", host)
     try:
         ip_address(name.strip("[]"))
@@ -195,7 +195,7 @@ def _prepare_robots(
 
 
 def _find_cross_submits(database: AuditDatabase, origin: str, robots: Robots) -> None:
-    """Find the sitemaps on other hosts that a host names: their URLs may be of that host."""
+    """Find the sitemaps that a robots.txt lists: they may list URLs of its host."""
     host = origin.partition("://")[2]
     keys = [url_key(entry.loc) for entry in robots.sitemaps]
     database.ask(
@@ -227,7 +227,10 @@ _CANDIDATES = {
 
 
 def _find_disallowed(database: AuditDatabase, origin: str, robots: Robots, agent: str) -> None:
-    """Find what an origin's robots.txt disallows: first by pieces of its rules, then by these."""
+    """Insert the URLs that a robots.txt disallows for an agent.
+
+    Pieces of the rules find candidates; the rules themselves then judge these.
+    """
     pieces = robots.list_disallowed_pieces(agent)
     if not pieces:
         return

@@ -1,4 +1,4 @@
-"""The table of codes: all rules, those of Issues included, and the choice among them."""
+"""The table of codes: all rules, Issues included, and the selection among them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OF_ROBOTS = frozenset(
 
 
 def make_issue_rule(code: IssueCode) -> AuditRule:
-    """Return the rule that a code of Issues is in an audit."""
+    """Return the rule for an Issue code."""
     is_about_us = code in ABOUT_US
     severity = Severity.INFO if is_about_us else CHANGED.get(code, code.severity)
     needs = (Need.FETCH,) * (code in _OF_ANSWERS) + (Need.ROBOTS,) * (code in _OF_ROBOTS)
@@ -68,7 +68,7 @@ _MEANINGS = {
 
 
 def list_rules(own: Iterable[AuditRule] = ()) -> dict[str, AuditRule]:
-    """Return all rules by their codes: Issues, the package's rules, and those of the user."""
+    """Return all rules by code: Issues, the package's rules and the user's."""
     issues = map(make_issue_rule, IssueCode)
     return {rule.code: rule for rule in (*issues, *(each.rule for each in load_rules()), *own)}
 
@@ -76,7 +76,7 @@ def list_rules(own: Iterable[AuditRule] = ()) -> dict[str, AuditRule]:
 def select_rules(
     rules: Mapping[str, AuditRule], select: Sequence[str], ignore: Sequence[str]
 ) -> dict[str, AuditRule]:
-    """Return the rules that are selected and not ignored; all, where nothing is selected.
+    """Return the selected rules (all by default) without the ignored ones.
 
     Args:
         rules: all of them.

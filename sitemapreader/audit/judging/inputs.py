@@ -1,4 +1,4 @@
-"""What rules need, and why an audit does not have it."""
+"""The needs of rules, and why an audit cannot meet some."""
 
 from __future__ import annotations
 

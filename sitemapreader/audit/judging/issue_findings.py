@@ -48,7 +48,7 @@ def add_issues(
     rules: Mapping[str, AuditRule],
     examples: int,
 ) -> None:
-    """Add a finding, or how else it ended, for each code of Issues that is selected.
+    """Add a finding, a pass or a rule not run for each selected Issue code.
 
     Args:
         runner: takes them.
@@ -82,7 +82,7 @@ def add_issues(
 
 
 def _is_refused(counted: Mapping[str, list[tuple[str, int, int | None, bool]]]) -> bool:
-    """Tell whether a site may have sitemaps that it, or the network, kept from us."""
+    """Return whether the site or the network may have kept sitemaps from us."""
     return any(
         code in ABOUT_US or any(is_excused for _, _, _, is_excused in places)
         for code, places in counted.items()

@@ -1,4 +1,4 @@
-"""The Issue codes as rules: what each means for the site, and not for the reader.
+"""The Issue codes as rules: what each means for the site, not for the reader.
 
 Each code is in exactly one of three groups: its severity is the same in an audit, it is another
 one, or the Issue is about us, and only says what was not read.

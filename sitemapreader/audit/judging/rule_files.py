@@ -1,4 +1,4 @@
-"""Rules as files: a header of comments, and one SELECT of url, detail and document."""
+"""Files of rules: a header of comments and one SELECT of url, detail, document."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class _DocumentHits(NamedTuple):
 
 @attrs.define
 class RuleRunner:
-    """Runs rules on a filled database.
+    """Runner of rules on a filled database.
 
     Attributes:
         findings: of the rules that hit.
@@ -85,7 +85,7 @@ class RuleRunner:
             self._add_result(each, hits, passed)
 
     def _lacks_input(self, rule: AuditRule) -> bool:
-        """Note that a rule is not run, if something that it needs is missing."""
+        """Record a rule as not run if one of its needs is not met."""
         reason = self._find_missing(rule)
         if reason:
             self.not_run.append(NotRun(rule, reason))

@@ -68,7 +68,7 @@ def build_sitemap_tree(documents: Sequence[DocumentFact]) -> TreeNode:
 
 
 def is_failed_probe(document: DocumentFact) -> bool:
-    """Tell whether a well-known path that nobody listed had no sitemap."""
+    """Return whether a well-known path that nobody listed had no sitemap."""
     is_unlisted = document.role == "sitemap" and not document.parent
     return is_unlisted and document.status == "skipped" and not document.format
 

@@ -160,7 +160,7 @@ class _AuditCommand:
             yield self._arguments.write_baseline, result.write_baseline
 
     def _write_file(self, path: str, write: Callable[[str], object]) -> bool:
-        """Write a file; say so and return False if that fails."""
+        """Write a file; print a message and return False if that fails."""
         try:
             write(path)
         except OSError as error:
@@ -188,13 +188,13 @@ class _AuditCommand:
 
 
 def _write_report(result: Audit, form: str, path: str) -> None:
-    """Write an audit into a file, which appears when it is whole."""
+    """Write an audit into a file, which appears when it is complete."""
     with LineWriter(path) as file:
         file.write(result.format(form))
 
 
 async def _copy_standard_input(path: Path) -> None:
-    """Write what comes from standard input into a file; raise UnreadableError."""
+    """Copy standard input into a file; raise UnreadableError."""
     async with open_pieces(STANDARD_INPUT) as pieces:
         with path.open("wb") as copy:
             async for piece in pieces:

@@ -1,4 +1,4 @@
-"""`sitemapreader scale`: many hosts into Parquet files, on all cores or on many machines."""
+"""`sitemapreader scale`: many hosts into Parquet files, on many cores or machines."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def format_removed(state: State) -> Iterator[str]:
 
 
 def print_unknown(state: State, console: Console) -> int:
-    """Print for what the removed URLs are unknown, and return the exit code."""
+    """Print the documents whose removed URLs are unknown; return the exit code."""
     documents = DocumentCount()
     for url in state.removals_unknown():
         documents.add(escape_urls([url])[0])

@@ -1,4 +1,4 @@
-"""Options: how requests are made."""
+"""Options for requests."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def add_network(parser: Parser) -> None:
 
 
 def add_requests(add: Add) -> None:
-    """Add how requests are made."""
+    """Add the options of requests."""
     defaults = FetchOptions()
     add(
         "--delay",
@@ -94,7 +94,7 @@ def add_requests(add: Add) -> None:
 
 
 def add_allowed(add: Add) -> None:
-    """Add what may be connected to besides public addresses."""
+    """Add the networks and ports that are allowed besides the public ones."""
     add(
         "--allow-network",
         dest="allow_networks",

@@ -1,4 +1,4 @@
-"""Options: what is written, and what is remembered."""
+"""Options for the output and the state."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def add_hosts(parser: Parser) -> None:
 
 
 def add_workers(parser: Parser) -> None:
-    """Add the output of many hosts, and who reads them."""
+    """Add the output of many hosts, and the workers that read them."""
     group = parser.add_argument_group("output and workers")
     add = group.add_argument
     add(
@@ -64,7 +64,7 @@ def add_workers(parser: Parser) -> None:
 
 
 def add_strangers(parser: Parser) -> None:
-    """Add the options of fetching from hosts that nobody vouches for."""
+    """Add the options of fetching from untrusted hosts."""
     add = parser.add_argument_group("network").add_argument
     add_requests(add)
     add_allowed(add)

@@ -1,4 +1,4 @@
-"""Options: what to read."""
+"""Options that name what to read."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def add_kind(group: argparse._ArgumentGroup) -> None:
 
 
 def add_base_url(add: Add) -> None:
-    """Add the URL of what lies on disk."""
+    """Add the URL of a folder or file."""
     add(
         "--base-url",
         type=parse_base_url,

@@ -49,7 +49,7 @@ def parse_count(text: str) -> int:
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """Parse one shard of several, as in 3/16; return its number from 0, and how many there are."""
+    """Parse one shard of several, as 3/16; return its number from 0 and their count."""
     number, slash, shards = text.partition("/")
     if not slash or parse_count(number) > parse_count(shards):
         raise ArgumentTypeError(f"{text!r}: write which shard of how many, from 1/16 to 16/16")

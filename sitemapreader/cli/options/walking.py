@@ -1,4 +1,4 @@
-"""Options: which URLs, and how far the walk goes."""
+"""Options that select URLs and limit the walk."""
 
 from __future__ import annotations
 

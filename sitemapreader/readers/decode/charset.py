@@ -118,7 +118,7 @@ def start_transcoder(
 
 
 def has_conflicting_encodings(first: bytes, charset: str | None) -> bool:
-    """Tell whether HTTP charset and XML declaration name different encodings."""
+    """Return whether HTTP charset and XML declaration name different encodings."""
     return len(set(_find_names(first, charset)[1])) > 1
 
 
@@ -142,7 +142,7 @@ def _choose_codec(
 
 
 def _fits(codec: str, first: bytes, *, is_only: bool) -> bool:
-    """Tell whether the first bytes can be in an encoding, as far as bytes can show it."""
+    """Return whether the first bytes can be in an encoding, as far as they show it."""
     # Some generators declare UTF-16, the encoding of their strings in memory, and write UTF-8.
     # The markup of real UTF-16 has a NUL in each character.
     if codec.startswith("utf-16"):

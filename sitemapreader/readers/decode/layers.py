@@ -164,7 +164,7 @@ class Decompressor:
         yield data
 
     def _can_detect(self) -> bool:
-        """Tell whether the bytes at hand are enough to detect a layer."""
+        """Return whether the bytes at hand are enough to detect a layer."""
         first = self._first
         if len(first) >= _PROOF_BYTES:
             return True
@@ -258,7 +258,7 @@ def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes
 
 
 def _is_text(first: bytes) -> bool:
-    """Tell whether the first bytes are text: UTF-8, UTF-16 or mostly ASCII."""
+    """Return whether the first bytes are text: UTF-8, UTF-16 or mostly ASCII."""
     # No br data begins so: these bits are reserved, or pad the end with ones (RFC 7932, sections
     # 9.1 and 9.2).
     if first.startswith((b"<", b"\0<", *_MARKS)):
@@ -273,7 +273,7 @@ def _is_text(first: bytes) -> bool:
 
 
 def _is_zlib(first: bytes) -> bool:
-    """Tell whether the bytes are zlib data of any window (RFC 1950, section 2.2)."""
+    """Return whether the bytes are zlib data of any window (RFC 1950, section 2.2)."""
     header = int.from_bytes(first[:2], "big")
     is_header = (
         header % 31 == 0 and header & 0x8F20 == 0x0800
@@ -282,7 +282,7 @@ def _is_zlib(first: bytes) -> bool:
 
 
 def _is_gzipped_sitemap(first: bytes) -> bool:
-    """Tell whether bytes are gzip data of a sitemap."""
+    """Return whether bytes are gzip data of a sitemap."""
     with suppress(zlib.error):
         plain = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(first, _PROOF_BYTES)
         return plain.removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_CERTAIN_STARTS)
@@ -290,7 +290,7 @@ def _is_gzipped_sitemap(first: bytes) -> bool:
 
 
 def _is_raw_deflate(first: bytes) -> bool:
-    """Tell whether the first bytes are bare deflate data of a sitemap."""
+    """Return whether the first bytes are bare deflate data of a sitemap."""
     return not first.startswith(_PLAIN_STARTS) and _inflates_to_sitemap(first)
 
 

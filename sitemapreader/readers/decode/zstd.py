@@ -50,7 +50,7 @@ def _find_library() -> tuple[Callable[[], _Stream], type[Exception]]:
 
 
 def begins_as_zstd(first: bytes) -> bool:
-    """Tell whether a body begins with a data frame or a skippable frame."""
+    """Return whether a body begins with a data frame or a skippable frame."""
     return first.startswith(ZSTD_MAGIC) or first[:4] in _SKIPPABLE_MAGICS
 
 

@@ -124,7 +124,7 @@ class LinkSearch:
         self._searches_left = _MAX_SEARCHES
 
     def is_written(self, link: str) -> bool:
-        """Tell whether a link stands in the feed, plain or escaped."""
+        """Return whether a link stands in the feed, plain or escaped."""
         if link in self._words:
             return True
         # A link with a blank or a quote is no single word. Honest feeds have few such links, so a

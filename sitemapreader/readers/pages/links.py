@@ -88,7 +88,7 @@ class PageLinks:
         return IssueCode.MALFORMED if self._stats.sitemap else IssueCode.MISSING_BASE
 
     def _is_of_site(self, url: str) -> bool:
-        """Tell whether a URL is of the document's site; without a site every URL is."""
+        """Return whether a URL is of the document's site; without a site every URL is."""
         origin = _ORIGIN.match(url)
         if origin is None or "@" in origin[1] or len(origin[0]) > _MAX_ORIGIN_CHARS:
             return False
@@ -102,7 +102,7 @@ class PageLinks:
         return known
 
     def _is_new(self, url: str) -> bool:
-        """Tell whether a page comes for the first time, as far as it is remembered."""
+        """Return whether a page is new, as far as pages are remembered."""
         if len(self._seen) >= MAX_REMEMBERED_LINKS:
             self._seen.clear()
         before = len(self._seen)

@@ -104,7 +104,7 @@ class LlmsReader:
         return events
 
     def _is_code(self, line: str) -> bool:
-        """Tell whether a line belongs to a fenced code block, its fences included."""
+        """Return whether a line belongs to a fenced code block, its fences included."""
         fence = _FENCE.match(line)
         if not self._fence:
             if fence and not (fence[1][0] == "`" and "`" in fence[2]):

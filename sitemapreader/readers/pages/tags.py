@@ -60,7 +60,7 @@ class Tag:
 
 
 class TagScanner:
-    """Finds the start tags of some elements, in document order.
+    """Scanner for the start tags of some elements, in document order.
 
     What it gives does not depend on how the page was cut into pieces.
     """

@@ -1,1 +1,1 @@
-"""What records mean: their fields, and the values that they become."""
+"""The meaning of records: their fields, and the values that they become."""

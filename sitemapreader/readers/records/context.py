@@ -1,4 +1,4 @@
-"""What reading records gives, and the checks that all of them share."""
+"""The results of reading records, and the checks that all records share."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")  # `host:8080` has none
 
 
 class RecordContext:
-    """Takes what the records of one document give: entries and Issues, each of them counted.
+    """The receiver of entries and Issues from the records of a document; counts all.
 
     Args:
         stats: the counts of the document.
@@ -53,12 +53,12 @@ class RecordContext:
         self._record: Record | None = None
 
     def take_events(self) -> list[Event]:
-        """Take the events that are there."""
+        """Remove and return the events so far."""
         events, self.events = self.events, []
         return events
 
     def start(self, record: Record) -> None:
-        """Begin with a record: elements that are passed from here on are its own."""
+        """Begin a record, to which all following elements belong."""
         self._record = record
 
     @property
@@ -134,11 +134,11 @@ class RecordContext:
     # -- fields
 
     def is_filled(self, element: Element) -> bool:
-        """Tell whether a field has text, or had."""
+        """Return whether a field has text, or had."""
         return bool(list_texts(element)) or element in self.record.errors
 
     def read_field(self, element: Element, url: str, code: IssueCode) -> str:
-        """Return a field's text; "" and an Issue if it was too long, a template, or in pieces."""
+        """Return the text of a field; "" and an Issue if it is too long or in pieces."""
         texts = list_texts(element)
         if error := self.record.errors.get(element):
             self.add_issue(error, element, url=url)
@@ -170,7 +170,7 @@ class RecordContext:
 
 
 def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode | None:
-    """Say why a loc gives no URL, if it does not."""
+    """Return why a loc is no usable URL; `None` if it is one."""
     if loc is not None and loc in record.errors:
         return record.errors[loc]
     if not text:
@@ -186,7 +186,7 @@ def _may_hold_markup(text: str, repairs: AbstractSet[IssueCode]) -> bool:
 
 
 def _find_relative_error(text: str, base: str, url: str) -> IssueCode | None:
-    """Say why a text that is no absolute URL gives none; `url` is what it resolves to, or ""."""
+    """Return why a relative text is no usable URL; `url` is its resolution, or ""."""
     scheme = _SCHEME.match(text)
     if scheme and f"{scheme[1].lower()}://" not in SCHEMES:
         return IssueCode.UNSUPPORTED_SCHEME

@@ -38,12 +38,12 @@ class Record:
 
 
 def has_name(element: Element[Any]) -> bool:
-    """Tell whether it is an element indeed, and no processing instruction or mark."""
+    """Return whether it is an element, not a processing instruction or a mark."""
     return isinstance(element.tag, str)
 
 
 def list_texts(element: Element) -> list[str]:
-    """List its texts and those of all below it, trimmed: one for each run between two tags."""
+    """Return its texts and those below it, trimmed: one for each run between tags."""
     if not len(element):
         text = element.text
         return [text] if text and (text := text.strip()) else []
@@ -51,18 +51,21 @@ def list_texts(element: Element) -> list[str]:
 
 
 def get_text(element: Element) -> str:
-    """Return its text, trimmed; of several between tags, none: joined they are nobody's value."""
+    """Return its trimmed text; "" if tags split it.
+
+    Texts joined across tags are nobody's value.
+    """
     texts = list_texts(element)
     return texts[0] if len(texts) == 1 else ""
 
 
 def join_texts(element: Element) -> str:
-    """Join its texts and those of all below it, and trim them."""
+    """Return its text and all text below it, joined and trimmed."""
     return "".join(element.itertext()).strip()
 
 
 def join_own_texts(element: Element) -> str:
-    """Join the texts that stand in it and in nothing below it, and trim them."""
+    """Return its own text, without elements below it, joined and trimmed."""
     if not len(element):
         return (element.text or "").strip()
     texts = [element.text, *(child.tail for child in element)]

@@ -1,4 +1,4 @@
-"""The elements of extensions in a record -> images, videos, news, alternates and extras."""
+"""Extension elements of a record -> images, videos, news, alternates and extras."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LINK_KEYS = (XHTML, OWN, ATOM)
 def add_extension(
     context: RecordContext, found: dict[str, list[Any]], name: Name, element: Element, url: str
 ) -> None:
-    """Add what an element of a record stands for to `found`, under the name of its slot."""
+    """Add the value of an element to `found`, under the name of its slot."""
     extension = _EXTENSIONS.get((name.key, name.tag))
     if extension:
         value = _read_extension(context, found, extension, element, url)
@@ -52,7 +52,7 @@ def _add(found: dict[str, list[Any]], slot: str, *values: Any) -> None:
 
 
 def _walk(element: Element) -> Iterator[Element]:
-    """Yield an element and all below it, but no processing instruction."""
+    """Yield an element and all elements below it."""
     return (one for one in element.iter() if has_name(one))
 
 

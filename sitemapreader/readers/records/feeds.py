@@ -1,4 +1,4 @@
-"""The records of feeds: an item of RSS, an entry of Atom -> a link, a date and a title."""
+"""The records of feeds: RSS items and Atom entries -> link, date and title."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def read_item(context: RecordContext, record: Element) -> None:
 
 
 def read_entry(context: RecordContext, record: Element) -> None:
-    """Read an Atom entry: its alternate link, text/html first (RFC 4287, section 4.2.7)."""
+    """Read an Atom entry: its alternate link, text/html first.
+
+    RFC 4287, section 4.2.7.
+    """
     links = [child for child in record if context.names[child.tag].own == "link"]
     attributes = list(map(read_attributes, links))
     chosen = choose_link(attributes)
@@ -81,7 +84,7 @@ def _deliver(
 
 
 def _get_about(context: RecordContext, record: Element) -> str:
-    """RSS 1.0: an item's rdf:about is its URL as well."""
+    """Return the rdf:about of an item of RSS 1.0, which is its URL."""
     for name, value in record.items():
         uri, _, local = name.rpartition("}")
         if local.lower() == "about" and context.names.find_key(uri[1:]) in (RDF, OWN):
@@ -90,13 +93,16 @@ def _get_about(context: RecordContext, record: Element) -> str:
 
 
 def _is_permalink(guid: Element) -> bool:
-    """RSS 2.0: a guid is a URL unless isPermaLink says false; in practice it must look like one."""
+    """Return whether a guid is a URL.
+
+    RSS 2.0: it is one unless isPermaLink says false; in practice it must look like one.
+    """
     permalink = read_attributes(guid).get("ispermalink", "true")
     return permalink.lower() != "false" and has_web_scheme(get_text(guid))
 
 
 def _find_date(context: RecordContext, record: Element, ranks: Dates) -> Element | None:
-    """Find the best date that is not empty; of equals, the first."""
+    """Return the best date that is not empty; of equal ones, the first."""
     best, found = len(ranks), None
     for child in record:
         name = context.names[child.tag]
@@ -107,7 +113,7 @@ def _find_date(context: RecordContext, record: Element, ranks: Dates) -> Element
 
 
 def _find_title(context: RecordContext, record: Element) -> str:
-    """Return the first title that is not empty, its markup (Atom's type="xhtml") left out."""
+    """Return the first title that is not empty, without its markup."""
     titles = (child for child in record if context.names[child.tag].own == "title")
     return next((text for title in titles if (text := join_texts(title))), "")
 
@@ -116,7 +122,7 @@ def _find_title(context: RecordContext, record: Element) -> str:
 
 
 def choose_link(links: list[dict[str, str]]) -> int | None:
-    """Choose the link that has the URL of an Atom entry, given the attributes of its links."""
+    """Choose the URL of an Atom entry from the attributes of its links."""
     found = [
         place
         for place, link in enumerate(links)
@@ -127,13 +133,13 @@ def choose_link(links: list[dict[str, str]]) -> int | None:
 
 
 def is_alternate(link: dict[str, str]) -> bool:
-    """Tell whether a link's `rel` says "alternate", as it does where there is none."""
+    """Return whether a link's `rel` is "alternate", the default."""
     relation = link.get("rel", "alternate")
     return relation == "alternate" or is_alternate_relation(relation)
 
 
 def is_alternate_relation(relation: str) -> bool:
-    """Tell whether a `rel` says "alternate".
+    """Return whether a `rel` is "alternate".
 
     RFC 4287, section 4.2.7.2: a relation may be written as an IRI.
     """

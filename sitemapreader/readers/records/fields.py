@@ -1,4 +1,4 @@
-"""Every field that a record may have, as tables: what it is called, and how its value is read.
+"""The tables of fields: the names of each, and the parser of its value.
 
 One row a field, one table an extension. The pattern is written from them, and elements are looked
 up in them.
@@ -40,7 +40,7 @@ def parse_priority(text: str) -> float | None:
 
 
 def take_text(text: str) -> str:
-    """Take a text as the value, unparsed."""
+    """Return a text as the value."""
     return text
 
 

@@ -1,4 +1,4 @@
-"""The names of elements, resolved: in which vocabulary each is, and how it is called there."""
+"""The resolved names of elements: the vocabulary of each, and its name there."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Name:
 
 
 class Names(dict[Any, Name]):
-    """Resolves the names of a document's elements, `{uri}local`, each of them once.
+    """Resolver of a document's element names, `{uri}local`, each only once.
 
     Args:
         root_uri: the namespace of the root element.
@@ -59,23 +59,23 @@ class Names(dict[Any, Name]):
 
     @property
     def are_too_many(self) -> bool:
-        """Whether the extras of the document have more names than they may."""
+        """Whether the extras of the document have too many names."""
         return len(self._of_extras) > self._most
 
     @property
     def own_count(self) -> int:
-        """How many namespaces are the document's own: it only ever grows."""
+        """How many namespaces are the document's own; the number never falls."""
         return len(self._own_uris)
 
     def add_own(self, uri: str) -> None:
-        """Take a namespace as the document's own: a nested root's, or that of its records."""
+        """Add a namespace as the document's own: a nested root's, or its records'."""
         uri = uri[: MAX_NAMESPACE_CHARS + 1]
         if uri not in self._own_uris and len(self._own_uris) < MAX_NAMESPACES:
             self._own_uris.add(uri)
             self.clear()
 
     def count_extras(self, tags: set[str]) -> bool:
-        """Count the names of elements that become extras, unless they are too many or too long."""
+        """Count the names of extras; return False if they are too many or too long."""
         together = self._of_extras | tags
         if len(together) > self._most or max(map(len, tags)) > _LONGEST_KEPT:
             return False

@@ -1,4 +1,4 @@
-"""Namespaces: every URI that was ever written for one of our vocabularies, and the key we give it.
+"""Namespaces: the URIs written for each of our vocabularies, and its key.
 
 The wild has `http` and `https`, with and without `www.` and a final slash, old versions and none at
 all; a reader that compares URIs exactly loses whole sites.
@@ -75,7 +75,7 @@ MAX_NAMESPACE_CHARS = 1_024
 
 
 def namespace_key(uri: str, root_uri: str, format_: Format) -> str:
-    """Return the key of a namespace URI in any of its spellings; the URI if we do not know it.
+    """Return the key of a namespace URI in any spelling, or the URI itself.
 
     No namespace, the root element's, and those of the document's format are all `OWN`.
     """

@@ -39,7 +39,7 @@ def read_record(context: RecordContext, record: Record) -> None:
 
 
 def _read_protocol_record(context: RecordContext, element: Element) -> None:
-    """Read a `<url>` or `<sitemap>`; several locs give an entry each, with what follows them."""
+    """Read a `<url>` or `<sitemap>`; each of several locs gives an entry of its own."""
     is_url = context.names[element.tag].tag == "url"
     parts = _split_by_loc(context, element)
     context.report_repairs(parts[0][0])
@@ -51,7 +51,7 @@ def _read_protocol_record(context: RecordContext, element: Element) -> None:
 
 
 def _split_by_loc(context: RecordContext, element: Element) -> list[Part]:
-    """Split a record into (loc's text, loc, the fields that belong to it).
+    """Split a record by its locs: each with its text and the fields behind it.
 
     What stands before the first loc belongs to it too. A record without a loc may have its URL as
     its own text.
@@ -108,7 +108,7 @@ def _make_url_entry(context: RecordContext, url: str, fields: Fields) -> None:
 
 
 def _find_own(context: RecordContext, url: str, fields: Fields) -> dict[str, Element | None]:
-    """Find the last of each field that is not empty; an Issue if there are several."""
+    """Return the last value of each field; add an Issue if there are several."""
     found: dict[str, Element | None] = dict.fromkeys(PROTOCOL_FIELDS)
     repeated: dict[str, str] = {}
     for name, field in fields:
@@ -124,7 +124,7 @@ def _find_own(context: RecordContext, url: str, fields: Fields) -> dict[str, Ele
 
 
 def _find_others(fields: Fields) -> Fields:
-    """Find the fields that the protocol itself does not have."""
+    """Return the fields that are not the protocol's own."""
     return [
         field for field in fields if field[0].own not in PROTOCOL_FIELDS and field[0] is not NO_NAME
     ]

@@ -139,7 +139,7 @@ class Robots:
     _compiled: dict[str, GroupRules] = attrs.field(factory=dict, init=False, repr=False)
 
     def can_fetch(self, url: str, agent: str) -> bool:
-        """Tell whether the rules let the robot `agent` (a User-Agent header) fetch `url`.
+        """Return whether the rules let `agent` (a User-Agent header) fetch `url`.
 
         A URL that cannot be parsed, or takes too much work to judge, is not allowed;
         `find_refusal` gives the reason.
@@ -170,7 +170,7 @@ class Robots:
         return None if delay is None else min(delay, ROBOTS_MAX_CRAWL_DELAY_SECONDS)
 
     def lists(self, url: str) -> bool:
-        """Tell whether a Sitemap line names `url`."""
+        """Return whether a Sitemap line names `url`."""
         return url_key(url) in self._keys
 
     def prepare(self, agent: str) -> None:

@@ -1,4 +1,4 @@
-"""Reading urlsets, sitemap indexes, RSS and Atom: each record goes the cheapest way that fits it.
+"""Readers of urlsets, indexes, RSS and Atom: three ways, the cheapest that fits.
 
 Common records, whose fields are known and stand there once, are read by the *pattern*: one regular
 expression that finds all of a batch at once; their extensions stay text until somebody asks for

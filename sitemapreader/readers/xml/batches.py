@@ -1,8 +1,8 @@
-"""Has the records of an XML document read, each in the cheapest way that fits it.
+"""BatchReader: reads batches of records, each in the cheapest way that fits.
 
-What comes is read as far as the pattern goes; where that stops, records are cut out one by one, for
-the tree builder. What it refuses is narrowed down to the record that is broken, and that is read
-leniently. Whatever is wrong with one record, the next one is read as if it were not there.
+The pattern reads records as far as it matches. Behind that, the scanner cuts records out one by
+one for the tree builder. A batch that the tree builder refuses is halved until the broken record is
+found, which is read leniently. A broken record does not affect the next one.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ _OF_MARKUP = frozenset(
 
 
 class BatchReader:
-    """Reads all that follows the root's start tag; `line` is the line on which that ends.
+    """Reader of everything behind the root's start tag, which ends on `line`.
 
-    Steps that give nothing yield empty lists, so that whoever waits for the next one never waits
-    long. `finished` is set once a limit has ended the reading.
+    Long steps yield empty lists in between, so that the caller never waits long. `finished` is set
+    once a limit has ended the reading.
     """
 
     def __init__(self, stats: ReadStats, limits: Limits, prolog: Prolog, line: int) -> None:
@@ -104,7 +104,7 @@ class BatchReader:
         """What ends the oversized record or section that is being passed over, one by one."""
 
     def feed(self, text: str) -> Iterator[Events]:
-        """Take what comes next; yield the events of the records that are complete with it."""
+        """Read the next text; yield the events of the records that are now complete."""
         is_long = len(self._pending) > _LONGEST_TRIED
         self._pending += text
         if self.finished or not self._has_skipped():
@@ -118,7 +118,7 @@ class BatchReader:
             self._drop_read()
 
     def close(self, why: IssueCode) -> Iterator[Events]:
-        """Yield the events of what is still there, and say what the document lacks.
+        """Yield the events of the pending text, and report what the document lacks.
 
         `why` says what has cut it, if it turns out to be cut.
         """
@@ -136,7 +136,7 @@ class BatchReader:
     # -- cutting
 
     def _read_complete(self) -> Iterator[Events]:
-        """Read all records that are complete, and what stands between them."""
+        """Read all complete records, and the text between them."""
         run: list[Span] = []
         self._expect()
         while not self.finished and (
@@ -159,7 +159,7 @@ class BatchReader:
         yield from self._read_run(run)
 
     def _expect(self) -> bool:
-        """Tell the scanner what records are called; return whether that is news."""
+        """Pass the names of records to the scanner; return whether they have changed."""
         prolog = self.prolog
         expected = prolog.records, prolog.namespaces
         if expected == self._expected:
@@ -175,14 +175,14 @@ class BatchReader:
         return True
 
     def _drop_read(self) -> None:
-        """Let go of what was read, and counted."""
+        """Drop the text that was read and counted."""
         self._count_lines(self._position)
         self._pending = self._pending[self._counted :]
         self._scanner.drop(self._counted)
         self._position = self._counted = 0
 
     def _count_lines(self, position: int) -> int:
-        """Return the line of a place; places only ever grow."""
+        """Return the line of a place; places must not decrease."""
         if self._pending[position - 1 : position + 1] in ("\r", "\r\n"):
             # the two halves are one end of a line, and the other may come with the next block
             position = max(self._counted, position - 1)
@@ -212,7 +212,7 @@ class BatchReader:
         self._scanner.reset(end)
 
     def _read_run(self, run: Sequence[Span]) -> Iterator[list[Event]]:
-        """Read records by the tree; those that it refuses are read leniently, one by one.
+        """Read records by the tree; read those that it refuses leniently, one by one.
 
         Batches that are refused are halved, and doubled again while they are not: so the work is
         linear, however many records are broken.
@@ -229,7 +229,7 @@ class BatchReader:
                 start, size = start + 1, 1
 
     def _read_tree(self, batch: Sequence[Span]) -> Generator[list[Event], None, bool]:
-        """Read records by the tree; tell whether it takes them."""
+        """Read records by the tree; return whether it accepts them."""
         start, end = batch[0][0], batch[-1][1]
         text = self._pending[start:end]
         if _ends_open(text) or swallows_record(text, self.prolog.records):
@@ -250,7 +250,7 @@ class BatchReader:
         return records is not None or len(batch) == 1
 
     def _read_broken(self, span: Span) -> Iterator[list[Event]]:
-        """Read a record leniently that the tree has refused: something must be said of that."""
+        """Read a record leniently that the tree has refused; report at least one Issue."""
         said = self._count_said()
         yield from self._read_leniently(*span)
         if self._count_said() == said:
@@ -263,7 +263,7 @@ class BatchReader:
         return sum(counts[code] for code in counts.keys() & _OF_MARKUP)
 
     def _read_gap(self, end: int) -> Iterator[list[Event]]:
-        """Read what stands between two records and is neither blank nor comment."""
+        """Read text between two records that is neither blank nor a comment."""
         gap = self._pending[self._position : end]
         if self.prolog.closed or self._tree.is_well_formed_gap(gap):
             yield from self._read_leniently(self._position, end)
@@ -319,7 +319,7 @@ class BatchReader:
         yield self._context.take_events()
 
     def _accept(self, record: Record) -> bool:
-        """Tell whether an element is a record, and say so if it is one of an odd name."""
+        """Return whether an element is a record; report one with a foreign name."""
         name = self._names[record.element.tag]
         if not self.prolog.is_record(name):
             if not self.prolog.is_foreign_record(name):
@@ -334,7 +334,7 @@ class BatchReader:
     # -- the end of the document
 
     def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
-        """Read what stands behind the last complete record; `why` says what may have cut it."""
+        """Read what follows the last complete record; `why` is what may have cut it."""
         names = [*reversed(self.prolog.wrappers), self.prolog.root]
         is_whole = not (self._scanner.is_within or self.prolog.closed)
         if is_whole and is_end(self._pending, self._position, names):
@@ -355,7 +355,7 @@ class BatchReader:
         yield events
 
     def _read_cut(self, builder: RecordBuilder, why: IssueCode) -> Iterator[list[Event]]:
-        """Deliver a record that the document's end cuts, if its URL was whole by then."""
+        """Deliver a record that the document's end cuts, if its URL was complete."""
         text = builder.cut()
         record = builder.records[-1]
         line = record.find_line(record.element)
@@ -377,7 +377,7 @@ class BatchReader:
     # -- what is too long to be kept
 
     def _shorten(self) -> Iterator[list[Event]]:
-        """Let go of pending text that has grown past the size of a record."""
+        """Drop pending text that has grown past the size of a record."""
         scanner = self._scanner
         end = scanner.find_hidden_end(self._pending) or scanner.nested_start
         if scanner.closing == COMMENT_END:
@@ -394,7 +394,7 @@ class BatchReader:
             yield self._pass_over()
 
     def _pass_over(self, *skips: str) -> list[Event]:
-        """Let go of what is pending, and of all that comes up to what `skips` match, in turn."""
+        """Drop the pending text, and everything up to the matches of `skips`, in turn."""
         events: list[Event] = []
         scanner = self._scanner
         if scanner.has_begun(self._pending):
@@ -408,7 +408,7 @@ class BatchReader:
         return events
 
     def _has_skipped(self) -> bool:
-        """Pass over what is too long; tell whether its end has been reached."""
+        """Skip a record that is too long; return whether its end has been reached."""
         while self._skips:
             found = self._skips[0].search(self._pending)
             self._position = found.end() if found else max(0, len(self._pending) - _LONGEST_MARK)
@@ -421,7 +421,7 @@ class BatchReader:
 
 
 def _ends_open(text: str) -> bool:
-    """Tell whether the last tag of some records opens an element: the next record cuts it off.
+    """Return whether the last tag of some records opens an element.
 
     That spares the parser. Where there is other markup than tags, it is left to the parser.
     """

@@ -1,4 +1,4 @@
-"""Where records begin and end in markup that comes piece by piece: every character is passed once.
+"""The boundaries of records in markup that comes in pieces, each read once.
 
 It looks at the tags of records, comments, CDATA sections and processing instructions, and at
 nothing else: that is enough to cut between records, in sound markup and in broken.
@@ -34,7 +34,7 @@ _SECTION_START = "<![CDATA["
 
 
 class Scanner:
-    """Finds the records of a text of which it is shown more and more.
+    """Scanner for the records of a growing text.
 
     A record ends with the end tag of the name that it began with. Elements of that name inside of
     it are counted; those of another prefix are none of its business. A record whose end tag is
@@ -62,12 +62,12 @@ class Scanner:
         self._foreign = foreign
 
     def reset(self, position: int = 0) -> None:
-        """Forget what is open, and go on from a place between two records."""
+        """Forget what is open, and continue from a place between two records."""
         self.position = position
         self.closing = self.name = ""
 
     def drop(self, size: int) -> None:
-        """Follow the text when its first `size` characters are taken away."""
+        """Adjust to a text whose first `size` characters were removed."""
         self.position = max(0, self.position - size)
         self._last_start = max(0, self._last_start - size)
         self._start = max(0, self._start - size)
@@ -75,7 +75,7 @@ class Scanner:
         self._section = max(0, self._section - size)
 
     def find_record(self, text: str) -> Generator[list[Event], None, tuple[int, int] | None]:
-        """Return where the next complete record begins and ends, if there is one; with pauses."""
+        """Return the begin and end of the next complete record, or `None`; with pauses."""
         for tags in count(1):
             if not self._close_section(text):
                 return None
@@ -108,22 +108,22 @@ class Scanner:
 
     @property
     def nested_start(self) -> int:
-        """Where the last tag begins in the open record that has its name; 0: there is none."""
+        """The start of the last tag with the open record's name; 0 if there is none."""
         return self._last_start if self.name and self._last_start > self._start else 0
 
     def has_begun(self, text: str) -> bool:
-        """Tell whether a record is open, or the tag is that begins one."""
+        """Return whether a record, or the tag that begins one, is open."""
         return bool(self.name or self._tag.match(text, self.position))
 
     def find_hidden_end(self, text: str) -> int:
-        """Find the last end of a record behind a section that is not closed; 0: there is none."""
+        """Return where the last record ends in an unclosed section; 0 if none does."""
         if not self.closing:
             return 0
         last = deque(self._end_tag.finditer(text, self._section), maxlen=1)
         return last[0].end() if last else 0
 
     def _pass_start(self, text: str, match: re.Match[str]) -> tuple[int, int] | None:
-        """Pass a start tag; return the record that ends with or before it, if one does.
+        """Handle a start tag; return the record that ends with or before it, or `None`.
 
         `position` stays before a tag that is not whole yet, or that another record begins with.
         """
@@ -156,7 +156,7 @@ class Scanner:
         return bool(colon) and prefix in self._foreign
 
     def _is_nested(self, text: str, end: int, *, is_empty: bool) -> bool:
-        """Tell whether a tag of the record's name stands in an element that may hold anything.
+        """Return whether a tag with the record's name is inside a foreign element.
 
         Directly in the record, or in an element of the vocabulary, it begins another record; but
         not in the latter if it is empty.
@@ -172,7 +172,7 @@ class Scanner:
         return self._open[-1].rpartition(":")[2].lower() not in KNOWN_TAGS
 
     def _close_section(self, text: str) -> bool:
-        """Pass over the open section, if there is one; tell whether it ends."""
+        """Skip the open section, if there is one; return whether it ends."""
         if not self.closing:
             return True
         end = text.find(self.closing, self.position)
@@ -185,7 +185,7 @@ class Scanner:
 
 
 def swallows_record(text: str, records: frozenset[str]) -> bool:
-    """Tell whether a CDATA section of a text holds the end of a record, and another section.
+    """Return whether a CDATA section holds a record's end and another section.
 
     That is XML, but not what was meant: the first section was not closed.
     """
@@ -199,7 +199,7 @@ def swallows_record(text: str, records: frozenset[str]) -> bool:
 
 
 def count_lines(text: str, start: int = 0, end: int | None = None) -> int:
-    """Count the ends of lines (XML 1.0, section 2.11)."""
+    """Count the line ends (XML 1.0, section 2.11)."""
     lines = text.count("\n", start, end)
     if text.find("\r", start, end) < 0:
         return lines
@@ -207,7 +207,7 @@ def count_lines(text: str, start: int = 0, end: int | None = None) -> int:
 
 
 def is_end(text: str, position: int, names: Iterable[str]) -> bool:
-    """Tell whether the rest of a text is the end tags of these elements, and nothing else."""
+    """Return whether only the end tags of these elements are left in a text."""
     rest = text[position:]
     for name in names:
         rest = rest.lstrip(_BLANKS)

@@ -1,4 +1,4 @@
-"""The characters of a text: whether XML allows them, and those that its references stand for."""
+"""Characters and references: what XML allows, and what they stand for."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NO_CHARACTER = "\0"
 
 
 def are_sound(text: str) -> bool:
-    """Tell whether all characters and references are XML's, and every section is closed.
+    """Return whether characters and references are XML's, and all sections closed.
 
     XML 1.0, sections 2.2, 2.4 and 4.1. Rare references, and the character for lost ones, are
     reasons to look closer.
@@ -64,14 +64,14 @@ def are_sound(text: str) -> bool:
 
 
 def decode_many(texts: Collection[str]) -> list[str]:
-    """Decode texts that are sound."""
+    """Decode texts that `are_sound`."""
     joined = _NO_CHARACTER.join(texts)
     decoded = decode(joined)
     return list(texts) if decoded is joined else decoded.split(_NO_CHARACTER)
 
 
 def decode(text: str) -> str:
-    """Resolve references, sections and ends of lines in a text that is sound."""
+    """Resolve references, sections and line ends in a text that `are_sound`."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "<" not in text:
@@ -118,7 +118,7 @@ _MAX_REFERENCE = 40
 
 
 def slices(text: str) -> Iterator[str]:
-    """Cut a long text into pieces that can be unescaped one by one: through no reference."""
+    """Cut a long text into pieces that can be unescaped alone: not in a reference."""
     start = 0
     while len(text) - start > _SLICE:
         end = start + _SLICE
@@ -130,7 +130,7 @@ def slices(text: str) -> Iterator[str]:
 
 
 def unescape(text: str, repairs: set[IssueCode]) -> str:
-    """Resolve references as XML does, and HTML's besides; a bare `&` stays what it is.
+    """Resolve the references of XML and of HTML; keep a bare `&`.
 
     Control characters are removed. The codes of what was repaired are added to `repairs`.
     """
@@ -157,7 +157,7 @@ def unescape(text: str, repairs: set[IssueCode]) -> str:
 
 
 def remove_controls(text: str, repairs: set[IssueCode]) -> str:
-    """Remove the control characters that XML forbids; what is no character at all is lost."""
+    """Remove control characters that XML forbids, and replace noncharacters."""
     clean = _CONTROL.sub("", text)
     if len(clean) != len(text):
         repairs.add(IssueCode.CONTROL_CHARACTER)
@@ -165,5 +165,5 @@ def remove_controls(text: str, repairs: set[IssueCode]) -> str:
 
 
 def replace_bad_bytes(text: str) -> str:
-    """Put the character for lost ones in place of bytes that were no UTF-8."""
+    """Replace bytes that were no UTF-8 by the replacement character."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

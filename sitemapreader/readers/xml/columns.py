@@ -1,4 +1,4 @@
-"""The texts of a batch of common records, by columns, and the values that they become."""
+"""The texts of a batch of common records by columns, and their values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Columns:
-    """Texts of a batch by columns; `odd` are the places in them of which something must be said."""
+    """The texts of a batch by columns; `odd` are the places that need an Issue."""
 
     def __init__(self, text: str, size: int) -> None:
         self.odd: set[int] = set()
@@ -34,24 +34,24 @@ class Columns:
         return list(map(str.strip, column))
 
     def or_none(self, texts: list[str]) -> Column:
-        """Put `None` in place of blank texts."""
+        """Replace blank texts by `None`."""
         if not any(texts):
             return [None] * len(texts)
         return texts if all(texts) else [text or None for text in texts]
 
     def check_locs(self, locs: list[str]) -> None:
-        """Blame the records whose URLs have anything odd about them."""
+        """Mark the records whose URLs need a closer look as odd."""
         if not are_clean_urls(locs):
             self.blame(not PLAIN_URL.fullmatch(loc) and not are_clean_urls([loc]) for loc in locs)
 
     def check_runs(self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]) -> None:
-        """Blame the records that have a run of elements of which something must be said."""
+        """Mark the records with a run of elements that needs an Issue as odd."""
         filled = list(filter(None, runs))
         if filled and not are_clean(filled):
             self.blame(bool(run) and not are_clean([run]) for run in runs)
 
     def values(self, texts: list[str], parse: Callable[[str], Any]) -> Column:
-        """Parse texts, each different one once; those that cannot be read are to blame."""
+        """Parse texts, each different one once; mark unreadable ones as odd."""
         if not any(texts):
             return self.or_none(texts)
         if parse is parse_lastmod:
@@ -66,5 +66,5 @@ class Columns:
         return values
 
     def blame(self, marks: Iterable[bool]) -> None:
-        """Note the places that have a mark."""
+        """Mark places as odd."""
         self.odd.update(compress(range(self.size), marks))

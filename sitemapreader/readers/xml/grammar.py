@@ -57,13 +57,13 @@ RUNS = (*BY_KEY, XHTML)
 
 
 class Grammar:
-    """Writes a pattern, and counts its groups: a field that was met cannot be met again."""
+    """Writer of a pattern; it counts the groups, so that a field matches only once."""
 
     def __init__(self) -> None:
         self._groups = 0
 
     def once(self, start: str, pattern: str, end: str = "") -> str:
-        """Write what may come once; the group has what `pattern` matches."""
+        """Write an optional part that may come once; its group is what `pattern` matches."""
         self._groups += 1
         return f"{start}(?({self._groups})(?!)|({pattern}){end})"
 
@@ -72,12 +72,12 @@ class Grammar:
         return self.once(f"{name}>", _TEXT, f"</{name}>{_GAP}")
 
     def name(self, pattern: str) -> tuple[str, str]:
-        """Write a name, and what matches the same name again."""
+        """Write a name, and the pattern of the same name again."""
         self._groups += 1
         return f"({pattern})", rf"(?:\{self._groups})"
 
     def run(self, start: str) -> str:
-        """Write a run of tags whose names begin alike, with what stands between them."""
+        """Write a run of tags whose names begin alike, with the text between them."""
         return self.once(f"(?=<{start})", f"(?>(?:</?+{start}[^<]*+|{SECTION}[^<]*+)+)")
 
 
@@ -114,7 +114,7 @@ def write_record_pattern(
 
 
 def _or_odd(common: str, record: str, names: str) -> re.Pattern[str]:
-    """Write the pattern of common records, of odd ones without these names in them, of the rest."""
+    """Write the pattern of common records, odd ones without `names`, and the rest."""
     inside = [
         "[^<]++",
         COMMENT,
@@ -154,7 +154,7 @@ _LOCAL_NAME = r"(?a:[A-Za-z_][\w.-]*+)(?!:)"
 
 
 class FeedGrammar(Grammar):
-    """Writes elements of a feed that are passed over, so that they are well-formed for sure.
+    """Writer of feed elements that are passed over and certainly well-formed.
 
     Args:
         own: what the names of the feed's vocabulary begin with, or "".
@@ -166,18 +166,18 @@ class FeedGrammar(Grammar):
         self._prefixes = [(OWN, own), *((key, f"{prefix}:") for prefix, key in bound)]
 
     def attributes(self) -> str:
-        """Write the attributes of a tag, none of which can be there twice or bind a prefix."""
+        """Write the attributes of a tag: none is repeated, and none binds a prefix."""
         name, same = self.name(_LOCAL_NAME)
         once = f"(?![^<>]*[ \t\r\n:]{same}{_GAP}=)"
         return f"(?>(?:{self.attribute(name)}{once}){{0,{MOST_ATTRIBUTES}}}){_GAP}"
 
     def attribute(self, name: str = _LOCAL_NAME) -> str:
-        """Write one attribute; it binds no prefix, and its own is bound."""
+        """Write one attribute, which binds no prefix and whose prefix is bound."""
         prefixes = "|".join(["xml:", *(prefix for _, prefix in self._prefixes[1:])])
         return f"{_BLANK}++(?!xmlns)(?:{prefixes})?{name}{_VALUE}"
 
     def element(self, barred: Mapping[str, Iterable[str]], depth: int = 1) -> str:
-        """Write an element, but for `barred` ones: by the key of a namespace, or "*" for any."""
+        """Write an element that is none of `barred`, by key of a namespace ("*" for any)."""
         names = []
         for key, prefix in self._prefixes:
             tags = "|".join(sorted({*barred.get(key, ()), *barred["*"]}))
@@ -191,7 +191,7 @@ class FeedGrammar(Grammar):
 
 
 def name_fields(format_: Format, prefix: str, bound: tuple[tuple[str, str], ...]) -> list[str]:
-    """Return the names of a record's link, title and dates; "" where no prefix is bound for one."""
+    """Return the names of link, title and dates; "" where no prefix is bound."""
     prefixes = {key: f"{each}:" for each, key in reversed(bound)} | {OWN: prefix}
     dates = FEED_DATE_NAMES[format_]
     names = [prefixes[key] + tag if key in prefixes else "" for key, tag in dates]
@@ -235,7 +235,7 @@ def _write_link_run(link: str) -> str:
 def write_head_pattern(
     format_: Format, prefix: str, bound: tuple[tuple[str, str], ...]
 ) -> re.Pattern[str]:
-    """Write the pattern of all that stands in a feed before its first record.
+    """Write the pattern of everything in a feed before its first record.
 
     Group: the channel's name, if the records stand in it.
     """
@@ -265,7 +265,7 @@ def write_atom_link_pattern(start: str) -> re.Pattern[str]:
 
 
 def learn_shape(record: str) -> Shape:
-    """Return the tags of a record, in order: `/` of an end tag, the name, `/`, attributes."""
+    """Return the tags of a record in order: `/` if it ends, name, `/`, attributes."""
     tags = _TAG.findall(_HIDDEN.sub("", record))
     return tuple((end, name, empty, *_ATTRIBUTE.findall(rest)) for end, name, rest, empty in tags)
 
@@ -313,7 +313,7 @@ _REFERENCE = rf"""{_NO_URL}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{
 
 @lru_cache(maxsize=64)
 def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
-    """Write the pattern of an extension's elements that can be read later, without an Issue."""
+    """Write the pattern of extension elements that can be read later without an Issue."""
     grammar, start = Grammar(), f"<{prefix}:"
     if key == XHTML:
         values = {"rel": "(?ai:alternate)", "href": rf'(?=[^"\s]){_REFERENCE}'}

@@ -1,4 +1,4 @@
-"""Reading common records by one regular expression: all of a batch at once, in C.
+"""PatternReader: reads all common records of a batch by one regular expression.
 
 A batch is read as far as it consists of records, common or odd. Of the common ones, `split` gives
 columns of texts, which become columns of values; a record with a value of which something must be
@@ -68,7 +68,7 @@ _SHORTEST_ELEMENT = len("<a>")
 
 
 class PatternReader:
-    """Reads the common records of one document.
+    """Reader of the common records of one document.
 
     Args:
         prolog: what stands around the records.
@@ -103,7 +103,9 @@ class PatternReader:
         """The pattern of what stands before the first record of a feed."""
 
     def read(self, text: str, start: int, sitemap: str) -> tuple[list[Events | list[Span]], int]:
-        """Read the records that begin at a place, as far as they go, of the document of that URL.
+        """Read consecutive common records from a place on.
+
+        `sitemap` is the URL of the document.
 
         Returns entries, by columns where none has extensions, and in their place the spans of odd
         records; and where the last one ends.
@@ -141,7 +143,7 @@ class PatternReader:
         return list(_weave(spans, odd, iter(entries))), end
 
     def find_head(self, text: str, start: int) -> tuple[int, str | None]:
-        """Return where the first record of a feed begins, and the channel that it stands in.
+        """Return where the first record of a feed begins, and the channel around it.
 
         That is `start` if there is more before it than well-formed elements.
         """
@@ -154,7 +156,7 @@ class PatternReader:
     def _find_columns(
         self, pattern: re.Pattern[str], text: str, start: int
     ) -> tuple[list[list[str]], str]:
-        """Find the records from a place on: a column for each group, and what they leave."""
+        """Find the records from a place on; return a column a group, and the rest."""
         columns: list[list[str]] = [[]] * pattern.groups
         if known := self._learn_uniform(pattern, text, start):
             uniform, places = known
@@ -267,7 +269,7 @@ class PatternReader:
     def _leave_unread(
         self, columns: Columns, entries: list[UrlEntry], runs: list[list[str]]
     ) -> None:
-        """Have the elements of extensions read when asked for, if nothing has to be said of any."""
+        """Leave elements of extensions unread until asked for, if all are clean."""
         *known, others = runs
         for (key, prefix), run in zip(self._runs, known, strict=True):
             columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
@@ -282,7 +284,7 @@ class PatternReader:
         leave_unread(compress(entries, marks), map(UnreadParts, repeat(vocabulary), *parts))
 
     def _are_extras(self, runs: list[str]) -> bool:
-        """Tell whether elements can become extras: they break no limit, and bind no prefix."""
+        """Return whether elements can become extras: within limits, binding no prefix."""
         text = f"<r>{'</r><r>'.join(runs)}</r>"
         if "xmlns" in text or max(run.count("<") for run in runs) >= self._limits.record_depth:
             return False
@@ -337,12 +339,12 @@ class PatternReader:
 
 
 def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
-    """Tell whether runs of elements are nothing but what a pattern matches."""
+    """Return whether runs of elements consist only of matches of a pattern."""
     return pattern.sub("", BORDER.join(runs)) == BORDER * (len(runs) - 1)
 
 
 def _split_records(pattern: re.Pattern[str], text: str, start: int) -> tuple[list[list[str]], str]:
-    """Split a text into columns, one for each group but the last, which is what they leave."""
+    """Split a text into columns, one for each group; the last group is the rest."""
     # One flat list makes no work for the garbage collector; a tuple for each record does
     flat = pattern.split(text[start:])
     *columns, rests = (flat[group :: pattern.groups + 1] for group in range(1, pattern.groups + 1))
@@ -354,7 +356,7 @@ def _split_records(pattern: re.Pattern[str], text: str, start: int) -> tuple[lis
 
 
 def _weave(spans: list[Span], odd: set[int], entries: Iterator[Event]) -> Iterator[Any]:
-    """Put entries and the spans of odd records into the order of the document."""
+    """Merge entries and the spans of odd records in the order of the document."""
     for is_odd, group in groupby(range(len(spans)), odd.__contains__):
         places = list(group)
         if is_odd:

@@ -53,7 +53,7 @@ _MARKUP = re.compile(r"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[^\W\d])")
 
 @attrs.define
 class Prolog:
-    """What stands around the records: the root's start tag, and whatever is open within it.
+    """The surroundings of records: the root's start tag, and the open wrappers.
 
     Attributes:
         format: what the root element says.
@@ -79,23 +79,23 @@ class Prolog:
 
     @property
     def wrappers(self) -> list[str]:
-        """Names of the elements that are open around the records, but of the root."""
+        """The names of the elements that are open between the root and the records."""
         return [name for name, _ in self._wrappers]
 
     def open_nested_root(self, records: frozenset[str]) -> None:
-        """Take note of a root inside of the root, or behind it."""
+        """Open a root inside of the root, or behind it."""
         self.closed = False
         self.has_nested_root = True
         self.records |= records
 
     def open_wrapper(self, name: str, bound: dict[str, str]) -> None:
-        """Open an element around records, such as the channel of RSS, with what it binds."""
+        """Open an element around records, such as a channel, and bind its prefixes."""
         if len(self._wrappers) < _MAX_WRAPPERS:
             self._wrappers.append((name, self.namespaces))
         self.bind_namespaces(bound)
 
     def close_wrapper(self, name: str) -> None:
-        """Close an element around records, with all in it; what it has bound is so no more."""
+        """Close a wrapper with everything in it, and forget the prefixes it has bound."""
         if name in (open_name for open_name, _ in self._wrappers):
             while self._wrappers:
                 open_name, self.namespaces = self._wrappers.pop()
@@ -113,11 +113,11 @@ class Prolog:
             self.namespaces = namespaces
 
     def is_record(self, name: Name) -> bool:
-        """Tell whether an element of that name is a record of the document's format."""
+        """Return whether an element of that name is a record of the document's format."""
         return name.own in self.records
 
     def is_foreign_record(self, name: Name) -> bool:
-        """Tell whether it is a url or sitemap in a namespace that nobody knows."""
+        """Return whether it is a url or sitemap in an unknown namespace."""
         return (
             name.tag == RECORD_OF.get(self.format)
             and not name.own
@@ -126,7 +126,7 @@ class Prolog:
 
 
 class NotXmlError(Exception):
-    """The document is none of the XML formats, or is refused; `code` says which."""
+    """A document in no XML format, or one that is refused; `code` says which."""
 
     def __init__(self, code: IssueCode, value: str) -> None:
         self.code = code
@@ -135,7 +135,7 @@ class NotXmlError(Exception):
 
 
 class PrologReader:
-    """Looks for the root element in a document's first bytes, in UTF-8, which come in pieces.
+    """Search for the root element in the first bytes of a document, in pieces.
 
     `data` is all of them. What has been passed is not looked at again; what is still open is, once
     a block, and 256 KiB are the most.
@@ -209,7 +209,7 @@ class PrologReader:
         return start + 1 if self._has_open_doctype else doctype.end()
 
     def _past(self, start: int, *, final: bool) -> int:
-        """Pass over a `<` that begins no tag, or one of which the end has not come yet."""
+        """Skip a `<` that begins no tag, or a tag whose end has not come yet."""
         is_last = self.data.find("<", start + 1) < 0
         return -1 if is_last and not final else start + 1
 
@@ -251,7 +251,7 @@ class PrologReader:
         return prolog, start
 
     def _note_prolog(self, events: list[Event], end: int) -> None:
-        """Note what stands before the root; `end` is where the last of it ends that should not."""
+        """Report what stands before the root, up to `end`, though it should not."""
         start = self.data.find("<")
         if not end and self.data.startswith("<?xml", start):  # which has to be the very first
             end = start

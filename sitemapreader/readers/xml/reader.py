@@ -22,7 +22,7 @@ _UTF_8 = getincrementaldecoder("utf-8")
 
 
 class XmlReader:
-    """Reads urlset, sitemapindex, RSS and Atom, in UTF-8.
+    """Reader of urlset, sitemapindex, RSS and Atom, in UTF-8.
 
     Bytes that are no UTF-8 become lone surrogates: so the record in which they stand is broken, and
     no other.
@@ -38,7 +38,7 @@ class XmlReader:
 
     @property
     def format(self) -> Format | None:
-        """The format, once the root element was met."""
+        """The format, once the root element has come."""
         return self._batches.prolog.format if self._batches else None
 
     @property
@@ -47,11 +47,11 @@ class XmlReader:
         return self._batches.finished if self._batches else self._refused
 
     def feed(self, data: bytes) -> Iterator[Events]:
-        """Take the next bytes; yield, in steps, the events of the records that are complete."""
+        """Read the next bytes; yield, in steps, the events of complete records."""
         yield from self._take(self._decoder.decode(data), final=False)
 
     def close(self, cut: IssueCode | None) -> Iterator[Events]:
-        """Yield the last events: what is still complete, and what the document lacks.
+        """Yield the last events: complete records, and what the document lacks.
 
         That it was cut shows in the markup; `cut` says by what.
         """

@@ -1,4 +1,4 @@
-"""The short way for a small document that is here as a whole, as most indexes are.
+"""The short way for a small document that has come as a whole, as most do.
 
 Its root is read by one expression, its records by the pattern, and then it must end. Whatever else
 there is about it, it is read as any other document.
@@ -35,7 +35,7 @@ _ROOT = re.compile(
 
 
 def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, Events] | None:
-    """Return the format and the entries of a whole document; `None` if it is not as simple."""
+    """Return format and entries of a whole document; `None` if it is not simple."""
     if not (PATTERNS and _allow_all(limits)):
         return None
     try:
@@ -70,7 +70,7 @@ def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
 
 @lru_cache(maxsize=64)
 def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
-    """Return what reads the records behind a root's start tag, its name, and the format.
+    """Return the record reader behind a root's start tag, its name, and the format.
 
     `None` if something must be said of the tag, or it has a base.
     """
@@ -87,7 +87,7 @@ def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
 
 @lru_cache(maxsize=16)
 def _allow_all(limits: Limits) -> bool:
-    """Tell whether no small document can reach a limit."""
+    """Return whether no small document can reach a limit."""
     return min(limits.inflated_bytes, limits.record_bytes, limits.field_chars) > SMALL_BYTES and (
         limits.entries >= SMALL_BYTES // len("<url/>")
         and limits.attributes >= Limits().attributes

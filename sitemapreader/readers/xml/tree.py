@@ -1,4 +1,4 @@
-"""Reading well-formed records by the tree builder of the standard library, which is written in C.
+"""The reader of well-formed records by the standard library's tree builder.
 
 A batch of records is parsed behind a start tag of our making, which binds the namespaces that are
 bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a batch.
@@ -44,11 +44,11 @@ _MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<)[^/]", re.DOTALL)
 
 
 class NotWellFormedError(Exception):
-    """The records are not well-formed."""
+    """Records that are not well-formed."""
 
 
 class TreeReader:
-    """Reads batches of whole records that belong to one document."""
+    """Reader of batches of whole records of one document."""
 
     def __init__(self, prolog: Prolog, limits: Limits) -> None:
         self._prolog = prolog
@@ -86,14 +86,14 @@ class TreeReader:
 
     @property
     def start_tag(self) -> str:
-        """The start tag that binds the namespaces as they are bound now."""
+        """The start tag that binds the namespaces of the prolog."""
         if self._namespaces is not self._prolog.namespaces:
             self._namespaces = self._prolog.namespaces
             self._start_tag = make_start_tag(self._namespaces)
         return self._start_tag
 
     def is_well_formed(self, text: str) -> bool:
-        """Tell whether records are well-formed."""
+        """Return whether records are well-formed."""
         parser = expat.ParserCreate(namespace_separator="}")
         try:
             parser.Parse(f"{self.start_tag}{text}{_END_TAG}", True)
@@ -102,7 +102,7 @@ class TreeReader:
         return True
 
     def is_well_formed_gap(self, text: str) -> bool:
-        """Tell whether what stands between two records is well-formed as far as it goes.
+        """Return whether the text between two records is well-formed so far.
 
         It may open and close elements around records, but not the root.
         """
@@ -129,7 +129,7 @@ class TreeReader:
         )
 
     def has_many_attributes(self, text: str) -> bool:
-        """Tell whether a tag has more attributes than a record may have."""
+        """Return whether a tag has more attributes than a record may have."""
         # A long tag is found in a tenth of the time that it takes to look at attributes
         return bool(self._long_tag.search(text) and self._many_attributes.search(text))
 
@@ -148,7 +148,7 @@ def _find_line(text: str, line: int, root: Element, element: Element) -> int:
 
 
 def parse_element(start_tag: str, text: str) -> Element:
-    """Parse elements that are well-formed, behind a start tag; return the one around them."""
+    """Parse well-formed elements behind a start tag; return their parent."""
     parser = XMLParser()  # noqa: S314 (a DTD cannot stand behind a start tag)
     parser.feed(f"{start_tag}{text}{_END_TAG}")
     element: Element = parser.close()
@@ -166,7 +166,7 @@ def make_start_tag(namespaces: dict[str, str]) -> str:
 
 
 def _is_prefix(prefix: str) -> bool:
-    """Tell whether the parser takes a prefix; beyond ASCII, not all letters are XML's."""
+    """Return whether the parser takes a prefix; XML lacks some non-ASCII letters."""
     if prefix in _RESERVED or not _PREFIX.fullmatch(prefix):
         return False
     if prefix.isascii():

@@ -1,4 +1,4 @@
-"""The images, videos, news, alternates and extras of common records, read when asked for.
+"""The images, videos, news, alternates and extras that are read when asked for.
 
 Many callers never look at them. The pattern has proved that nothing has to be said of them; what
 they are is read from the text of their elements, once one of them is asked for.
@@ -100,7 +100,7 @@ class UnreadParts:
 
 
 def _read_links(run: str) -> Iterable[Alternate]:
-    """Read a run of links: at once, if all have the attributes of the first one, in its order."""
+    """Read a run of links: at once, if all have the first one's attributes in order."""
     names = tuple(name for name, _ in _ATTRIBUTE.findall(run[: run.index(">")]))
     rows = _write_link_pattern(names).findall(run) if len(names) > 1 else []
     if len(rows) != run.count(":link"):

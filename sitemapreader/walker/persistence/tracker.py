@@ -35,7 +35,7 @@ _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
 
 
 class DocumentTracker:
-    """What the state knows of one document, and what it learns in this walk.
+    """The state of one document, and what this walk adds.
 
     Attributes:
         known: the row of the document.
@@ -124,7 +124,7 @@ class DocumentTracker:
         return Status(self.known.status), self.known.reason or FINISHED_BEFORE
 
     def make_prior_version(self) -> PriorVersion:
-        """Return what the visit must know of earlier visits."""
+        """Return the prior version for the visit."""
         known, progress = self.known, self._progress
         if progress is not None:
             return PriorVersion(
@@ -147,7 +147,7 @@ class DocumentTracker:
         self._visit = visit
 
     def restore(self, document: Document) -> None:
-        """Describe a document that is not fetched as it was when it was read."""
+        """Fill in a document that is not fetched, from its last reading."""
         known = self.known
         document.final_url = known.final_url
         document.format = known.kind
@@ -210,7 +210,7 @@ class DocumentTracker:
         sent: list[UrlEntry],
         held: int,
     ) -> None:
-        """Have a chunk written down.
+        """Save a chunk when its entries are acknowledged.
 
         Args:
             entries: all entries of the chunk.
@@ -283,7 +283,7 @@ class DocumentTracker:
 def _patch_withheld(
     fingerprints: bytes, entries: list[UrlEntry], passed: list[UrlEntry], sent: list[UrlEntry]
 ) -> bytes:
-    """Return the fingerprints of a chunk, where records that were not handed over are not known.
+    """Return a chunk's fingerprints; mark new or changed records that were not sent.
 
     What `unique` drops was handed over by another document, so its URL is known.
     """

@@ -101,7 +101,7 @@ class StateWriter:
         return self._store.run.is_resumed
 
     async def close(self) -> None:
-        """Leave the file to other walks; the last one closes it."""
+        """End this walk's use of the file; the last one closes it."""
         await self._access.close(self.name)
 
     # -- the walk
@@ -193,7 +193,7 @@ class StateWriter:
     # -- documents
 
     def open_document(self, url: str) -> DocumentStore:
-        """Return what the state has of a document."""
+        """Return the store of a document."""
         return self._store.open_document(url_key(url))
 
     def turn(self) -> AbstractAsyncContextManager[None]:

@@ -1,1 +1,1 @@
-"""Reading records that are not well-formed."""
+"""Readers of records that are not well-formed."""

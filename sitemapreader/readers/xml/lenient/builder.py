@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @attrs.define
 class OpenElement:
-    """An element whose end tag was not met yet; `tag` is its local name in lower case."""
+    """An element without its end tag so far; `tag` is its lower-case local name."""
 
     element: Element
     tag: str
@@ -34,7 +34,7 @@ class OpenElement:
     _is_blank: bool = True
 
     def add_text(self, text: str, limit: int) -> bool:
-        """Add a piece of text; tell whether there is not too much of it before a tag.
+        """Add a piece of text; return False if it has grown too long.
 
         Blanks alone are never too much: so they stand between two fields.
         """
@@ -45,7 +45,7 @@ class OpenElement:
         return self._is_blank or self._chars <= limit
 
     def end_text(self) -> None:
-        """Put the text where it belongs, for a tag has been met."""
+        """Move the text into the element, because a tag has come."""
         text = "".join(self._parts)
         if len(self.element):
             self.element[-1].tail = text
@@ -63,7 +63,7 @@ class OpenElement:
 
 
 class RecordBuilder:
-    """Turns start tags, texts and end tags into finished records.
+    """Builder of records from start tags, texts and end tags.
 
     Attributes:
         records: the finished ones.
@@ -119,7 +119,7 @@ class RecordBuilder:
             innermost.discard_texts()
 
     def add_break(self) -> None:
-        """Note that a stray tag stands here: it keeps two texts apart."""
+        """Record a stray tag, which separates two texts."""
         self.open[-1].end_text()
         element = self.open[-1].element
         last = element[-1] if len(element) else None
@@ -135,14 +135,14 @@ class RecordBuilder:
             self.pop()
 
     def pop(self) -> None:
-        """Close the innermost element that is being built, if any."""
+        """Close the innermost element of the record, if there is one."""
         if len(self.open) > 1:
             self.open.pop().end_text()
         elif self.open:
             self.finish()
 
     def finish(self, repair: IssueCode | None = None) -> None:
-        """Close the record with all that is open in it."""
+        """Close the record with everything that is open in it."""
         if repair:
             self.repairs.add(repair)
         for one in self.open:
@@ -170,19 +170,19 @@ class RecordBuilder:
         return text
 
     def fail(self, error: IssueCode) -> None:
-        """Note that the open record, if there is one, is not to be read."""
+        """Mark the open record, if there is one, as one to drop."""
         if self.open:
             self._error = self._error or error
 
     def mark_template(self) -> None:
-        """Note that a processing instruction stands in a field: its text is not all there was."""
+        """Mark the open field as incomplete: it holds a processing instruction."""
         if len(self.open) > 1:
             self._errors[self.open[-1].element] = IssueCode.TEMPLATE
 
     # -- records
 
     def _start_around(self, tag: str, name: Name, attributes: dict[str, str], line: int) -> bool:
-        """Open what stands outside of all records; tell whether it is a field of one."""
+        """Open an element outside of all records; return whether it is a record's field."""
         prolog = self._prolog
         if prolog.is_record(name) or prolog.is_foreign_record(name):
             self._start_record(tag, name, attributes, line)

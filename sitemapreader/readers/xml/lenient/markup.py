@@ -1,4 +1,4 @@
-"""How broken markup is cut into tags, comments and attributes, and which tags have no end."""
+"""Broken markup as tags, comments and attributes, and the tags without an end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STEP = 2_000
 
 
 def is_text(match: re.Match[str]) -> bool:
-    """Tell whether what looks like a tag is text: it has no `>`, and no name that is known."""
+    """Return whether an apparent tag is text: it has no `>`, and an unknown name."""
     return match["loose"] is not None and not match["closed"] and not _is_known(match)
 
 
@@ -44,7 +44,7 @@ def get_tag(match: re.Match[str]) -> str:
 
 
 def find_unclosed(text: str) -> Generator[None, None, set[int]]:
-    """Return where the start tags begin whose end tag does not come; with pauses."""
+    """Return where the start tags without an end tag begin; with pauses."""
     closings = dict(CLOSINGS)
     stack: list[tuple[str, int]] = []
     depths: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Reading records that are not well-formed, as their author plainly meant them.
+"""LenientParser: reads records that are not well-formed as they were meant.
 
 A parser of our own for broken markup. It runs on the record that is broken and on what stands
 between records; of well-formed markup it makes the same records as the tree builder. Each repair
@@ -60,7 +60,9 @@ _WINDOW_CHARS = 65_536
 
 
 class LenientParser:
-    """Reads a text into the builder; a record that the end of the text cuts stays open there.
+    """Parser of markup that is not well-formed, which feeds the record builder.
+
+    A record that the end of the text cuts stays open in the builder.
 
     Args:
         builder: makes the records.
@@ -128,7 +130,7 @@ class LenientParser:
         yield from self._add_text(position, len(self._text))
 
     def _next_markup(self, position: int) -> Generator[None, None, re.Match[str] | None]:
-        """Return the next tag, comment or the like; pause where the text in between is long."""
+        """Return the next tag, comment or the like; pause within long texts."""
         while position < len(self._text):
             if begin := _BEGIN.search(self._text, position, position + _WINDOW_CHARS):
                 return MARKUP.match(self._text, begin.start())
@@ -169,7 +171,7 @@ class LenientParser:
             self._builder.end()
 
     def _begins_next_record(self, match: re.Match[str]) -> Generator[None, None, bool]:
-        """Tell whether a tag begins a record, though the open one binds its prefix anew.
+        """Return whether a tag begins a record even if the open one rebinds its prefix.
 
         It does if the elements that bind the prefix have lost their end tags.
         """
@@ -195,7 +197,7 @@ class LenientParser:
     def _open_around(
         self, match: re.Match[str], tag: str, bound: dict[str, str], *, is_empty: bool
     ) -> None:
-        """Take note of an element outside of all records: a nested root, a feed's channel."""
+        """Handle an element outside of all records: a nested root, a feed's channel."""
         if not bound and tag not in ROOTS:
             self._note_trailing(self._sample(match))
         if not is_empty:
@@ -219,7 +221,7 @@ class LenientParser:
         return attributes, bound
 
     def _bound_with(self, bound: dict[str, str]) -> ChainMap[str, str]:
-        """Return all namespaces that are bound in an element that binds some itself."""
+        """Return all namespaces in an element, its own and those around it."""
         return ChainMap(bound, *reversed(self._scopes), self._prolog.namespaces)
 
     def _resolve(self, attributes: dict[str, str], bound: dict[str, str]) -> dict[str, str]:
@@ -247,7 +249,7 @@ class LenientParser:
         return self._guess_uri(prefix, tag)
 
     def _guess_uri(self, prefix: str, tag: str) -> str:
-        """Say what an undeclared prefix stands for: by convention, or the records' own."""
+        """Return the URI that an undeclared prefix means: by convention, or the records'."""
         if not self._builder.open and tag in self._prolog.records:
             self._own_prefix = prefix
         if prefix == self._own_prefix:
@@ -255,7 +257,7 @@ class LenientParser:
         return USUAL_PREFIXES.get(prefix, prefix)
 
     def _repair_missing_end(self, tag: str, match: re.Match[str]) -> bool:
-        """Close a field in which another begins; tell whether that one was meant as its end tag."""
+        """Close a field where another begins; return whether that was its end tag."""
         above = self._builder.open[-1].tag if len(self._builder.open) > 1 else ""
         if above not in FIELDS or tag not in FIELDS:
             return False
@@ -289,7 +291,7 @@ class LenientParser:
             self._prolog.closed = True
 
     def _close_outside(self, match: re.Match[str], tag: str) -> None:
-        """Take note of an end tag outside of all records: a record's, or one behind the root's."""
+        """Handle an end tag outside of all records: a record's, or one behind the root."""
         self._prolog.close_wrapper(match["name"])
         is_behind = self._prolog.closed and not self._prolog.has_nested_root
         if tag in self._prolog.records or (is_behind and tag in ROOTS):
@@ -318,12 +320,12 @@ class LenientParser:
             self._note_trailing(text.strip())
 
     def _note_trailing(self, text: str) -> None:
-        """Note what stands outside of all records, if the root has ended."""
+        """Record text outside of all records if the root has ended."""
         if self._prolog.closed and not self.trailing:
             self.trailing = text
 
     def _pass_over(self, kind: str, start: int) -> Generator[None, None, int]:
-        """Pass over a comment, CDATA section or PI that begins at `start`; return where it ends."""
+        """Read the comment, CDATA section or PI that begins at `start`; return its end."""
         closing = self._find(CLOSINGS[kind], start)
         if kind == "cdata":
             content, end = self._read_section(start, closing)
@@ -342,7 +344,7 @@ class LenientParser:
         return following.start() if following else len(self._text)
 
     def _find_next(self, kind: str, start: int) -> re.Match[str] | None:
-        """Find what is read on with behind a comment or PI that nothing closes.
+        """Find where reading continues behind a comment or PI that nothing closes.
 
         A PI ends at the next tag; a comment, in which there may be tags, before the next record if
         the root ends behind it too: if not, it may be the document that is not whole.
@@ -371,7 +373,7 @@ class LenientParser:
         return re.compile(pattern.replace("RECORDS", "|".join(sorted(self._prolog.records))))
 
     def _find(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
-        """Find a pattern; asked for growing positions, all calls together pass the text once."""
+        """Find a pattern; calls with growing positions pass the text only once."""
         found = self._found.get(pattern)
         if pattern not in self._found or (found and found.start() < start):
             found = self._found[pattern] = pattern.search(self._text, start)
