@@ -60,7 +60,6 @@ class ScaleCommand:
 
     def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
         self._arguments = arguments
-        self._progress = _Progress(console)
         self._console = console
         self._signal = 0
 
@@ -98,16 +97,18 @@ class ScaleCommand:
         )
 
     def _run_cluster(self, run: ScaleRun) -> Totals:
+        from sitemapreader.distributed import status  # noqa: PLC0415 (an extra)
         from sitemapreader.distributed.cluster import (  # noqa: PLC0415 (Dask)
             open_client,
             read_run,
         )
 
         arguments = self._arguments
+        progress = RunProgress(self._console, status(arguments.output))
         with open_client(arguments.scheduler, arguments.workers) as client:
             if client.dashboard_link:
                 self._console.print_line(f"dashboard: {client.dashboard_link}")
-            return read_run(client, arguments.output, run, self._progress.show)
+            return read_run(client, arguments.output, run, progress.show)
 
     def _run_shard(self, run: ScaleRun) -> Totals:
         from sitemapreader import distributed  # noqa: PLC0415 (an extra)
@@ -116,9 +117,10 @@ class ScaleCommand:
         output = self._arguments.output
         missing = distributed.find_missing(output, run)
         mine = [partition for partition in missing if partition % shards == number]
+        progress = RunProgress(self._console, distributed.status(output))
 
         def show(_: object) -> None:
-            self._progress.show(distributed.status(output))
+            progress.show(distributed.status(output))
 
         distributed.run_partitions(output, run.folder, mine, on_commit=show, is_worker=True)
         if distributed.find_missing(output, run):
@@ -156,21 +158,20 @@ def _make_options(arguments: argparse.Namespace) -> ScaleOptions:
         raise UsageError(str(error)) from None
 
 
-class _Progress:
+class RunProgress:
     """Lines about a run, one every few seconds."""
 
     SECONDS = 5.0
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, first: Totals) -> None:
         self._console = console
+        self._first = first
         self._began = self._shown = time.monotonic()
-        self._first: Totals | None = None
 
     def show(self, totals: Totals) -> None:
-        """Print the sums so far, if it is time for that."""
-        self._first = self._first or totals
+        """Print the sums so far, if it is time for that and something is missing."""
         now = time.monotonic()
-        if now - self._shown < self.SECONDS:
+        if now - self._shown < self.SECONDS or totals.committed == totals.partitions:
             return
         self._shown = now
         seconds = now - self._began
