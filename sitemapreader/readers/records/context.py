@@ -45,28 +45,19 @@ class RecordContext:
         base: the xml:base of the document's root, if it has one.
     """
 
+    record: Record
+    """The record that is being read."""
+
     def __init__(self, stats: ReadStats, names: Names, base: str = "") -> None:
         self.events: list[Event] = []
         self.stats = stats
         self.names = names
         self._base = base
-        self._record: Record | None = None
 
     def take_events(self) -> list[Event]:
         """Remove and return the events so far."""
         events, self.events = self.events, []
         return events
-
-    def start(self, record: Record) -> None:
-        """Begin a record, to which all following elements belong."""
-        self._record = record
-
-    @property
-    def record(self) -> Record:
-        """The record that is being read."""
-        if self._record is None:
-            raise RuntimeError("no record was started: call start() first")
-        return self._record
 
     # -- Issues and entries
 

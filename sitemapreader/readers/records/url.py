@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def read_record(context: RecordContext, record: Record) -> None:
     """Add the record's entries and Issues."""
-    context.start(record)
+    context.record = record
     if record.error:
         context.drop_record(record.error, join_texts(record.element))
     else:

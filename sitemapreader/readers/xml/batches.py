@@ -100,8 +100,8 @@ class BatchReader:
         self._pattern = PatternReader(prolog, self._names, self._tree, limits)
         self._scanner = Scanner()
         self._expected: object = None
-        self._skips: list[re.Pattern[str]] = []
-        """What ends the oversized record or section that is being passed over, one by one."""
+        self._skip: re.Pattern[str] | None = None
+        """What ends the oversized record or section that is being passed over."""
 
     def feed(self, text: str) -> Iterator[Events]:
         """Read the next text; yield the events of the records that are now complete."""
@@ -128,10 +128,9 @@ class BatchReader:
         if not self._has_skipped():
             self._pending = ""
         yield from self._read_tail(why)
-        events: list[Event] = []
         if not self._stats.records and not self._stats.has_errors:
-            self._stats.add_issue_once(events, IssueCode.EMPTY)
-        yield events
+            self._stats.add_issue_once(self._context.events, IssueCode.EMPTY)
+        yield self._context.take_events()
 
     # -- cutting
 
@@ -165,11 +164,10 @@ class BatchReader:
         if expected == self._expected:
             return False
         self._expected = expected
-        known = () if prolog.format.is_feed else ("",)
         foreign = [
             prefix
             for prefix, uri in prolog.namespaces.items()
-            if (key := self._names.find_key(uri)) != OWN and (not known or key != uri)
+            if self._names.find_key(uri) not in ((OWN,) if prolog.format.is_feed else (OWN, uri))
         ]
         self._scanner.expect(prolog.records, foreign)
         return True
@@ -232,7 +230,7 @@ class BatchReader:
         """Read records by the tree; return whether it accepts them."""
         start, end = batch[0][0], batch[-1][1]
         text = self._pending[start:end]
-        if _ends_open(text) or swallows_record(text, self.prolog.records):
+        if swallows_record(text, self.prolog.records):
             return False
         try:
             records = yield from self._tree.parse(text, self._count_lines(start))
@@ -254,9 +252,8 @@ class BatchReader:
         said = self._count_said()
         yield from self._read_leniently(*span)
         if self._count_said() == said:
-            events: list[Event] = []
-            self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
-            yield events
+            self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
+            yield self._context.take_events()
 
     def _count_said(self) -> int:
         counts = self._stats.counts
@@ -287,15 +284,13 @@ class BatchReader:
         parser.is_tail = is_tail
         for _ in parser.read():
             yield from self._read_built(builder)
-        if builder.records or builder.nested_root:
-            yield from self._read_built(builder)
-        events: list[Event] = []
+        yield from self._read_built(builder)
+        events = self._context.events
         if parser.is_odd:
             self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
         if parser.trailing:
             self._stats.add_issue_once(events, IssueCode.TRAILING_BYTES, value=parser.trailing)
-        if events:
-            yield events
+        yield self._context.take_events()
 
     def _read_built(self, builder: RecordBuilder) -> Iterator[list[Event]]:
         if builder.nested_root:
@@ -347,25 +342,21 @@ class BatchReader:
         builder = RecordBuilder(self.prolog, self._names, self._limits)
         line = self._count_lines(self._position)
         yield from self._build(builder, text, line, is_tail=True)
-        events: list[Event] = []
         if builder.open:
             yield from self._read_cut(builder, why)
         elif not self.prolog.closed:
-            self._stats.add_issue_once(events, why)
-        yield events
+            self._stats.add_issue_once(self._context.events, why)
 
     def _read_cut(self, builder: RecordBuilder, why: IssueCode) -> Iterator[list[Event]]:
         """Deliver a record that the document's end cuts, if its URL was complete."""
         text = builder.cut()
         record = builder.records[-1]
         line = record.find_line(record.element)
-        events: list[Event] = []
         if self._has_url(record.element):
             yield from self._read_built(builder)
-            self._stats.add_issue(events, why, line=line)
+            self._stats.add_issue(self._context.events, why, line=line)
         else:
-            self._stats.drop_record(events, why, line=line, value=text or None)
-        yield events
+            self._stats.drop_record(self._context.events, why, line=line, value=text or None)
 
     def _has_url(self, record: Element) -> bool:
         return any(
@@ -380,50 +371,30 @@ class BatchReader:
         """Drop pending text that has grown past the size of a record."""
         scanner = self._scanner
         end = scanner.find_hidden_end(self._pending) or scanner.nested_start
-        if scanner.closing == COMMENT_END:
-            yield self._pass_over(COMMENT_END)
-        elif end:
+        if end and scanner.closing != COMMENT_END:
             scanner.reset(end)
             yield from self._read_broken((0, end))
-        elif scanner.has_begun(self._pending):
-            name = re.escape(scanner.name)
-            yield self._pass_over(*((rf"</{name}(?=[\s>])", ">") if name else ()))
-        elif scanner.closing:
-            yield self._pass_over(re.escape(scanner.closing))
-        else:
-            yield self._pass_over()
-
-    def _pass_over(self, *skips: str) -> list[Event]:
-        """Drop the pending text, and everything up to the matches of `skips`, in turn."""
-        events: list[Event] = []
-        scanner = self._scanner
-        if scanner.has_begun(self._pending):
-            self._stats.drop_record(events, IssueCode.RECORD_TOO_LONG, line=self._line)
-        self._skips = list(map(re.compile, skips))
+            return
+        if is_record := scanner.has_begun(self._pending):
+            code = IssueCode.RECORD_TOO_LONG
+            self._stats.drop_record(self._context.events, code, line=self._line)
+            yield self._context.take_events()
+        if scanner.name and scanner.closing != COMMENT_END:
+            # what is left of the end tag is text between two records
+            self._skip = re.compile(rf"</{re.escape(scanner.name)}(?=[\s>])")
+        elif scanner.closing and (scanner.closing == COMMENT_END or not is_record):
+            self._skip = re.compile(re.escape(scanner.closing))
         size = len(self._pending)
-        is_end = self._skips and self._skips[0].match(self._pending, scanner.position)
-        is_kept = is_end or size - scanner.position < _LONGEST_MARK
+        is_kept = size - scanner.position < _LONGEST_MARK
         self._position = scanner.position if is_kept else size
         scanner.reset(self._position)
-        return events
 
     def _has_skipped(self) -> bool:
-        """Skip a record that is too long; return whether its end has been reached."""
-        while self._skips:
-            found = self._skips[0].search(self._pending)
+        """Pass over what is too long; tell whether its end has been reached."""
+        if self._skip:
+            found = self._skip.search(self._pending)
             self._position = found.end() if found else max(0, len(self._pending) - _LONGEST_MARK)
             self._scanner.reset(self._position)
             self._drop_read()
-            if not found:
-                return False
-            del self._skips[0]
-        return True
-
-
-def _ends_open(text: str) -> bool:
-    """Return whether the last tag of some records opens an element.
-
-    That spares the parser. Where there is other markup than tags, it is left to the parser.
-    """
-    last = text[text.rfind("<") :].rstrip()
-    return not (last.startswith("</") or last.endswith("/>") or "<!" in text or "<?" in text)
+            self._skip = self._skip if not found else None
+        return not self._skip

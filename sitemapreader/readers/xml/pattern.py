@@ -179,8 +179,8 @@ class PatternReader:
     ) -> tuple[re.Pattern[str], tuple[int, ...]] | None:
         """Return the pattern of records like the first one, and the columns of its groups."""
         is_feed = self._prolog.format.is_feed
-        # To compile one for a feed pays in a long one, and where most records are like the first
-        if self._uniform or (is_feed and not (self._is_long and self._is_uniform)):
+        # To make one pays in a long document; to compile a feed's, where most records are alike
+        if self._uniform or not self._is_long or (is_feed and not self._is_uniform):
             return self._uniform
         first = pattern.match(text, start)
         others = pattern.groups - 2 if is_feed else _FIELDS

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 SMALL_BYTES = 65_535
 _MAX_ROOT_CHARS = 1_000
+_LIMITS = (
+    *("inflated_bytes", "record_bytes", "record_depth", "record_elements"),
+    *("field_chars", "attributes", "names", "entries"),
+)
+"""Whose defaults no small document can reach, or the pattern keeps."""
 _ROOT = re.compile(
     r"""(?:<\?xml version=["']1\.0["'](?: encoding=["'](?ai:utf-8)["'])?"""
     r"""(?: standalone=["'](?:yes|no)["'])? ?\?>)?[ \t\r\n]*+"""
@@ -87,10 +92,5 @@ def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
 
 @lru_cache(maxsize=16)
 def _allow_all(limits: Limits) -> bool:
-    """Return whether no small document can reach a limit."""
-    return min(limits.inflated_bytes, limits.record_bytes, limits.field_chars) > SMALL_BYTES and (
-        limits.entries >= SMALL_BYTES // len("<url/>")
-        and limits.attributes >= Limits().attributes
-        and limits.record_depth >= Limits().record_depth
-        and limits.names >= Limits().names
-    )
+    """Tell whether no small document can reach a limit."""
+    return all(getattr(limits, name) >= getattr(Limits(), name) for name in _LIMITS)
