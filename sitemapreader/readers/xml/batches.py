@@ -16,7 +16,6 @@ from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.context import RecordContext
 from sitemapreader.readers.records.elements import list_texts, read_attributes
 from sitemapreader.readers.records.names import Names
-from sitemapreader.readers.records.namespaces import OWN
 from sitemapreader.readers.records.url import read_record
 from sitemapreader.readers.xml.boundaries import (
     COMMENT_END,
@@ -29,7 +28,7 @@ from sitemapreader.readers.xml.grammar import NOTHING
 from sitemapreader.readers.xml.lenient.builder import RecordBuilder
 from sitemapreader.readers.xml.lenient.parser import LenientParser
 from sitemapreader.readers.xml.pattern import PatternReader
-from sitemapreader.readers.xml.tree import NotWellFormedError, TreeReader
+from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -98,8 +97,7 @@ class BatchReader:
         self._context = RecordContext(stats, self._names, prolog.base)
         self._tree = TreeReader(prolog, limits)
         self._pattern = PatternReader(prolog, self._names, self._tree, limits)
-        self._scanner = Scanner()
-        self._expected: object = None
+        self._scanner = Scanner(prolog, self._names)
         self._skip: re.Pattern[str] | None = None
         """What ends the oversized record or section that is being passed over."""
 
@@ -137,7 +135,7 @@ class BatchReader:
     def _read_complete(self) -> Iterator[Events]:
         """Read all complete records, and the text between them."""
         run: list[Span] = []
-        self._expect()
+        self._scanner.learn_names()
         while not self.finished and (
             record := (yield from self._scanner.find_record(self._pending))
         ):
@@ -146,7 +144,7 @@ class BatchReader:
                 yield from self._read_run(run)
                 run = []
                 yield from self._read_gap(record[0])
-                if self._expect():  # a nested root, or a prefix that was bound anew
+                if self._scanner.learn_names():  # a nested root, or a prefix that was bound anew
                     self._scanner.reset(record[0])
                     continue
                 if PATTERNS and not self._stats.records:  # it was the head of a feed
@@ -156,21 +154,6 @@ class BatchReader:
             if len(run) % _MANY_RECORDS == 0:
                 yield []
         yield from self._read_run(run)
-
-    def _expect(self) -> bool:
-        """Pass the names of records to the scanner; return whether they have changed."""
-        prolog = self.prolog
-        expected = prolog.records, prolog.namespaces
-        if expected == self._expected:
-            return False
-        self._expected = expected
-        foreign = [
-            prefix
-            for prefix, uri in prolog.namespaces.items()
-            if self._names.find_key(uri) not in ((OWN,) if prolog.format.is_feed else (OWN, uri))
-        ]
-        self._scanner.expect(prolog.records, foreign)
-        return True
 
     def _drop_read(self) -> None:
         """Drop the text that was read and counted."""
@@ -223,7 +206,7 @@ class BatchReader:
             elif len(batch) > 1:
                 size = len(batch) // 2
             else:
-                yield from self._read_broken(batch[0])
+                yield from self._read_refused(batch[0])
                 start, size = start + 1, 1
 
     def _read_tree(self, batch: Sequence[Span]) -> Generator[list[Event], None, bool]:
@@ -232,23 +215,24 @@ class BatchReader:
         text = self._pending[start:end]
         if swallows_record(text, self.prolog.records):
             return False
-        try:
-            records = yield from self._tree.parse(text, self._count_lines(start))
-        except NotWellFormedError:
+        records = yield from self._tree.parse(text, self._count_lines(start))
+        if records is None:
             return False
-        if records is None and len(batch) == 1:
-            # SECURITY: a parser could be made to take a lot of memory
-            if len(text) > _MANY_CHARS or self._tree.is_well_formed(text):
-                yield from self._read_leniently(start, end)
-            else:
-                yield from self._read_broken(batch[0])
-        elif records is not None:
-            yield from self._read_records(records)
-            self._position = end
-        return records is not None or len(batch) == 1
+        yield from self._read_records(records)
+        self._position = end
+        return True
+
+    def _read_refused(self, span: Span) -> Iterator[list[Event]]:
+        """Read a record that the tree has refused: it may break a limit, or is not well-formed."""
+        text = self._pending[slice(*span)]
+        # SECURITY: a parser could be made to take a lot of memory
+        if len(text) > _MANY_CHARS or self._tree.is_well_formed(text):
+            yield from self._read_leniently(*span)
+        else:
+            yield from self._read_broken(span)
 
     def _read_broken(self, span: Span) -> Iterator[list[Event]]:
-        """Read a record leniently that the tree has refused; report at least one Issue."""
+        """Read leniently what is not well-formed: something must be said of that."""
         said = self._count_said()
         yield from self._read_leniently(*span)
         if self._count_said() == said:

@@ -12,12 +12,15 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from sitemapreader.readers.records.fields import KNOWN_TAGS
+from sitemapreader.readers.records.namespaces import OWN
 from sitemapreader.readers.xml.characters import ATTRIBUTES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable
+    from collections.abc import Generator, Iterable
 
     from sitemapreader.models import Event
+    from sitemapreader.readers.records.names import Names
+    from sitemapreader.readers.xml.prolog import Prolog
 
 _BLANKS = " \t\r\n"
 _STEP = 5_000
@@ -46,20 +49,33 @@ class Scanner:
         position: how far all was passed; what is behind may be the beginning of a tag.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prolog: Prolog, names: Names) -> None:
+        self._prolog = prolog
+        self._names = names
+        self._learnt: object = None
         self.closing = self.name = ""
         self.position = self._start = self._last_start = self._section = 0
         self._depth = self._checked = 0
         self._open: list[str] = []
         """Elements that are open in the record, but the record itself, up to `_checked`."""
 
-    def expect(self, records: frozenset[str], foreign: Collection[str]) -> None:
-        """Set the local names of records, and prefixes that no record can have."""
+    def learn_names(self) -> bool:
+        """Learn what records are called, and what prefixes none can have; tell whether it is new."""
+        records, namespaces = self._prolog.records, self._prolog.namespaces
+        if self._learnt == (records, namespaces):
+            return False
+        self._learnt = records, namespaces
         self._tag = re.compile(
             rf"<(?:!--|\?|!\[CDATA\[|/({_name(records)})\s*+>|({_name(records)})(?=[\s/>]))"
         )
         self._end_tag = record_end(records)
-        self._foreign = foreign
+        is_feed = self._prolog.format.is_feed
+        self._foreign = {
+            prefix
+            for prefix, uri in namespaces.items()
+            if self._names.find_key(uri) not in ((OWN,) if is_feed else (OWN, uri))
+        }
+        return True
 
     def reset(self, position: int = 0) -> None:
         """Forget what is open, and continue from a place between two records."""

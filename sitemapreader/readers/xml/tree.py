@@ -42,10 +42,6 @@ _MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<)[^/]", re.DOTALL)
 """A comment, a section or, with a group, the beginning of a start tag."""
 
 
-class NotWellFormedError(Exception):
-    """Records that are not well-formed."""
-
-
 class TreeReader:
     """Reader of batches of whole records of one document."""
 
@@ -62,8 +58,8 @@ class TreeReader:
     def parse(self, text: str, line: int) -> Generator[list[Event], None, list[Record] | None]:
         """Return the records of a batch whose first line is `line`; with pauses.
 
-        `None` if one of them may break a limit, or has a processing instruction in it: what has to
-        be said of that, the lenient parser says. Raises NotWellFormedError.
+        `None` if they are not well-formed, or one of them may break a limit, or has a processing
+        instruction in it: what has to be said of that, the lenient parser says.
         """
         if self._may_break_limit(text):
             return None
@@ -77,7 +73,7 @@ class TreeReader:
             parser.feed(_END_TAG)
             root: Element = parser.close()
         except (ParseError, ValueError):  # ValueError: a byte that is no UTF-8
-            raise NotWellFormedError from None
+            return None
         if self._is_too_deep(root):
             return None
         find_line = partial(_find_line, text, line, root)
