@@ -99,7 +99,7 @@ class BatchReader:
         self._pattern = PatternReader(prolog, self._names, self._tree, limits)
         self._scanner = Scanner(prolog, self._names)
         self._skip: re.Pattern[str] | None = None
-        """What ends the oversized record or section that is being passed over."""
+        """The end of the oversized record or section that is being skipped."""
 
     def feed(self, text: str) -> Iterator[Events]:
         """Read the next text; yield the events of the records that are now complete."""
@@ -223,7 +223,7 @@ class BatchReader:
         return True
 
     def _read_refused(self, span: Span) -> Iterator[list[Event]]:
-        """Read a record that the tree has refused: it may break a limit, or is not well-formed."""
+        """Read leniently a record that the tree has refused."""
         text = self._pending[slice(*span)]
         # SECURITY: a parser could be made to take a lot of memory
         if len(text) > _MANY_CHARS or self._tree.is_well_formed(text):
@@ -232,7 +232,7 @@ class BatchReader:
             yield from self._read_broken(span)
 
     def _read_broken(self, span: Span) -> Iterator[list[Event]]:
-        """Read leniently what is not well-formed: something must be said of that."""
+        """Read leniently what is not well-formed; report at least one Issue."""
         said = self._count_said()
         yield from self._read_leniently(*span)
         if self._count_said() == said:
@@ -374,7 +374,7 @@ class BatchReader:
         scanner.reset(self._position)
 
     def _has_skipped(self) -> bool:
-        """Pass over what is too long; tell whether its end has been reached."""
+        """Skip what is too long; return whether its end has been reached."""
         if self._skip:
             found = self._skip.search(self._pending)
             self._position = found.end() if found else max(0, len(self._pending) - _LONGEST_MARK)

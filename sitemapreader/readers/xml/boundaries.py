@@ -60,7 +60,7 @@ class Scanner:
         """Elements that are open in the record, but the record itself, up to `_checked`."""
 
     def learn_names(self) -> bool:
-        """Learn what records are called, and prefixes that none can have; tell if that is new."""
+        """Learn the names of records and foreign prefixes; return whether they changed."""
         records, namespaces = self._prolog.records, self._prolog.namespaces
         if self._learnt == (records, namespaces):
             return False

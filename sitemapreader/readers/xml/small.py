@@ -92,5 +92,5 @@ def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
 
 @lru_cache(maxsize=16)
 def _allow_all(limits: Limits) -> bool:
-    """Tell whether no small document can reach a limit."""
+    """Return whether no small document can reach a limit."""
     return all(getattr(limits, name) >= getattr(Limits(), name) for name in _LIMITS)

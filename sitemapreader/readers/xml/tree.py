@@ -161,7 +161,7 @@ def make_start_tag(namespaces: dict[str, str]) -> str:
 
 
 def _is_prefix(prefix: str) -> bool:
-    """Tell whether the parser takes a prefix; beyond ASCII, not all letters are XML's."""
+    """Return whether the parser takes a prefix; XML lacks some non-ASCII letters."""
     if prefix.isascii():
         return prefix not in _RESERVED
     try:
