@@ -25,6 +25,10 @@ from sitemapreader.urls import host_of, site_of
 LAYOUT = "layout.json"
 SUCCESS = "_SUCCESS.json"
 HOSTS_PER_PARTITION = 2_000
+_FEWEST_HOSTS = 64
+"""Hosts of a partition in a small list: as many as one process reads at once."""
+_FEWEST_PARTITIONS = 16
+"""Partitions of a list that has the hosts for them, so that a few cores have something to do."""
 MAX_PARTITIONS = 65_536
 LIST_FILES = 256
 """Most files of a list: what one of them holds must fit in memory while it is sorted."""
@@ -57,7 +61,11 @@ def choose_partition(hashed: int, partitions: int) -> int:
 
 def count_partitions(hosts: int) -> int:
     """Return how many partitions suit so many hosts: a power of two."""
-    wanted = max(1, -(-hosts // HOSTS_PER_PARTITION))
+    wanted = max(
+        1,
+        -(-hosts // HOSTS_PER_PARTITION),
+        min(hosts // _FEWEST_HOSTS, _FEWEST_PARTITIONS),
+    )
     return min(1 << (wanted - 1).bit_length(), MAX_PARTITIONS)
 
 

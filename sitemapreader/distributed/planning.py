@@ -67,8 +67,8 @@ def plan(
         hosts: hosts or URLs, or a file of them, one a line, with `#` comments; any URL that fsspec
             opens, compressed or not. One that is named twice counts once.
         output: a folder, or a URL that fsspec knows.
-        partitions: a power of two; by default one for 2,000 hosts. It is fixed when the output is
-            made, for the state of a host lies with its partition.
+        partitions: a power of two; by default about one for 2,000 hosts. It is fixed when the
+            output is made, for the state of a host lies with its partition.
 
     Raises OutputError for an output that cannot hold it, ValueError for a number of partitions that
     makes no sense, and OSError for a file that cannot be read.

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader.distributed.layout import OutputError, choose_partition, hash_site
+from sitemapreader.distributed.layout import (
+    OutputError,
+    choose_partition,
+    count_partitions,
+    hash_site,
+)
 from sitemapreader.distributed.planning import plan, read_partition_hosts
 from sitemapreader.distributed.storage import Storage
 
@@ -89,9 +94,27 @@ def test_the_number_of_partitions_never_changes(tmp_path: Path) -> None:
         plan(["a.example"], str(tmp_path), partitions=8)
 
 
-def test_there_is_a_partition_for_2000_hosts(tmp_path: Path) -> None:
-    """Without a number, a power of two is chosen so that none is much larger."""
-    assert plan([f"d{number}.com" for number in range(4_001)], str(tmp_path)).partitions == 4
+@pytest.mark.parametrize(
+    ("hosts", "partitions"),
+    [
+        (1, 1),
+        (127, 1),
+        (128, 2),
+        (192, 4),
+        (1_024, 16),
+        (32_000, 16),
+        (32_001, 32),
+        (10**9, 65_536),
+    ],
+)
+def test_partitions_suit_the_list(hosts: int, partitions: int) -> None:
+    """A small list has enough partitions for some cores, a large one 2,000 hosts in each."""
+    assert count_partitions(hosts) == partitions
+
+
+def test_a_new_output_has_partitions_for_its_list(tmp_path: Path) -> None:
+    """Without a number, the first list decides."""
+    assert plan([f"d{number}.com" for number in range(200)], str(tmp_path)).partitions == 4
 
 
 @pytest.mark.parametrize("partitions", [0, 3, -4, 1 << 20])
