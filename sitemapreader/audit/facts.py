@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _ALIKE = ("lastmod-all-equal", "lastmod-is-build-time")
 """Rules whose hits are sitemaps with dates that say nothing."""
 _TOTALS = """
-SELECT (SELECT count(*) FROM url_row), (SELECT count(DISTINCT hash(key)) FROM url),
+SELECT (SELECT count(*) FROM url_row),
+       (SELECT count(*) FROM url_row) - (SELECT count(*) - count(DISTINCT key) FROM repeated),
        (SELECT count(lastmod) FROM url_row), (SELECT count(*) FROM image),
        (SELECT count(*) FROM video), (SELECT count(*) FROM news),
        (SELECT count(hreflang) FROM alternate)
@@ -48,12 +49,13 @@ SELECT date_trunc('month', lastmod)::DATE AS month, count(*),
 FROM url_row WHERE lastmod IS NOT NULL GROUP BY month ORDER BY month
 """
 _SECTIONS = """
-SELECT host, regexp_extract(path, '^/(?:[^/]+/){0,2}') AS folder, count(*) AS urls
-FROM url GROUP BY host, folder ORDER BY urls DESC, host, folder LIMIT $limit
+SELECT host_of(prefix) AS host, path_of(prefix) AS path, sum(urls)::UBIGINT AS urls
+FROM folder GROUP BY host, path ORDER BY urls DESC, host, path LIMIT $limit
 """
-_HOSTS = (
-    "SELECT scheme || '://' || host, urls FROM host ORDER BY urls DESC, scheme, host LIMIT $limit"
-)
+_HOSTS = """
+SELECT scheme || '://' || host AS origin, sum(urls)::UBIGINT AS urls
+FROM host GROUP BY origin ORDER BY urls DESC, origin LIMIT $limit
+"""
 _LANGUAGES = """
 WITH own AS (
     SELECT url, min(hreflang) AS page_language FROM hreflang_link

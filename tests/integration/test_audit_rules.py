@@ -271,9 +271,13 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     ),
     # -- robots
     "robots-blocked-url": (
-        site(page("/cart/1") + page("/c%61rt/2") + page("/a"), "User-agent: *\nDisallow: /cart/"),
-        2,
-        site(page("/cart") + page("/a"), "User-agent: *\nDisallow: /cart/"),
+        # as written, escaped, and with an escape that is no UTF-8; `$$` ends as `$` does
+        site(
+            page("/cart/1") + page("/c%61rt/2") + page("/cart/%FF") + page("/a?b$") + page("/a"),
+            "User-agent: *\nDisallow: /cart/\nDisallow: /a?b$$",
+        ),
+        4,
+        site(page("/cart") + page("/%FF") + page("/a%25"), "User-agent: *\nDisallow: /cart/"),
     ),
     "robots-blocked-image": (
         site(page("/a", more=image(f"{HOST}/img/1.jpg")), "User-agent: *\nDisallow: /img/"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sitemapreader.output.arrow import make_array
 from sitemapreader.urls import NORMAL_URL, url_key
 
 if TYPE_CHECKING:
@@ -28,6 +31,9 @@ FIELDS = (
 """The columns of entries that an audit needs."""
 _TIME = pa.timestamp("us")
 _NORMAL = f"^(?:{NORMAL_URL.pattern})$"
+_FOLDER = "[a-z0-9_~-][a-z0-9_.~-]*"
+_SIMPLE = rf"^https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:{_FOLDER}/)*(?:{_FOLDER})?$"
+"""Normal URLs in which no rule about characters or parameters can find anything."""
 _EXTENSIONS = {
     "images": ("image", ("loc", "title", "caption", "geo_location", "license")),
     "videos": (
@@ -63,23 +69,33 @@ class RowNumbering:
 
     def number_rows(self, sitemaps: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
         """Return for some rows their ids, their documents and their positions in these."""
-        ids = pa.array(range(self.rows + 1, self.rows + 1 + len(sitemaps)), pa.uint64())
+        ids = array("Q", range(self.rows + 1, self.rows + 1 + len(sitemaps)))
         self.rows += len(sitemaps)
-        documents, positions, begin = [], [], 0
+        documents, positions, begin = array("I"), array("I"), 0
         runs = pc.run_end_encode(sitemaps)
         for end, url in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
             number, count = self.number_document(url), end - begin
-            first = self.positions.get(number, 0) + 1
-            documents.append(pa.repeat(pa.scalar(number, pa.uint32()), count))
-            positions.append(pa.array(range(first, first + count), pa.uint32()))
-            self.positions[number] = first + count - 1
+            last = self.positions.get(number, 0)
+            documents.extend(repeat(number, count))
+            positions.extend(range(last + 1, last + 1 + count))
+            self.positions[number] = last + count
             begin = end
-        return ids, pa.concat_arrays(documents), pa.concat_arrays(positions)
+        return (
+            _share(ids, pa.uint64()),
+            _share(documents, pa.uint32()),
+            _share(positions, pa.uint32()),
+        )
+
+
+def _share(numbers: array[int], kind: pa.DataType) -> pa.Array:
+    # `pa.array` would import pandas, if that is installed.
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])
 
 
 def make_rows(batch: pa.RecordBatch, numbering: RowNumbering) -> Iterator[tuple[str, pa.Table]]:
     """Yield tables of the database with the rows of some entries; none is empty."""
     ids, documents, positions = numbering.number_rows(batch.column("sitemap"))
+    is_simple, other_keys = find_keys(batch.column("loc"))
     yield (
         "url_row",
         pa.table(
@@ -88,7 +104,8 @@ def make_rows(batch: pa.RecordBatch, numbering: RowNumbering) -> Iterator[tuple[
                 "document": documents,
                 "position": positions,
                 "loc": batch.column("loc"),
-                "other_key": find_other_keys(batch.column("loc")),
+                "other_key": other_keys,
+                "is_simple": is_simple,
                 "lastmod": _without_zone(batch.column("lastmod")),
                 "lastmod_text": batch.column("lastmod_text"),
                 "changefreq": batch.column("changefreq"),
@@ -103,24 +120,29 @@ def make_rows(batch: pa.RecordBatch, numbering: RowNumbering) -> Iterator[tuple[
             rows |= {name: _without_zone(pc.struct_field(values, name)) for name in fields}
             if table == "alternate":
                 rows["hreflang"] = pc.utf8_lower(rows["hreflang"])
-                rows["key"] = pc.coalesce(find_other_keys(rows["href"]), rows["href"])
+                rows["key"] = make_keys(rows["href"])
             yield table, pa.table(rows)
 
 
-def find_other_keys(urls: pa.Array) -> pa.Array:
-    """Return the keys (`url_key`) of the URLs that are not their own key, else null."""
-    # Nine of ten are in normal form, which Arrow can see in a tenth of the time.
+def make_keys(urls: pa.Array) -> pa.Array:
+    """Return the keys (`url_key`) of URLs."""
+    _, other_keys = find_keys(urls)
+    return pc.coalesce(other_keys, urls)
+
+
+def find_keys(urls: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return which URLs are simple, and the keys of those that are not their own key, or null."""
+    # Nine of ten are simple or in normal form, which Arrow can see in a tenth of the time.
+    is_simple = pc.match_substring_regex(urls, _SIMPLE)
+    is_other = pc.invert(is_simple)
+    others = urls.filter(is_other)
     is_normal = pc.and_(
-        pc.match_substring_regex(urls, _NORMAL), pc.invert(pc.match_substring(urls, "/."))
+        pc.match_substring_regex(others, _NORMAL), pc.invert(pc.match_substring(others, "/."))
     )
-    if pc.all(is_normal).as_py():
-        return pa.nulls(len(urls), pa.string())
-    others = pc.indices_nonzero(pc.invert(is_normal))
-    locs = urls.take(others).to_pylist()
-    keys = [key if (key := url_key(loc)) != loc else None for loc in locs]
-    return pc.replace_with_mask(
-        pa.nulls(len(urls), pa.string()), pc.invert(is_normal), pa.array(keys, pa.string())
-    )
+    marked = zip(others.to_pylist(), is_normal.to_pylist(), strict=True)
+    keys = [None if normal or (key := url_key(url)) == url else key for url, normal in marked]
+    filled = make_array(keys, pa.string())
+    return is_simple, pc.replace_with_mask(pa.nulls(len(urls), pa.string()), is_other, filled)
 
 
 def _unpack(column: pa.Array) -> tuple[pa.Array, pa.Array]:

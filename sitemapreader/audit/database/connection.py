@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-MEMORY_LIMIT = "150MB"
+MEMORY_LIMIT = "100MB"
 """What DuckDB may use; beyond that it writes into a folder beside the file."""
 _IS_OURS = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'url_row'"
 _THREADS = 4
@@ -34,9 +34,8 @@ class AuditDatabase:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self._folder = TemporaryDirectory(prefix="sitemapreader-audit-") if path is None else None
-        self.path = Path(self._folder.name) / "audit.duckdb" if self._folder else Path(path or "")
         if path is not None:
-            _remove_old(self.path)
+            _remove_old(Path(path))
         config: dict[str, Any] = {
             "memory_limit": MEMORY_LIMIT,
             "threads": min(_THREADS, os.cpu_count() or 1),
@@ -45,7 +44,9 @@ class AuditDatabase:
             "autoload_known_extensions": False,
             "preserve_insertion_order": False,
         }
-        self.connection = duckdb.connect(str(self.path), config=config)
+        if self._folder is not None:
+            config["temp_directory"] = self._folder.name
+        self.connection = duckdb.connect(":memory:" if path is None else str(path), config=config)
         self.connection.execute(files(__package__).joinpath("schema.sql").read_text("utf-8"))
         self.hit_queries: dict[str, tuple[str, dict[str, object]]] = {}
 
@@ -54,6 +55,13 @@ class AuditDatabase:
         self.connection.register("arriving", rows)
         self.connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM arriving")
         self.connection.unregister("arriving")
+
+    def insert_rows(self, table: str, rows: list[dict[str, Any]]) -> None:
+        """Append rows that all have the same columns."""
+        if rows:
+            columns = {name: [row[name] for row in rows] for name in rows[0]}
+            values = ", ".join(f"unnest(${name}) AS {name}" for name in columns)
+            self.ask(f"INSERT INTO {table} BY NAME SELECT {values}", **columns)
 
     def ask(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
         """Run a query and return all its rows."""

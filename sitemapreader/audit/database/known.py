@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from sitemapreader.audit.database.columns import find_other_keys
+from sitemapreader.audit.database.columns import make_keys
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.output.arrow import make_array
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -49,9 +49,8 @@ def load_known(database: AuditDatabase, source: Known) -> int:
     database.ask("CREATE TEMP TABLE arrived (loc VARCHAR, key VARCHAR)")
     wanted = (url.strip() for url in urls if has_web_scheme(url.strip()))
     while batch := list(islice(wanted, _ROWS_AT_ONCE)):
-        locs = pa.array(batch, pa.string())
-        keys = pc.coalesce(find_other_keys(locs), locs)
-        database.insert("arrived", pa.table({"loc": locs, "key": keys}))
+        locs = make_array(batch, pa.string())
+        database.insert("arrived", pa.table({"loc": locs, "key": make_keys(locs)}))
     database.ask("INSERT INTO known SELECT min(loc), key FROM arrived GROUP BY key")
     database.ask("DROP TABLE arrived")
     count: int = database.ask("SELECT count(*) FROM known")[0][0]

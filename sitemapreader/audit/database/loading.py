@@ -6,11 +6,10 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from sitemapreader.audit.database.columns import FIELDS, RowNumbering, make_rows
 from sitemapreader.audit.judging.reasons import ABOUT_US, REFUSING_STATUSES
 from sitemapreader.dates import parse_lastmod
+from sitemapreader.entry_columns import join_rows
 from sitemapreader.outcomes import Role, Status
 from sitemapreader.output.arrow import make_batch, make_schema
 from sitemapreader.output.schema import choose_columns
@@ -80,8 +79,8 @@ class WalkLoader:
             await inserting
 
     def _insert(self, waiting: list[Rows]) -> None:
-        batches = [make_batch(rows, self._schema) for rows in waiting]
-        for table, rows in make_rows(pa.concat_batches(batches), self.numbering):
+        batch = make_batch(join_rows(waiting), self._schema)
+        for table, rows in make_rows(batch, self.numbering):
             self._database.insert(table, rows)
 
     # -- the end of the walk
@@ -108,7 +107,7 @@ class WalkLoader:
             row |= {"id": number, "parent_id": by_url.get(document.parent)}
             row["fetched_at"] = _utc(now or self._ended_at.get(document.url))
             rows.append(row)
-        self._insert_rows("document", rows)
+        self._database.insert_rows("document", rows)
         self._load_issues(report, by_url)
 
     def _number_documents(self, documents: Iterable[Document]) -> list[int]:
@@ -124,7 +123,7 @@ class WalkLoader:
         return numbers
 
     def _load_issues(self, report: Report, by_url: dict[str, int]) -> None:
-        self._insert_rows(
+        self._database.insert_rows(
             "issue",
             [
                 {
@@ -145,7 +144,7 @@ class WalkLoader:
             others -= document.counts
             rows += [(code, by_url[document.url], n) for code, n in document.counts.items()]
         rows += [(code, None, n) for code, n in others.items()]
-        self._insert_rows(
+        self._database.insert_rows(
             "issue_count",
             [
                 {
@@ -157,10 +156,6 @@ class WalkLoader:
                 for code, document, count in rows
             ],
         )
-
-    def _insert_rows(self, table: str, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            self._database.insert(table, pa.Table.from_pylist(rows))
 
 
 def _describe(document: Document, *, is_http: bool) -> dict[str, Any]:

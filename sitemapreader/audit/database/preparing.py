@@ -10,8 +10,6 @@ import re
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from sitemapreader.audit.database.connection import quote_text
 from sitemapreader.audit.database.languages import is_news_language, judge_hreflang
 from sitemapreader.issues import IssueCode
@@ -58,7 +56,9 @@ _FIND_REPEATED = """
 CREATE TABLE repeated AS
 WITH folds AS MATERIALIZED (
     SELECT id, hash(
-        bare_host(host), lower(rtrim(path_of(key), '/')), without_extras(query_of(key))
+        CASE WHEN is_simple THEN without_slash(bare_host(after_scheme(key)))
+        ELSE bare_host(host) || lower(without_slash(path_of(key))) || without_extras(query_of(key))
+        END
     ) AS folded
     FROM url
 ), members AS (
@@ -83,6 +83,16 @@ CREATE TABLE hreflang_link AS
 SELECT a.url, a.document, a.hreflang, hash(u.key) AS page, hash(a.key) AS target
 FROM alternate a JOIN url u ON u.id = a.url
 WHERE a.hreflang IS NOT NULL
+"""
+
+_COUNT_FOLDERS = """
+INSERT INTO folder
+SELECT document, regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/){0,2}') AS prefix, count(*)
+FROM url GROUP BY document, prefix
+"""
+_COUNT_HOSTS = """
+SELECT document, scheme_of(prefix) AS scheme, host_of(prefix) AS host, sum(urls)::UBIGINT
+FROM folder GROUP BY document, scheme, host
 """
 
 _STAGING = frozenset({"staging", "stage", "dev", "test", "uat", "preprod"})
@@ -118,14 +128,13 @@ def prepare(
 
 
 def _prepare_hosts(database: AuditDatabase) -> None:
-    counted = database.connection.execute(
-        "SELECT scheme, host, count(*) FROM url GROUP BY scheme, host"
-    )
+    database.ask(_COUNT_FOLDERS)
     rows = []
-    for scheme, host, urls in counted.fetchall():
+    for document, scheme, host, urls in database.ask(_COUNT_HOSTS):
         hidden, is_staging = judge_host(host)
         rows.append(
             {
+                "document": document,
                 "scheme": scheme,
                 "host": host,
                 "urls": urls,
@@ -133,7 +142,7 @@ def _prepare_hosts(database: AuditDatabase) -> None:
                 "is_staging": is_staging,
             }
         )
-    _insert(database, "host", rows)
+    database.insert_rows("host", rows)
 
 
 def judge_host(host: str) -> tuple[str, bool]:
@@ -167,7 +176,7 @@ def _prepare_languages(database: AuditDatabase) -> None:
                 "is_language": is_news_language(code),
             }
         )
-    _insert(database, "language", rows)
+    database.insert_rows("language", rows)
 
 
 def _prepare_robots(
@@ -183,11 +192,16 @@ def _prepare_robots(
     ]
     known = {row["origin"] for row in rows}
     rows += [
-        {"origin": origin, "sitemaps": len(each.sitemaps), "is_searched": False}
+        {
+            "origin": origin,
+            "document": None,
+            "sitemaps": len(each.sitemaps),
+            "is_searched": False,
+        }
         for origin, each in robots.items()
         if origin not in known
     ]
-    _insert(database, "robots", rows)
+    database.insert_rows("robots", rows)
     for origin, each in robots.items():
         _find_cross_submits(database, origin, each)
         for agent in agents:
@@ -211,17 +225,19 @@ _LAST_NUMBER = "SELECT greatest((SELECT max(id) FROM url_row), (SELECT max(id) F
 _CANDIDATES = {
     "url": (
         "SELECT loc, document FROM url WHERE id > $after AND id <= $until"
-        " AND scheme = $scheme AND host = $host AND regexp_matches(loc, $pieces)"
+        " AND starts_with(key, $scheme || '://' || $host || '/')"
+        " AND CASE WHEN is_simple THEN regexp_matches(loc, $pieces)"
+        " ELSE may_have(loc, $pieces) END"
     ),
     "image": (
         "SELECT loc, document FROM image WHERE url > $after AND url <= $until"
         " AND starts_with(lower(loc), $scheme || '://' || $host || '/')"
-        " AND regexp_matches(loc, $pieces)"
+        " AND may_have(loc, $pieces)"
     ),
     "sitemap": (
         "SELECT url, id FROM document WHERE id > $after AND id <= $until"
         " AND role = 'sitemap' AND via IN ('robots', 'index')"
-        " AND scheme_of(key) = $scheme AND host_of(key) = $host AND regexp_matches(url, $pieces)"
+        " AND scheme_of(key) = $scheme AND host_of(key) = $host AND may_have(url, $pieces)"
     ),
 }
 
@@ -234,17 +250,16 @@ def _find_disallowed(database: AuditDatabase, origin: str, robots: Robots, agent
     pieces = robots.list_disallowed_pieces(agent)
     if not pieces:
         return
-    # RE2 takes the pieces at once; URLs with escapes may spell a piece in another way
+    # RE2 takes the pieces at once
     words = [""] if len(pieces) > _MAX_PIECES else [re.escape(piece) for piece in pieces]
     scheme, _, host = origin.partition("://")
-    passed = {"scheme": scheme, "host": host, "pieces": "|".join([r"[%\t\r\n]", *words])}
+    passed = {"scheme": scheme, "host": host, "pieces": "|".join(words)}
     last = database.ask(_LAST_NUMBER)[0][0] or 0
     for kind, query in _CANDIDATES.items():
         agent_of_kind = f"{agent}-Image {agent}" if kind == "image" else agent
         for after in range(0, last, _ROWS_AT_ONCE):
             batch = database.ask(query, **passed, after=after, until=after + _ROWS_AT_ONCE)
-            _insert(
-                database,
+            database.insert_rows(
                 "robots_hit",
                 [
                     {"robot": agent, "kind": kind, "url": loc, "document": document}
@@ -252,8 +267,3 @@ def _find_disallowed(database: AuditDatabase, origin: str, robots: Robots, agent
                     if robots.find_refusal(loc, agent_of_kind) is IssueCode.ROBOTS_DISALLOWED
                 ],
             )
-
-
-def _insert(database: AuditDatabase, table: str, rows: list[dict[str, object]]) -> None:
-    if rows:
-        database.insert(table, pa.Table.from_pylist(rows))

@@ -44,6 +44,7 @@ CREATE TABLE url_row (
     position UINTEGER,         -- from 1, within the document
     loc VARCHAR,               -- as written
     other_key VARCHAR,         -- the key, where it differs from loc
+    is_simple BOOLEAN,         -- only a-z, 0-9, ., -, _ and ~ between single slashes: its own key
     lastmod TIMESTAMP,
     lastmod_text VARCHAR,      -- as written
     changefreq VARCHAR,
@@ -60,6 +61,17 @@ CREATE MACRO query_of(loc) AS
          ELSE '' END;
 CREATE MACRO host_of(key) AS split_part(key, '/', 3);
 CREATE MACRO scheme_of(key) AS split_part(key, ':', 1);
+CREATE MACRO after_scheme(key) AS
+    CASE WHEN starts_with(key, 'https') THEN substr(key, 9) ELSE substr(key, 8) END;
+-- A URL may spell a piece of a rule with escapes, or with blanks that are ignored.
+CREATE MACRO may_have(loc, pieces) AS
+    regexp_matches(loc, '[\t\r\n]') OR coalesce(
+        regexp_matches(CASE WHEN contains(loc, '%') THEN try(url_decode(loc)) ELSE loc END, pieces),
+        true
+    );
+-- rtrim takes longer than all the rest of a fold.
+CREATE MACRO without_slash(text) AS
+    CASE WHEN ends_with(text, '/') THEN rtrim(text, '/') ELSE text END;
 CREATE MACRO bare_host(host) AS
     CASE WHEN starts_with(host, 'www.') THEN substr(host, 5) ELSE host END;
 
@@ -70,8 +82,11 @@ SELECT id, document, position, loc,
        host_of(coalesce(other_key, loc)) AS host, -- in lower case, with an unusual port
        path_of(loc) AS path,                      -- as written
        query_of(loc) AS query,                    -- as written, without its mark
-       lastmod, lastmod_text, changefreq, priority
+       lastmod, lastmod_text, changefreq, priority, is_simple
 FROM url_row;
+
+-- Nine of ten URLs are simple: rules about characters and parameters need not look at them.
+CREATE VIEW unusual_url AS SELECT * FROM url WHERE NOT is_simple;
 
 CREATE TABLE image (
     url UBIGINT, document UINTEGER,
@@ -102,8 +117,13 @@ CREATE TABLE issue_count (
     code VARCHAR, severity VARCHAR, document UINTEGER, count UBIGINT
 );                             -- all of them; without a document where it is not known
 
+CREATE TABLE folder (
+    document UINTEGER,
+    prefix VARCHAR,            -- of the keys: origin and at most two folders
+    urls UBIGINT
+);
 CREATE TABLE host (
-    scheme VARCHAR, host VARCHAR, urls UBIGINT,
+    document UINTEGER, scheme VARCHAR, host VARCHAR, urls UBIGINT,
     hidden VARCHAR,            -- why nobody can reach it, or ''
     is_staging BOOLEAN         -- it may be reached, and is not meant to be
 );

@@ -30,7 +30,8 @@ _KEYS = frozenset(
 )
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 _PREDICATE = re.compile(
-    r"\s*SELECT loc AS url, (?P<detail>.*) AS detail, document\s+FROM url\s+WHERE (?P<where>.*)",
+    r"\s*SELECT loc AS url, .* AS detail, document"
+    r"\s+FROM (?P<table>url|unusual_url)\s+WHERE (?P<where>.*)",
     re.DOTALL,
 )
 
@@ -46,13 +47,13 @@ class SqlRule:
     Attributes:
         rule: what the header says.
         query: the SELECT.
-        detail: the expression of its detail, if the rule looks at each URL by itself.
+        table: where its URLs are, if it looks at each of them by itself.
         where: its condition, if so; many of these are answered by one scan.
     """
 
     rule: AuditRule
     query: str
-    detail: str = ""
+    table: str = ""
     where: str = ""
 
     def choose_parameters(self, values: dict[str, object]) -> dict[str, object]:
@@ -90,7 +91,7 @@ def parse_rule(text: str, code: str, category: Category) -> SqlRule:
             known_as=values.get("search-console", ""),
         ),
         query,
-        detail=predicate["detail"] if predicate else "",
+        table=predicate["table"] if predicate else "",
         where=predicate["where"] if predicate else "",
     )
 

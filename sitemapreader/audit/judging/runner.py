@@ -68,7 +68,9 @@ class RuleRunner:
         """Run the rules; one that fails is not run, and hides no other."""
         able = [each for each in rules if not self._lacks_input(each.rule)]
         self._urls = dict(self._database.ask("SELECT id, url FROM document"))
-        counts = self._scan([each for each in able if each.where])
+        counts = dict[str, int]()
+        for table in sorted({each.table for each in able if each.table}):
+            counts |= self._scan(table, [each for each in able if each.table == table])
         for each in able:
             passed = each.choose_parameters(self._parameters)
             try:
@@ -94,19 +96,17 @@ class RuleRunner:
     def _find_missing(self, rule: AuditRule) -> str:
         return next((self._missing[need] for need in rule.needs if need in self._missing), "")
 
-    def _scan(self, rules: Sequence[SqlRule]) -> dict[str, int]:
-        """Count the hits of all rules that look at each URL by itself, in one scan.
+    def _scan(self, table: str, rules: Sequence[SqlRule]) -> dict[str, int]:
+        """Count the hits of all rules that look at each URL of a table by itself, in one scan.
 
         If that fails, one of them is broken: then each is counted by itself.
         """
-        if not rules:
-            return {}
         columns = ", ".join(f"count(*) FILTER ({each.where})" for each in rules)
         passed = {
             k: v for each in rules for k, v in each.choose_parameters(self._parameters).items()
         }
         try:
-            counted = self._database.ask(f"SELECT {columns} FROM url", **passed)
+            counted = self._database.ask(f"SELECT {columns} FROM {table}", **passed)
         except (duckdb.BinderException, duckdb.ParserException, duckdb.ConversionException):
             return {}
         return {each.rule.code: n for each, n in zip(rules, counted[0], strict=True)}

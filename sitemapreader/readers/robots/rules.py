@@ -80,7 +80,7 @@ class GroupRules:
     def list_disallowed_pieces(self) -> list[str]:
         """Return texts, one of which is in each URL that is disallowed and has no `%`."""
         paths = {path for allow, path in self._rules if not allow and path}
-        pieces = (_NOT_LITERAL.split(path.removesuffix("$")) for path in paths)
+        pieces = (_NOT_LITERAL.split(path.rstrip("$")) for path in paths)
         return sorted({max(parts, key=len) for parts in pieces})
 
     def allows(self, url: str) -> bool | None:

@@ -8,5 +8,4 @@
 -- search-console: Invalid date
 SELECT loc AS url, lastmod_text AS detail, document
 FROM url
-WHERE CASE WHEN regexp_matches(right(lastmod_text, 6), '[Zz+]|-\d\d:') THEN false
-  ELSE regexp_full_match(lastmod_text, '\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?') END
+WHERE regexp_full_match(lastmod_text, '\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?')

@@ -9,6 +9,6 @@
 -- source: https://support.google.com/webmasters/answer/7451001
 SELECT u.loc AS url, h.hidden AS detail, u.document,
        CASE WHEN h.is_staging THEN 'warning' ELSE 'error' END AS severity
-FROM url u JOIN host h ON h.host = u.host AND h.scheme = u.scheme
-JOIN document d ON d.id = u.document
-WHERE h.hidden <> '' AND u.host <> host_of(d.final_key)
+FROM host h JOIN document d ON d.id = h.document
+JOIN url u ON u.document = h.document AND u.host = h.host AND u.scheme = h.scheme
+WHERE h.hidden <> '' AND h.host <> host_of(d.final_key)

@@ -8,9 +8,10 @@
 -- source: https://www.sitemaps.org/protocol.html
 -- search-console: URL not allowed
 SELECT u.loc AS url, u.host AS detail, u.document
-FROM url u JOIN document d ON d.id = u.document
-WHERE u.host <> host_of(d.key) AND u.host <> host_of(d.final_key)
-  AND bare_host(u.host) <> bare_host(host_of(d.final_key))
+FROM host h JOIN document d ON d.id = h.document
+JOIN url u ON u.document = h.document AND u.host = h.host AND u.scheme = h.scheme
+WHERE h.host <> host_of(d.key) AND h.host <> host_of(d.final_key)
+  AND bare_host(h.host) <> bare_host(host_of(d.final_key))
   AND NOT EXISTS (
-      SELECT 1 FROM cross_submit c WHERE c.host = u.host AND c.document = u.document
+      SELECT 1 FROM cross_submit c WHERE c.host = h.host AND c.document = h.document
   )

@@ -7,5 +7,5 @@
 -- source: https://www.semrush.com/kb/542-site-audit-issues-list
 SELECT loc AS url, '' AS detail, document
 FROM url
-WHERE scheme = 'http'
+WHERE starts_with(key, 'http:')
   AND (SELECT sum(urls) FILTER (scheme = 'https') > sum(urls) FILTER (scheme = 'http') FROM host)

@@ -10,4 +10,4 @@ SELECT page.loc AS url, a.href AS detail, a.document
 FROM alternate a JOIN url_row page ON page.id = a.url
 WHERE a.hreflang IS NOT NULL
   AND host_of(a.key) IN (SELECT host FROM host)
-  AND a.key NOT IN (SELECT key FROM url)
+  AND a.key NOT IN (SELECT key FROM url WHERE key IN (SELECT key FROM alternate))

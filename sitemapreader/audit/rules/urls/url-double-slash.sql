@@ -6,5 +6,5 @@
 -- advice: Repair the template.
 -- source: https://www.rfc-editor.org/rfc/rfc3986
 SELECT loc AS url, '' AS detail, document
-FROM url
+FROM unusual_url
 WHERE contains(path, '//')

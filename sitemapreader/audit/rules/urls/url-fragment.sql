@@ -6,5 +6,5 @@
 -- advice: List it without.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT loc AS url, '' AS detail, document
-FROM url
+FROM unusual_url
 WHERE contains(loc, '#')

@@ -7,6 +7,6 @@
 -- advice: List the canonical category.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT loc AS url, '' AS detail, document
-FROM url
+FROM unusual_url
 WHERE query <> '' AND (regexp_matches(query, $searching)
       OR length(query) - length(replace(query, '&', '')) + 1 >= $many_parameters)

@@ -6,6 +6,6 @@
 -- advice: Percent-encode them as UTF-8.
 -- source: https://www.sitemaps.org/protocol.html
 SELECT loc AS url, '' AS detail, document
-FROM url
+FROM unusual_url
 WHERE CASE WHEN strlen(loc) = length(loc) THEN false
   ELSE strlen(path || query) <> length(path || query) END

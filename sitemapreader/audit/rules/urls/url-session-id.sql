@@ -7,6 +7,6 @@
 -- advice: List it without them.
 -- source: https://www.sitemaps.org/protocol.html
 SELECT loc AS url, regexp_extract(path || '?' || query, $session, 2) AS detail, document
-FROM url
+FROM unusual_url
 WHERE (query <> '' AND regexp_matches(query, $session))
   OR (contains(path, ';') AND regexp_matches(path, $session))

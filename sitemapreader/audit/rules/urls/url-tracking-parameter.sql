@@ -6,5 +6,5 @@
 -- advice: List it without them.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT loc AS url, regexp_extract(query, $tracking, 2) AS detail, document
-FROM url
+FROM unusual_url
 WHERE query <> '' AND regexp_matches(query, $tracking)
