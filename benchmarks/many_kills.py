@@ -1,9 +1,9 @@
-"""Kill a run over many sites with -9, again and again: what is written is the truth, and once.
+"""Kill runs over many sites with `kill -9`, and check the files that they write.
 
     python benchmarks/many_kills.py [--kills 60] [--sites 80]
 
-Each run has one state and a file of its own for its output. It is killed at a random moment, or it
-has ended before. At last one run is left alone. All files together have to hold every URL once.
+All runs share a state; each writes its own output file. A run is killed at a random moment, unless
+it ends before. The last run is not killed. Together, all files must hold every URL exactly once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from many_server import URLS, serve
 
 
 class Result(NamedTuple):
-    """What came of the kills."""
+    """The results of all runs."""
 
     kills: int
     ended: int
@@ -47,7 +47,7 @@ def read_once(sites: int, port: int, folder: Path, number: int) -> None:
 
 
 def kill_runs(kills: int, sites: int, seed: int = 1) -> Result:
-    """Kill so many runs over so many sites, then let one end; compare with the truth."""
+    """Kill runs, let the last one end, and compare the files with the expected URLs."""
     generator, begin, ended = random.Random(seed), time.monotonic(), 0
     with serve() as port, tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,7 +1,7 @@
-"""Kill processes of runs on a cluster, and compare what came of it with the truth.
+"""Kill processes of runs on a cluster, and compare the rows with the expected ones.
 
-`python benchmarks/scale_kills.py` kills workers 30 times, clients with their scheduler 4 times, and
-then does 40 runs in a row. It ends with an error at the first row that is wrong or missing.
+`python benchmarks/scale_kills.py` kills workers 30 times and clients with their scheduler 4 times.
+Then it makes 40 runs in a row. It stops with an error at the first wrong or missing row.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ class IssueCode(StrEnum):
     BUDGET_BYTES = ("budget-bytes", ERROR, "the walk reached its limit of bytes; the rest was not read", "raise `Limits.walk_bytes`")
     BUDGET_SECONDS = ("budget-seconds", ERROR, "the walk reached its limit of time; the rest was not read", "raise `Limits.walk_seconds`")
     BUDGET_URLS = ("budget-urls", ERROR, "the walk delivered as many URLs as it may; the rest was not read", "raise `site_urls`")
-    STATE_REPLACED = ("state-replaced", WARNING, "the state file was damaged or not a state file; it was renamed, and everything is read anew", "inspect the renamed file, then remove it")
+    STATE_REPLACED = ("state-replaced", WARNING, "the state file was damaged or not a state file; it was renamed, and everything is read again", "inspect the renamed file, then remove it")
     # fmt: on
 
 

@@ -4,7 +4,7 @@ Treat them as values, although they are not frozen.
 """
 
 # One `UrlEntry` is made for every URL, so these classes are cheap: slots, no validators, and not
-# frozen, for a frozen one takes four times as long to make.
+# frozen, because a frozen one takes four times as long to make.
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _CUT_SHORT = (
     IssueCode.HOST_DOWN,
     IssueCode.HOST_REFUSES,
 )
-"""Issues after which nobody knows whether there is a sitemap."""
+"""Issues that leave open whether there is a sitemap."""
 
 
 class SiteStatus(StrEnum):

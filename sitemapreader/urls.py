@@ -243,7 +243,7 @@ def load_suffixes() -> PublicSuffixList:
 
 
 def has_suffixes() -> bool:
-    """Return whether the Public Suffix List is at hand."""
+    """Return whether the Public Suffix List is loaded."""
     return bool(_load.cache_info().currsize)
 
 

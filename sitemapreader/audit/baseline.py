@@ -86,7 +86,7 @@ def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Base
     try:
         content = json.loads(Path(path).read_text("utf-8"))
         if content["schema"] != _SCHEMA:
-            raise AuditInputError(f"{path} was written by another version: write it anew")
+            raise AuditInputError(f"{path} was written by another version: write it again")
         counts, rows = {}, []
         for code, documents in content["findings"].items():
             for document, hits in documents.items():

@@ -9,7 +9,7 @@ INTERRUPTED = SIGNALLED + 2
 CLOSED_PIPE = SIGNALLED + 13
 
 MEANINGS = {
-    str(ALL_READ): "all was read",
+    str(ALL_READ): "everything was read",
     str(NO_URL): "no URL was found, or the output could not be written",
     str(USAGE): "wrong usage; nothing was fetched",
     str(PARTIAL): "URLs were printed, and something that is listed was not read",

@@ -56,7 +56,7 @@ WELL_KNOWN_PATHS = (
     "sitemap",
     "admin/config/search/xmlsitemap",
 )
-"""Paths where sitemaps lie that nobody lists, the likeliest first."""
+"""Paths of sitemaps that are often not listed, the likeliest first."""
 FEW_PATHS = 2
 """How many of them are tried with `probe="few"`: those that nearly all sites have that have any."""
 MAX_PAGE_BYTES = 262_144

@@ -60,7 +60,7 @@ def run(
         client: of a Dask cluster; without one, one on this machine with a process a core.
         options: how hosts are read.
         partitions: as `plan` takes it.
-        full: forget the state: read and deliver every URL anew.
+        full: forget the state: read and deliver every URL again.
         retry: read also hosts that are not due, because they failed.
         on_progress: called with the sums so far, when a partition is committed.
 
@@ -137,7 +137,7 @@ def _refill(cluster: LocalCluster, client: Client) -> Iterator[None]:
 
 
 def _warn_of_profiler(client: Client) -> None:
-    """Warn if the workers of somebody's cluster are profiled."""
+    """Warn if the workers of the caller's own cluster are profiled."""
     name = "distributed.worker.profile.enabled"
     if any(client.run(dask.config.get, name, True).values()):
         warnings.warn(

@@ -1,7 +1,7 @@
 """The reading of one partition: its hosts are read, and one commit counts.
 
-An engine has to call `run_partition` at least once for each partition, and nothing else: the first
-attempt that commits counts, and all others leave nothing behind.
+An engine only has to call `run_partition` at least once for each partition. The first attempt that
+commits counts, and all others leave nothing behind.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def plan(
             opens, compressed or not. One that is named twice counts once.
         output: a folder, or a URL that fsspec knows.
         partitions: a power of two; by default about one for 2,000 hosts. It is fixed when the
-            output is made, for the state of a host lies with its partition.
+            output is made, because the state of a host is stored there.
 
     Raises OutputError for an output that cannot hold it, ValueError for a number of partitions that
     makes no sense, and OSError for a file that cannot be read.

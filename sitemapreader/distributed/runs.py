@@ -29,7 +29,7 @@ class ScaleRun:
         options: how they are read.
         previous: folder of the run before, whose status and state it continues; `None` for the
             first one.
-        full: whether it forgets the state: every URL is read and delivered anew.
+        full: whether it forgets the state: every URL is read and delivered again.
         retry: whether it reads hosts that are not due yet, because they failed.
         started: when it began, UTC.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 MAX_WAIT_DAYS = 32
-"""The longest time until a host is due again, whatever it asks for and however often it failed."""
+"""The longest time until a host is due again, even if it asks for more or failed often."""
 NO_SITEMAP_DAYS = 30
 _SECONDS_PER_DAY = 24 * 3_600
 _FAILED = frozenset({"failed", "error"})

@@ -141,7 +141,7 @@ class TrustedHosts:
 
 @attrs.define
 class ConnectAttempt:
-    """One connection that is being made: its host, and what became of its addresses."""
+    """One connection that is being made: its host, and the results of its addresses."""
 
     host: str
     trusted: tuple[TrustedHosts, ...] = ()

@@ -211,7 +211,7 @@ class HttpxFetcher:
         """Request `url`, follow its redirects, and give the response.
 
         Raises:
-            FetchError: whatever else happens, by its code; `url` is the one that it happened at.
+            FetchError: there is no document; `code` says why, and `url` where.
         """
         clock = DeadlineClock(self.options.total_seconds)
         fetch = partial(self._fetch, url, headers or _NO_HEADERS, clock)

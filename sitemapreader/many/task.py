@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yarl import URL
 
 SiteKind: TypeAlias = Literal["auto", "site", "sitemap"]
-"""What a URL is: a site to search, a sitemap, or whatever its content shows."""
+"""The kind of a URL: a site to search, a sitemap, or "auto": its content decides."""
 
 _FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
 """Suffixes of files that no host has, for none is a top-level domain."""

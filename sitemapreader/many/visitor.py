@@ -52,7 +52,7 @@ class SiteBatch:
     site: str
     rows: Rows
     handled: asyncio.Event | None = None
-    """Set when the consumer asks for more; `None` where nobody waits for that."""
+    """Set when the consumer asks for more; `None` if no walk waits for that."""
 
 
 class SiteVisitor:

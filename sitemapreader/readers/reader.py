@@ -54,8 +54,8 @@ class SitemapReader:
             site are the entries), "llms" (the links of an `llms.txt`).
 
     Events come in document order, a block of 32 KiB at a time: the first after 4 KiB if these are
-    conclusive, the last with `close`. A first chunk below 64 KiB waits for the next call, for it
-    may be the whole document, which is then read at once. How the document is cut into chunks
+    conclusive, the last with `close`. A first chunk below 64 KiB waits for the next call: it may be
+    the whole document, which is then read at once. How the document is cut into chunks
     changes no event. `feed` and `close` never raise for the content of a document.
     """
 

@@ -143,7 +143,7 @@ class SiteDocuments:
             yield fetcher
 
     def _begin(self) -> Iterator[list[PageChange]]:
-        """Yield the removals of the last walk once more, for it may have been killed."""
+        """Yield the removals of the last walk again: it may have been killed."""
         if self._state.exists():
             yield from self._delete(State(self._state).removed(self._site))
 

@@ -2,7 +2,7 @@
 
 A file that is damaged when it is opened is quarantined, and a new one begun (`state-replaced`).
 Damage that is found later raises StateError. The file is then quarantined when it is closed, so
-that the next walk reads everything anew.
+that the next walk reads everything again.
 """
 
 from __future__ import annotations

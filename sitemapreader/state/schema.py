@@ -160,7 +160,7 @@ WORK_TABLES = (
 )
 """Temporary tables, emptied before or after each use.
 
-They are made once for a connection: with a new table SQLite prepares all statements anew.
+They are made once for a connection: with a new table SQLite prepares all statements again.
 """
 _VERSION_BITS = 15
 """Bits of `user_version` for the version, and as many for their complement."""

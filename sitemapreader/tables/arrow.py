@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from sitemapreader.walker.config import WalkArguments
 
 WALK_KEY = b"sitemapreader.walk"
-"""Key of a table's metadata that has what became of the walk, as JSON."""
+"""Key of a table's metadata; its value is the outcome of the walk, as JSON."""
 
 
 def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Table:
     """Return all URLs of a site as a `pyarrow.Table`, with the documented columns.
 
-    Takes what `to_dataframe` takes. What became of the walk is in the metadata of the schema, under
+    Takes what `to_dataframe` takes. The outcome of the walk is in the metadata of the schema, under
     "sitemapreader.walk", as JSON; an IncompleteWarning is given if something was lost. Needs the
     extra `arrow`.
     """

@@ -91,7 +91,7 @@ class WalkSummary(dict[str, Any]):
         if self["complete"]:
             return
         said = "; ".join(part for part in map(", ".join, self._describe_losses()) if part)
-        warnings.warn(f"not all was read ({said}): {hint}", IncompleteWarning, stacklevel=3)
+        warnings.warn(f"not everything was read ({said}): {hint}", IncompleteWarning, stacklevel=3)
 
     def _describe_losses(self) -> Iterator[list[str]]:
         """Yield descriptions of lost sites, documents and Issues; some lists are empty."""

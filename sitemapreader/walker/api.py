@@ -71,7 +71,7 @@ def walk(
 
     Args:
         site: its URL; its sitemaps are searched as `discover` does it.
-        sitemaps: URLs of sitemaps, which are fetched whatever robots.txt says; or entries that
+        sitemaps: URLs of sitemaps, which are fetched even against robots.txt; or entries that
             `discover` or an index gave, to which the rules for such entries apply. Nothing is
             searched for these.
         since: leave out entries whose `date` lies wholly before: their lastmod, else the
@@ -81,7 +81,7 @@ def walk(
         follow: called with every child in an index; returns whether to fetch it.
         order: which of the sitemaps that wait are fetched first: as they are listed ("document"),
             or the "newest" by the lastmod in their index. Undated children come last then; and the
-            children of an index wait until it is read to its end, for the newest may stand there.
+            children of an index wait until it is read to its end, where the newest may be.
         include: regular expressions; leave out entries whose loc none of them is found in.
         exclude: regular expressions; leave out entries whose loc one of them is found in.
         unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.

@@ -39,7 +39,7 @@ def run(folder: Path, *words: str) -> Ran:
 
 
 def test_the_second_night_prints_nothing_and_is_no_failure(site: Path) -> None:
-    """An unchanged site prints no URL, and exits with 0: all was read."""
+    """An unchanged site prints no URL, and exits with 0: everything was read."""
     assert run(site, "site", "--state", "site.db").lines == [
         "https://example.org/1",
         "https://example.org/2",

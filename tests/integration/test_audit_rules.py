@@ -467,7 +467,7 @@ NOT_RUN: dict[str, tuple[str, AuditedSite, str]] = {
     "a part of the walk": (
         "missing-url",
         site(pages(1), f"Sitemap: {HOST}/gone.xml", known=(f"{HOST}/9",)),
-        "not all was read",
+        "not everything was read",
     ),
     "nothing that was read": (
         "lastmod-all-equal",

@@ -90,7 +90,7 @@ def shown(report: Report) -> Iterator[str]:
 
 
 async def test_a_line() -> None:
-    """The repr says whether all was read, what came, and the gravest kinds of Issues first."""
+    """The repr says whether everything was read, what came, and the gravest Issues first."""
     assert repr(Report(0)) == "<Report: complete; 0 URLs; documents: none>"
     report = (await walk_all(PAGES)).report
     assert repr(report) == (

@@ -92,7 +92,7 @@ def test_a_site_that_fails_is_named_and_stops_nobody() -> None:
         frame = to_dataframe([ONE, GONE, TWO], fetcher=sites())
     assert rows_of(frame) == EXPECTED
     said = str(warned[0].message)
-    assert said.startswith(f"not all was read (1 of 3 sites: {GONE}; 1 no-sitemap)")
+    assert said.startswith(f"not everything was read (1 of 3 sites: {GONE}; 1 no-sitemap)")
     assert warned[0].filename == __file__
     outcome = frame.attrs["walk"]
     assert outcome["sites"] == {
@@ -117,7 +117,7 @@ def test_the_words_of_a_warning() -> None:
     """Nothing stands between the brackets but what was lost, whatever that is."""
     with pytest.warns(IncompleteWarning) as warned:
         to_dataframe(SITE, fetcher=MemoryFetcher({SITE: PAGE}))
-    assert str(warned[0].message).startswith("not all was read (1 no-sitemap): see")
+    assert str(warned[0].message).startswith("not everything was read (1 no-sitemap): see")
     child, gone = f"{SITE}1.xml", f"{SITE}2.xml"
     odd = urlset(f"{SITE}?a&b") + b"<url><loc>"
     pages: Pages = {f"{SITE}sitemap.xml": index(child, gone), child: odd, gone: status(410, gone)}

@@ -1,6 +1,6 @@
 """Columns and tables that rules need, computed from the rows of the walk.
 
-What SQL can say is SQL here; the rest - robots.txt, language codes, hosts - is Python, for the
+SQL does what SQL can express; the rest - robots.txt, language codes, hosts - is Python, for the
 values that occur, each once.
 """
 

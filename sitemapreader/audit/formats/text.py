@@ -29,7 +29,7 @@ def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
 
 def _describe_site(facts: Facts) -> Iterator[str]:
     yield f"Sitemaps of {excerpt(facts.source, _MAX_TEXT)}"
-    complete = "all was read" if facts.complete else "not all was read"
+    complete = "everything was read" if facts.complete else "not everything was read"
     yield f"{facts.urls:,} URLs in {facts.documents_total:,} documents; {complete}"
 
 

@@ -48,7 +48,7 @@ def find_missing(
     if not report.complete:
         lost = database.ask(_LOST)[0][0]
         what = f"{lost} sitemaps are missing, or parts of them" if lost else "see the findings"
-        missing[Need.COMPLETE] = f"not all was read: {what}"
+        missing[Need.COMPLETE] = f"not everything was read: {what}"
     if not has_known:
         missing[Need.KNOWN] = "there is no list of known URLs: give one with --urls"
     elif reason := _check_overlap(database, least_overlap):

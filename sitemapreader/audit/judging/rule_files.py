@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _HEADER_LINE = re.compile(r"--(?: (?P<key>[a-z][a-z-]*):(?=\s|$))?\s*(?P<text>.*)")
-"""A key has one blank before it; a line that goes on has more."""
+"""A key has one blank before it; a continuation line has more."""
 _REQUIRED = ("title", "severity")
 _KEYS = frozenset(
     {

@@ -18,7 +18,7 @@ _OTHERS = "other folders"
 _MAX_FOLDERS = 14
 _MAX_SUBFOLDERS = 20
 _MIN_DIVIDED_AREA = 18_000
-"""Square pixels below which a folder is one tile, for its subfolders would be dots."""
+"""Square pixels below which a folder is one tile, because its subfolders would be dots."""
 _LETTER_WIDTH = 7.6
 _PADDING = 8
 _MIN_LABEL_HEIGHT, _MIN_NUMBER_HEIGHT = 22, 42

@@ -106,14 +106,14 @@ COMMANDS = {
                 "many sites, each URL once, as a table": (
                     "sitemapreader -i sites.txt --unique -o urls.csv"
                 ),
-                "thousands of sites in one table, and how each ended in another": (
+                "thousands of sites in one table, and their outcomes in another": (
                     "sitemapreader -i sites.txt --parallel 64 -o urls.parquet "
                     "--report sites.parquet"
                 ),
                 "some sitemaps of a site, and some URLs of these": (
                     r"sitemapreader example.org --no-follow 'atom|rss' --exclude '\.pdf$'"
                 ),
-                "what is new since the last run; the first one prints everything": (
+                "what is new since the last run; the first run prints everything": (
                     "sitemapreader example.org --state site.db --changes >> new.txt"
                 ),
                 "ten URLs of a site behind a login, with all fields": (

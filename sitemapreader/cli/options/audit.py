@@ -25,7 +25,7 @@ def add_audit_source(parser: Parser) -> None:
     add(
         "--urls",
         metavar="FILE",
-        help="known URLs to compare with, of a crawl, a log or Search Console: text, CSV, TSV, "
+        help="known URLs to compare with, from a crawl, a log or Search Console: text, CSV, TSV, "
         "JSON lines or Parquet, by the suffix",
     )
 
@@ -39,7 +39,12 @@ def add_rules(parser: Parser) -> None:
         metavar="CODE,...",
         help="only these rules: codes, categories (hreflang) or prefixes (url-*)",
     )
-    add("--ignore", type=parse_fields, metavar="CODE,...", help="not these rules; goes before all")
+    add(
+        "--ignore",
+        type=parse_fields,
+        metavar="CODE,...",
+        help="not these rules; wins over --select",
+    )
     add(
         "--fail-on",
         choices=FAIL_ON,
@@ -52,7 +57,7 @@ def add_rules(parser: Parser) -> None:
         help="robots whose rules in robots.txt are judged (default: Googlebot)",
     )
     add("--rules", metavar="FOLDER", help="more rules: files of SQL")
-    add("--baseline", metavar="FILE", help="known hits: only new ones make the exit code 5")
+    add("--baseline", metavar="FILE", help="known hits: only new ones cause exit code 5")
     add("--write-baseline", metavar="FILE", help="write the hits as a baseline")
     add("--list-rules", action="store_true", help="list all rules")
     add("--explain", metavar="CODE", help="show what a rule means")
@@ -73,6 +78,6 @@ def add_audit_output(parser: Parser) -> None:
     add(
         "--hits",
         metavar="FILE",
-        help="write all hits: .parquet, .csv or .jsonl, the latter with .gz or not",
+        help="write all hits: .parquet, .csv, .jsonl, or the last two with .gz",
     )
     add("--database", metavar="FILE", help="keep the DuckDB database of the audit")

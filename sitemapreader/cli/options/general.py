@@ -17,9 +17,9 @@ def add_messages(parser: Parser) -> None:
         "-q",
         "--quiet",
         action="store_true",
-        help="print nothing on standard error but the error that ends the program",
+        help="print nothing on standard error except the error that ends the program",
     )
-    add("-v", "--verbose", action="store_true", help="print Issues of severity info, too")
+    add("-v", "--verbose", action="store_true", help="also print Issues of severity info")
 
 
 def add_standard(parser: Parser) -> None:

@@ -57,7 +57,7 @@ def add_state(parser: Parser) -> None:
     add(
         "--removed",
         action="store_true",
-        help="with --changes: finally print the URLs that are no longer listed; needs a format "
+        help="with --changes: at the end, print the URLs that are no longer listed; needs a format "
         "with the field `change`, such as jsonl",
     )
 

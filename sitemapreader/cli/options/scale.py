@@ -18,8 +18,8 @@ def add_hosts(parser: Parser) -> None:
         "list",
         nargs="?",
         metavar="HOSTS",
-        help="file of hosts and URLs, one a line, or its URL; - is standard input; without it the "
-        "list of the last run is read again; the word status shows the last run",
+        help="file of hosts and URLs, one a line, or its URL; - is standard input (default: the "
+        "list of the last run); the word status shows the last run",
     )
     add("--full", action="store_true", help="forget what was read: write every URL of every host")
     add("--retry", action="store_true", help="read also hosts that failed and are not due yet")

@@ -20,14 +20,14 @@ def add_selection(parser: Parser) -> None:
         type=parse_pattern,
         action="append",
         metavar="REGEX",
-        help="only URLs in which one of these is found (may be repeated)",
+        help="only URLs that contain a match (may be repeated)",
     )
     add(
         "--exclude",
         type=parse_pattern,
         action="append",
         metavar="REGEX",
-        help="no URL in which one of these is found (may be repeated)",
+        help="no URLs that contain a match (may be repeated)",
     )
     add("--limit", type=parse_count, metavar="N", help="stop after N URLs")
     add("--unique", action="store_true", help="print each URL once")
@@ -43,7 +43,7 @@ def _add_since(add: Add) -> None:
         "--since",
         type=parse_since,
         metavar="WHEN",
-        help="only URLs changed since: 2026-01-31, 7d, 12h, 2w",
+        help="only URLs changed since a date, or within a time: 2026-01-31, 7d, 12h, 2w",
     )
     add(
         "--undated",
@@ -58,8 +58,8 @@ def add_search(parser: Parser) -> None:
     add(
         "--probe",
         choices=("auto", "few", "always", "never"),
-        help="try the well-known paths: if nothing else is found (auto, the default), the two "
-        "likeliest then (few), always, never",
+        help="when to try the well-known paths: auto (the default), if nothing else is found; few, "
+        "the same with two paths; always; never",
     )
     add(
         "--feeds",
@@ -67,7 +67,7 @@ def add_search(parser: Parser) -> None:
         default=None,
         help="read the feeds of the start page as well",
     )
-    add("--no-robots", action="store_true", help="fetch also what robots.txt disallows")
+    add("--no-robots", action="store_true", help="also fetch what robots.txt disallows")
 
 
 def add_formats(parser: Parser) -> None:
@@ -78,15 +78,15 @@ def add_formats(parser: Parser) -> None:
         dest="extra_formats",
         action="append_const",
         const="html",
-        help="read HTML pages that are given or listed as sitemaps: their links to the same site "
-        "(default: a page is only searched for sitemaps)",
+        help="read the links to the same site in HTML pages that are named as sitemaps "
+        "(default: pages are only searched for sitemaps)",
     )
     add(
         "--llms",
         dest="extra_formats",
         action="append_const",
         const="llms",
-        help="find and read llms.txt: its links to the same site",
+        help="find llms.txt, and read its links to the same site",
     )
 
 
@@ -97,7 +97,7 @@ def add_reach(parser: Parser) -> None:
         "--depth",
         type=parse_depth,
         metavar="N",
-        help=f"indexes inside indexes (default: {Limits().depth})",
+        help=f"levels of indexes inside indexes (default: {Limits().depth})",
     )
     add(
         "--order",
@@ -115,12 +115,12 @@ def add_reach(parser: Parser) -> None:
         type=parse_pattern,
         action="append",
         metavar="REGEX",
-        help="only sitemaps of an index in whose URL one of these is found (may be repeated)",
+        help="only sitemaps of an index whose URL contains a match (may be repeated)",
     )
     add(
         "--no-follow",
         type=parse_pattern,
         action="append",
         metavar="REGEX",
-        help="no sitemap of an index in whose URL one of these is found (may be repeated)",
+        help="no sitemaps of an index whose URL contains a match (may be repeated)",
     )

@@ -197,7 +197,7 @@ BY_KEY = {extension.key: extension for extension in EXTENSIONS}
 NESTED_FIELDS = {"publication": ("name", "language")}
 """A container -> the fields that stand in it."""
 
-# Of texts that match, nothing has to be said, whatever blanks are around them.
+# Texts that match need no Issue, with or without blanks around them.
 _DAY = (
     "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
     "|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"

@@ -15,7 +15,7 @@ _XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _LOST = "\ufffd"
 
 ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
-"""What stands between the name of a tag and its `>`, whatever it is, while quotes pair."""
+"""Everything between the name of a tag and its `>`, if all quotes are closed."""
 
 # -- well-formed text
 

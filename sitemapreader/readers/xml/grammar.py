@@ -8,7 +8,7 @@ Rules that keep them right and fast:
 - A text is `[^<]*+`, which is searched as fast as one character is. What else may be wrong with a
   text is looked for in all of a batch at once, by `are_sound`.
 - What was passed is never looked at again, so time is linear. Sets of characters have possessive
-  quantifiers; all other loops are atomic groups, for there possessive quantifiers have bugs
+  quantifiers; all other loops are atomic groups, because there possessive quantifiers have bugs
   (cpython#101955, and cpython#106052 before 3.11.5).
 """
 
@@ -308,7 +308,7 @@ _QUOTED = '[^"<>]*+'
 _NO_TEXT = "(?!)"
 _NO_URL = r"""(?!(?i:https?://)[/?#\s<"])"""
 _REFERENCE = rf"""{_NO_URL}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
-"""A URL, relative or not: `parse_reference` takes it, for there is no template in it."""
+"""A URL, relative or not, without a template, so that `parse_reference` takes it."""
 
 
 @lru_cache(maxsize=64)

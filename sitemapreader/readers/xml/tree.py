@@ -172,7 +172,7 @@ def _is_prefix(prefix: str) -> bool:
 
 
 class _Nothing:
-    """What a parser builds that only has to tell whether a text is well-formed."""
+    """A builder that builds nothing, to check only whether a text is well-formed."""
 
     def close(self) -> None:
         """Build nothing."""

@@ -33,7 +33,7 @@ class StateAccess:
         self._key = key
         self._turn = asyncio.Lock()
         self._users: set[str] = set()
-        """Keys of the sites that are walked, and whoever else keeps the file open."""
+        """Keys of the walks and runs that keep the file open."""
         self._is_synced = True
         self._syncing = asyncio.create_task(self._keep_synced(), name="sitemapreader.state")
 
@@ -81,7 +81,7 @@ class StateAccess:
             yield
 
     async def sync_at_end(self) -> None:
-        """Flush the file to the disk, if nobody else uses it and would do that later."""
+        """Flush the file to the disk, unless another user will do that later."""
         if len(self._users) == 1:
             await self.sync()
 
