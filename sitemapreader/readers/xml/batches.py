@@ -369,7 +369,8 @@ class BatchReader:
         elif scanner.closing and (scanner.closing == COMMENT_END or not is_record):
             self._skip = re.compile(re.escape(scanner.closing))
         size = len(self._pending)
-        is_kept = size - scanner.position < _LONGEST_MARK
+        is_end = self._skip and self._skip.match(self._pending, scanner.position)
+        is_kept = is_end or size - scanner.position < _LONGEST_MARK
         self._position = scanner.position if is_kept else size
         scanner.reset(self._position)
 
