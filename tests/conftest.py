@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import compileall
+import gc
 import os
 import signal
 import sys
@@ -12,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 from isolation import isolated
+from package import PACKAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +50,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the package once: where Python writes no bytecode, each process would do it again."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(PACKAGE, quiet=2)
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Run a few named files without workers: those take longer to start than the tests.
 
@@ -67,6 +77,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     is_named = any(name in argument for name in ("slow", "corpus") for argument in config.args)
     is_default = config.option.markexpr == "not slow and not corpus" and not is_named
     return True if is_left_out and is_default else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Hide the tests from the garbage collector, which else goes through all of them each time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+        atexit.register(gc.unfreeze)  # the end of Python collects them
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers

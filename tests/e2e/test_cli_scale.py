@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import scale_web
+from commands import run
 from scale_runs import WebServer, check_first_day, serve_web
 
 if TYPE_CHECKING:
@@ -84,7 +85,6 @@ def test_a_cluster_on_this_machine(web: WebServer, hosts: Path, tmp_path: Path) 
 def test_wrong_usage(hosts: Path, tmp_path: Path, words: list[str], code: int, said: str) -> None:
     """What makes no sense is refused with a message that says what to do."""
     places = {"HOSTS": str(hosts), "OUT": str(tmp_path / "out")}
-    command = [sys.executable, "-m", "sitemapreader", "scale", *(places.get(w, w) for w in words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = run("scale", *(places.get(word, word) for word in words))
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert "secret" not in done.stderr

@@ -7,19 +7,22 @@ import base64
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
-from commands import COMMAND, run, serving, urlset
+from commands import run, serving, start, urlset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from launcher import Run
 
 NONE = "the system has no terminals that a program can make"
 pty = pytest.importorskip("pty", reason=NONE)
@@ -61,22 +64,21 @@ class Terminal:
 @contextmanager
 def sitting_at(
     *arguments: str, stdin: bool = False, stdout: bool = False
-) -> Iterator[tuple[Terminal, subprocess.Popen[bytes]]]:
+) -> Iterator[tuple[Terminal, Run | subprocess.Popen[Any]]]:
     """Run the command with standard error, and more, at a terminal."""
     terminal = Terminal()
-    with subprocess.Popen(
-        [*COMMAND, *arguments],
+    with start(
+        *arguments,
+        env={"TERM": "xterm", "COLUMNS": "120"},
         stdin=terminal.theirs if stdin else subprocess.DEVNULL,
         stdout=terminal.theirs if stdout else subprocess.PIPE,
         stderr=terminal.theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-        start_new_session=True,
     ) as process:
         os.close(terminal.theirs)
         try:
             yield terminal, process
         finally:
-            process.kill()
+            process.send_signal(signal.SIGKILL)
             terminal.close()
 
 
@@ -150,7 +152,7 @@ def test_progress_and_a_signal() -> None:
     """A signal takes the progress away before it is said that there was one."""
     with serving(answer_slowly) as (url,), sitting_at(url) as (terminal, process):
         terminal.watch(until=" documents ")
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         text = terminal.watch(until="SIGTERM")
         assert process.wait(60) == 143
     assert text.rstrip().split("\r")[-1] == "sitemapreader: stopped by SIGTERM"
@@ -184,7 +186,7 @@ def test_a_password_that_is_not_given() -> None:
     with sitting_at("https://a.example/", "-u", "me", stdin=True) as (terminal, process):
         terminal.watch(until="Password")
         for _ in range(30):  # one that comes just before the read waits for the next key
-            process.send_signal(2)
+            process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(2)
                 break

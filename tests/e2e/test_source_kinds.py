@@ -9,7 +9,8 @@ import pytest
 from aiohttp import web
 from commands import run, serving, urlset
 
-from sitemapreader import to_dataframe, walk_sync
+import sitemapreader
+from sitemapreader import walk_sync
 from sitemapreader.walker.attempts import Attempt, list_attempts
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def test_a_folder_leads_to_the_site(status: int, path: str) -> None:
         done = run(url + path, "-q")
         with walk_sync(url + path) as entries:
             expected = sorted(entry.loc for entry in entries)
-        table = to_dataframe(url + path)["loc"]
+        table = sitemapreader.to_dataframe(url + path)["loc"]
     assert len(expected) == 1020
     assert (done.returncode, sorted(done.stdout.split())) == (0, expected)
     assert sorted(table) == expected

@@ -7,6 +7,8 @@ import gzip
 import json
 import sys
 from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import package
@@ -18,11 +20,8 @@ from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.walker import walk
 
-pytest.importorskip("crawlee", reason="the extra `crawlee` is not installed")
-from sitemapreader.recipes.crawlee import (
-    SitemapReaderRequestLoader,
-    make_request,
-)
+if find_spec("crawlee") is None:
+    pytest.skip("the extra `crawlee` is not installed", allow_module_level=True)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from serving import Page
 
     from sitemapreader.models import UrlEntry
+    from sitemapreader.recipes.crawlee import SitemapReaderRequestLoader
     from sitemapreader.walker.walk import Walk
 
 SITEMAP = "https://example.org/sitemap.xml"
@@ -43,6 +43,16 @@ BROKEN = """\
   <url><loc>{base}/caf&eacute;</loc></url>
   <url><loc>{base}/last</loc></url>
 </urlset>"""
+
+
+def recipe() -> Any:
+    """Import the recipe, and Crawlee: which takes a second, so not in every worker."""
+    return import_module("sitemapreader.recipes.crawlee")
+
+
+def make_loader(entries: Walk, **options: Any) -> SitemapReaderRequestLoader:
+    loader: SitemapReaderRequestLoader = recipe().SitemapReaderRequestLoader(entries, **options)
+    return loader
 
 
 def make_site(base: str) -> Mapping[str, Page]:
@@ -107,7 +117,7 @@ def loader_tasks() -> list[str]:
 
 async def test_requests_come_in_order_and_are_counted() -> None:
     """The loader is finished when the last request has been handled, and not before."""
-    async with walk_pages(3) as entries, SitemapReaderRequestLoader(entries) as loader:
+    async with walk_pages(3) as entries, make_loader(entries) as loader:
         found = []
         while (request := await loader.fetch_next_request()) is not None:
             assert not await loader.is_finished()
@@ -126,7 +136,7 @@ async def test_the_walk_waits_for_the_crawler() -> None:
     """No more requests wait than the buffer holds, however many there are."""
     async with (
         walk_pages(50_000) as entries,
-        SitemapReaderRequestLoader(entries, max_buffer_size=7) as loader,
+        make_loader(entries, max_buffer_size=7) as loader,
     ):
         await asyncio.sleep(0.2)
         assert await loader.get_total_count() == 7
@@ -140,7 +150,7 @@ async def test_the_walk_waits_for_the_crawler() -> None:
 
 async def test_all_who_wait_learn_of_the_end() -> None:
     """Several workers that wait when the walk ends all get `None`."""
-    async with walk_pages(1) as entries, SitemapReaderRequestLoader(entries) as loader:
+    async with walk_pages(1) as entries, make_loader(entries) as loader:
         async with asyncio.timeout(10):
             got = await asyncio.gather(*(loader.fetch_next_request() for _ in range(4)))
         assert sorted(request is None for request in got) == [False, True, True, True]
@@ -162,7 +172,7 @@ async def test_who_is_cancelled_while_waiting_takes_nothing_along() -> None:
 
     async with (
         walk(sitemaps=[SITEMAP], fetcher=Slow({SITEMAP: body})) as entries,
-        SitemapReaderRequestLoader(entries) as loader,
+        make_loader(entries) as loader,
     ):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
@@ -177,11 +187,11 @@ async def test_entries_can_be_left_out() -> None:
     """What `make_request` gives no request for is passed over."""
 
     def choose(entry: UrlEntry) -> Request | None:
-        return make_request(entry) if entry.loc.endswith("1") else None
+        return recipe().make_request(entry) if entry.loc.endswith("1") else None
 
     async with (
         walk_pages(3) as entries,
-        SitemapReaderRequestLoader(entries, make_request=choose) as loader,
+        make_loader(entries, make_request=choose) as loader,
     ):
         request = await loader.fetch_next_request()
         assert request is not None
@@ -193,15 +203,15 @@ async def test_entries_can_be_left_out() -> None:
 async def test_a_bug_is_raised_after_what_came_before() -> None:
     """What `make_request` raises comes out of the fetch, and stops the crawl."""
 
-    def fail_at_1(entry: UrlEntry) -> Request | None:
+    def fail_at_1(entry: UrlEntry) -> Any:
         if entry.loc.endswith("1"):
             raise ZeroDivisionError
-        return make_request(entry)
+        return recipe().make_request(entry)
 
     async def fetch_all() -> None:
         async with (
             walk_pages(3) as entries,
-            SitemapReaderRequestLoader(entries, make_request=fail_at_1) as loader,
+            make_loader(entries, make_request=fail_at_1) as loader,
         ):
             while request := await loader.fetch_next_request():
                 came.append(request.url)
@@ -222,7 +232,7 @@ async def test_a_bug_that_nobody_met_is_raised_at_the_end() -> None:
     with pytest.raises(ZeroDivisionError):
         async with (
             walk_pages(3) as entries,
-            SitemapReaderRequestLoader(entries, make_request=fail),
+            make_loader(entries, make_request=fail),
         ):
             await asyncio.sleep(0.1)
 
@@ -231,7 +241,7 @@ async def test_leaving_early_leaves_nothing() -> None:
     """A loader that is left in the middle ends its task, and the walk can be left."""
     async with (
         walk_pages(50_000) as entries,
-        SitemapReaderRequestLoader(entries, max_buffer_size=1) as loader,
+        make_loader(entries, max_buffer_size=1) as loader,
     ):
         assert await loader.fetch_next_request() is not None
     assert loader_tasks() == []
@@ -242,7 +252,7 @@ async def test_a_url_that_is_none_is_an_issue() -> None:
     body = urlset("http://[::1/bad", "https://example.org/good")
     async with (
         walk(sitemaps=[SITEMAP], fetcher=MemoryFetcher({SITEMAP: body})) as entries,
-        SitemapReaderRequestLoader(entries) as loader,
+        make_loader(entries) as loader,
     ):
         request = await loader.fetch_next_request()
     assert request is not None
@@ -252,6 +262,6 @@ async def test_a_url_that_is_none_is_an_issue() -> None:
 
 async def test_it_has_to_be_entered() -> None:
     """A loader that was not entered says so."""
-    loader = SitemapReaderRequestLoader(walk_pages(1))
+    loader = make_loader(walk_pages(1))
     with pytest.raises(TypeError, match="async with"):
         await loader.is_finished()

@@ -7,6 +7,7 @@ import gzip
 import json
 import sys
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-pytest.importorskip("scrapy", reason="the extra `scrapy` is not installed")
+if find_spec("scrapy") is None:  # not imported: each worker would, and none needs it
+    pytest.skip("the extra `scrapy` is not installed", allow_module_level=True)
 
 SECONDS = 90
 NAMESPACES = (

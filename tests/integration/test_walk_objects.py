@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +11,6 @@ from sitemapreader import MemoryFetcher, SitemapEntry, walk
 from sitemapreader.models import Via
 from sitemapreader.walker.frontier import Frontier, Job
 from sitemapreader.walker.queues import Order, SitemapQueue, pack_entry, unpack_entry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SITE = "https://site.example/"
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -29,12 +25,10 @@ def make_entries(number: int) -> list[SitemapEntry]:
 
 
 @pytest.fixture(autouse=True)
-def set_objects_aside() -> Iterator[None]:
+def set_objects_aside() -> None:
     """Let the garbage collector see no objects but those of the test, so that it is fast."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def count_objects() -> int:

@@ -54,30 +54,42 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
 def start(
     *arguments: str,
     cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
     stdin: int = subprocess.DEVNULL,
     stdout: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
     encoding: str | None = None,
 ) -> Run | subprocess.Popen[Any]:
-    """Start the command, with a pipe for its standard error; leave it running.
+    """Start the command; leave it running.
 
     Args:
         arguments: the words behind `python -m sitemapreader`.
         cwd: the folder that it runs in.
-        stdin: `subprocess.PIPE` or `subprocess.DEVNULL`.
+        env: more variables of the environment.
+        stdin: `subprocess.PIPE`, `subprocess.DEVNULL` or an open descriptor.
         stdout: the same.
+        stderr: the same.
         encoding: of the pipes; without one they are binary.
     """
-    place = cwd or Path.cwd()
-    if can_launch(os.environ):
-        order: Order = ("", list(arguments), str(place), dict(os.environ))
-        return open_run(get_launcher(), order, stdin=stdin, stdout=stdout, encoding=encoding)
+    place, variables = cwd or Path.cwd(), {**os.environ, **(env or {})}
+    if can_launch(variables):
+        return open_run(
+            get_launcher(),
+            ("", list(arguments), str(place), variables),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            encoding=encoding,
+        )
     return subprocess.Popen(
         [*COMMAND, *arguments],
         cwd=place,
+        env=variables,
         stdin=stdin,
         stdout=stdout,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         encoding=encoding,
+        start_new_session=True,
     )
 
 

@@ -87,6 +87,7 @@ class Launcher:
                 words,
                 stdin=subprocess.PIPE,
                 pass_fds=[listener.fileno()],
+                start_new_session=True,  # no run finds the terminal that the tests are started at
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a fork has one thread
             )
         atexit.register(self.close)
@@ -165,22 +166,32 @@ def get_launcher(*options: str) -> Launcher:
 
 
 def open_run(
-    launcher: Launcher, order: Order, *, stdin: int, stdout: int, encoding: str | None
+    launcher: Launcher,
+    order: Order,
+    *,
+    stdin: int,
+    stdout: int,
+    stderr: int = subprocess.PIPE,
+    encoding: str | None,
 ) -> Run:
-    """Start something, with a pipe for its standard error.
+    """Start something.
 
     Args:
         launcher: what starts it.
         order: what is run.
-        stdin: `subprocess.PIPE` or `subprocess.DEVNULL`.
+        stdin: `subprocess.PIPE`, `subprocess.DEVNULL` or an open descriptor.
         stdout: the same.
+        stderr: the same.
         encoding: of the files at our ends of the pipes; without one they are binary.
     """
     theirs: list[int] = []
     ours: list[IO[Any] | None] = []
     kind = "" if encoding else "b"
-    for number, wanted in enumerate((stdin, stdout, subprocess.PIPE)):
-        if wanted == subprocess.DEVNULL:
+    for number, wanted in enumerate((stdin, stdout, stderr)):
+        if wanted >= 0:
+            theirs.append(os.dup(wanted))
+            ours.append(None)
+        elif wanted == subprocess.DEVNULL:
             theirs.append(os.open(os.devnull, os.O_RDWR))
             ours.append(None)
         else:
@@ -201,7 +212,7 @@ def launch(
     launcher: Launcher,
     order: Order,
     *,
-    given: str | None = None,
+    given: str | bytes | None = None,
     errors: str = "strict",
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
@@ -219,7 +230,7 @@ def launch(
             stdin = os.open(os.devnull, os.O_RDONLY)
         else:
             stdin, writing = os.pipe()
-            threads.submit(_write, writing, given)
+            threads.submit(_write, writing, given.encode() if isinstance(given, str) else given)
         streams, texts = [stdin], []
         for _ in range(2):
             reading, end = os.pipe()
@@ -242,9 +253,9 @@ def _variables_at_start(variables: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in variables.items() if name.startswith(AT_START)}
 
 
-def _write(descriptor: int, text: str) -> None:
-    with suppress(BrokenPipeError), open(descriptor, "w", encoding="utf-8") as pipe:
-        pipe.write(text)
+def _write(descriptor: int, data: bytes) -> None:
+    with suppress(BrokenPipeError), open(descriptor, "wb") as pipe:
+        pipe.write(data)
 
 
 def _read(descriptor: int, errors: str) -> str:
@@ -351,7 +362,7 @@ def _end(code: int) -> NoReturn:
 
 
 def _import_all() -> None:
-    """Import what runs use, and compile the patterns of common documents."""
+    """Import what runs use."""
     names = {module.name for module in pkgutil.walk_packages(sitemapreader.__path__, PREFIX)}
     if sys.flags.dev_mode:  # it runs blocks of documentation
         names.update(LIBRARIES)
@@ -361,8 +372,14 @@ def _import_all() -> None:
         with suppress(ImportError):
             if not name.startswith(f"{PREFIX}recipes."):
                 import_module(name)
-    for document in Path(__file__).parents[2].glob("testdata/site/*.xml"):
-        sitemapreader.read(document.read_bytes(), "https://www.example.org/")
+
+
+def _compile_patterns() -> None:
+    """Compile the patterns of common documents, which take longer than most runs."""
+    folder = Path(__file__).parents[2] / "testdata" / "site"
+    fetcher = sitemapreader.FolderFetcher(str(folder))
+    with sitemapreader.walk_sync("https://www.example.org/", fetcher=fetcher) as entries:
+        list(entries)
 
 
 if __name__ == "__main__":
@@ -378,6 +395,7 @@ if __name__ == "__main__":
     retries._make_wait = lambda options: make_wait(attrs.evolve(options, retry_wait_seconds=0.01))
 
     _import_all()
+    _compile_patterns()
     gc.collect()
     gc.freeze()  # a collection in a fork would copy all objects that are here
     assert _LISTENER is not None

@@ -26,14 +26,31 @@ def environment() -> dict[str, str]:
 
 
 @cache
-def modules() -> dict[str, ast.Module]:
-    """Parse every module; names are relative to the package, as `readers.xml` (its own is "")."""
+def paths() -> dict[str, Path]:
+    """Find every module; names are relative to the package, as `readers.xml` (its own is "")."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
-        name = ".".join(part for part in parts if part != "__init__")
-        found[name] = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        found[".".join(part for part in parts if part != "__init__")] = path
     return found
+
+
+@cache
+def parse(name: str) -> ast.Module:
+    """Parse a module."""
+    path = paths()[name]
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def modules() -> dict[str, ast.Module]:
+    """Parse every module, which takes a second: not while tests are collected."""
+    return {name: parse(name) for name in paths()}
+
+
+@cache
+def imports_of(name: str) -> frozenset[str]:
+    """Return every module that a module imports anywhere, for types as well."""
+    return frozenset(imports(parse(name)))
 
 
 def imports(tree: ast.Module) -> Iterator[str]:
