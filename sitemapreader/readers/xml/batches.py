@@ -24,7 +24,7 @@ from sitemapreader.readers.xml.boundaries import (
     is_end,
     swallows_record,
 )
-from sitemapreader.readers.xml.grammar import NOTHING
+from sitemapreader.readers.xml.characters import NOTHING
 from sitemapreader.readers.xml.lenient.builder import RecordBuilder
 from sitemapreader.readers.xml.lenient.parser import LenientParser
 from sitemapreader.readers.xml.pattern import PatternReader

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.readers.records.fields import KNOWN_TAGS
 from sitemapreader.readers.records.namespaces import OWN
-from sitemapreader.readers.xml.characters import ATTRIBUTES
+from sitemapreader.readers.xml.characters import ATTRIBUTES, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sitemapreader.readers.records.names import Names
     from sitemapreader.readers.xml.prolog import Prolog
 
-_BLANKS = " \t\r\n"
 _STEP = 5_000
 """Tags between two pauses: about 5 ms."""
 COMMENT_END = "-->"
@@ -223,15 +222,20 @@ def count_lines(text: str, start: int = 0, end: int | None = None) -> int:
 
 
 def is_end(text: str, position: int, names: Iterable[str]) -> bool:
-    """Return whether only the end tags of these elements are left in a text."""
-    rest = text[position:]
+    """Return whether the rest of a text is the end tags of these elements, and nothing else."""
     for name in names:
-        rest = rest.lstrip(_BLANKS)
+        position = pass_nothing(text, position)
         end_tag = f"</{name}>"
-        if not rest.startswith(end_tag):
+        if not text.startswith(end_tag, position):
             return False
-        rest = rest[len(end_tag) :]
-    return not rest.strip(_BLANKS)
+        position += len(end_tag)
+    return pass_nothing(text, position) == len(text)
+
+
+def pass_nothing(text: str, position: int) -> int:
+    """Return where blanks and comments end that begin at a place."""
+    found = NOTHING.match(text, position)
+    return found.end() if found else position
 
 
 def record_end(records: frozenset[str]) -> re.Pattern[str]:

@@ -22,6 +22,8 @@ ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
 _CONTENT = r"[^\]]*+(?>(?:\](?!\]>)[^\]]*+)*)"  # a set would take three times as long
 SECTION = rf"<!\[CDATA\[{_CONTENT}\]\]>"
 COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
+NOTHING = re.compile(f"(?>(?:[ \\t\\r\\n]++|{COMMENT})*)")
+"""What may stand between two records, and around the root, without a word."""
 _SECTION = re.compile(rf"<!\[CDATA\[({_CONTENT})\]\]>")
 _HIDDEN = re.compile(rf"<!(?:(\[)CDATA\[{_CONTENT}\]\]>|{COMMENT.removeprefix('<!')})")
 """A section, which the group tells, or a comment; one literal beginning makes it fast."""

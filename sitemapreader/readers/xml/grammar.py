@@ -45,8 +45,6 @@ _GAP = f"{_BLANK}*+"
 _TEXT = f"[^<]*+(?>(?:{SECTION}[^<]*+)?)"
 _INSTRUCTION = r"<\?[^?]*+(?>(?:\?(?!>)[^?]*+)*)\?>"
 _PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
-NOTHING = re.compile(f"(?>(?:{_BLANK}++|{COMMENT})*)")
-"""What may stand between two records without a word."""
 _REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
 BORDER = "<>"
 """Stands between the runs of two records where they are searched together."""

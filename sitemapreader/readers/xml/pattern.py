@@ -19,6 +19,7 @@ from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.feeds import choose_link
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
 from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
+from sitemapreader.readers.xml.boundaries import pass_nothing
 from sitemapreader.readers.xml.characters import are_sound, decode_attributes
 from sitemapreader.readers.xml.columns import Columns
 from sitemapreader.readers.xml.grammar import (
@@ -28,7 +29,6 @@ from sitemapreader.readers.xml.grammar import (
     LINK_ATTRIBUTES,
     LONGEST_ATTRIBUTE,
     MOST_ATTRIBUTES,
-    NOTHING,
     RUNS,
     learn_shape,
     name_fields,
@@ -113,8 +113,7 @@ class PatternReader:
         pattern = self._find_pattern()
         if pattern is None:
             return [], start
-        if blank := NOTHING.match(text, start):
-            start = blank.end()
+        start = pass_nothing(text, start)
         found, rest = self._find_columns(pattern, text, start)
         size = len(found[0])
         end = len(text) - len(rest)

@@ -15,6 +15,7 @@ from sitemapreader.options import PATTERNS, Limits
 from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import is_end
+from sitemapreader.readers.xml.characters import COMMENT
 from sitemapreader.readers.xml.pattern import PatternReader
 from sitemapreader.readers.xml.prolog import PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
@@ -32,8 +33,8 @@ _LIMITS = (
 """Whose defaults no small document can reach, or the pattern keeps."""
 _ROOT = re.compile(
     r"""(?:<\?xml version=["']1\.0["'](?: encoding=["'](?ai:utf-8)["'])?"""
-    r"""(?: standalone=["'](?:yes|no)["'])? ?\?>)?[ \t\r\n]*+"""
-    r"""(?>(?:<\?xml-stylesheet [^?<>]*+\?>[ \t\r\n]*+)?)"""
+    r"""(?: standalone=["'](?:yes|no)["'])? ?\?>)?"""
+    rf"""(?>(?:[ \t\r\n]++|{COMMENT}|<\?xml-stylesheet [^?<>]*+\?>)*)"""
     r"""(<(?:urlset|sitemapindex|rss|feed|rdf:RDF)"""
     r"""(?>(?:[ \t\r\n]++[\w:.-]++=(?:"[^"<&]*+"|'[^'<&]*+'))*)[ \t\r\n]*+>)"""
 )
