@@ -289,7 +289,7 @@ class WalkRunner:
     def _end_skipped(self) -> Iterator[None]:
         """Give each sitemap that was not fetched its outcome, one a step."""
         report = self._context.report
-        self._frontier.skip_waiting(LEFT_EARLY)
+        self._frontier.end(LEFT_EARLY)
         for entry, reason in self._frontier.skipped():
             report.end_document(make_document(entry), Status.SKIPPED, reason)
             yield

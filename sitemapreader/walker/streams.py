@@ -81,11 +81,11 @@ class WalkStreams:
         self._cursor = BatchCursor.at_start(None)
         self._open: dict[str, AsyncGenerator[Any, None]] = {}
 
-    def open(self, name: str, start: Callable[[], AsyncGenerator[T, None]]) -> AsyncIterator[T]:
+    def open(self, name: str, start: Callable[[Self], AsyncGenerator[T, None]]) -> AsyncIterator[T]:
         """Return the one generator of its kind, so that another loop can resume it."""
         stream = self._open.get(name)
         if stream is None or _is_over(stream):
-            stream = self._open[name] = start()
+            stream = self._open[name] = start(self)
         return stream
 
     async def close(self) -> None:

@@ -112,6 +112,7 @@ class Walk:
             if self._writer is not None:
                 await self._writer.close()
         await self._streams.close()
+        del self._streams  # it leads back to the walk: see `Frontier.end`
         if error is None and not task.cancelled() and not self._fault_is_known:
             task.result()  # a bug that the consumer has not met
 
@@ -123,11 +124,11 @@ class Walk:
     # -- the consumer's side
 
     def __aiter__(self) -> AsyncIterator[UrlEntry]:
-        return self._open("entries", self._streams.iterate_entries)
+        return self._open("entries", WalkStreams.iterate_entries)
 
     def batches(self) -> AsyncIterator[list[UrlEntry]]:
         """Yield the entries in lists, as they are read; no list is empty."""
-        return self._open("batches", self._streams.iterate_batches)
+        return self._open("batches", WalkStreams.iterate_batches)
 
     def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
         """Yield the entries as Arrow's record batches, with the documented columns.
@@ -139,16 +140,16 @@ class Walk:
         # It takes 0.1 s, and raises here if pyarrow is not installed.
         from sitemapreader.output.arrow import make_entry_batch  # noqa: PLC0415
 
-        start = partial(self._streams.iterate_record_batches, make_entry_batch)
+        start = partial(WalkStreams.iterate_record_batches, make_batch=make_entry_batch)
         return self._open("record batches", start)
 
     def rows(self) -> AsyncIterator[Rows]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""
-        return self._open("rows", self._streams.iterate_rows)
+        return self._open("rows", WalkStreams.iterate_rows)
 
     def events(self) -> AsyncIterator[Event]:
         """Yield entries, found sitemaps and Issues, in the order in which they are met."""
-        return self._open("events", self._streams.iterate_events)
+        return self._open("events", WalkStreams.iterate_events)
 
     async def next_batch(self) -> list[UrlEntry] | tuple[SitemapEntry | Issue, ...] | None:
         """Return the next batch, of entries or of other events; `None` at the end.
@@ -234,7 +235,9 @@ class Walk:
         if self._writer is not None:
             self._writer.delivery = delivery
 
-    def _open(self, name: str, start: Callable[[], AsyncGenerator[T, None]]) -> AsyncIterator[T]:
+    def _open(
+        self, name: str, start: Callable[[WalkStreams], AsyncGenerator[T, None]]
+    ) -> AsyncIterator[T]:
         self._check_entered()
         if self._is_left:
             raise ValueError("the walk is over: iterate it inside `async with walk(...)`")
@@ -262,7 +265,7 @@ class Walk:
                     limits=self._limits,
                     budget=Budget(self._limits),
                     report=self.report,
-                    emit=self._send,
+                    emit=partial(_put_batch, self._channel),
                     extra_formats=self._config.extra_formats,
                 )
                 if self._config.trusted:
@@ -311,5 +314,6 @@ class Walk:
 
         return StateWriter(state, self._config, self._channel)
 
-    async def _send(self, batch: Batch, size: int = 0) -> None:
-        await self._channel.put(batch, max(len(batch), size // _BYTES_PER_EVENT))
+
+async def _put_batch(channel: Channel[Batch], batch: Batch, size: int = 0) -> None:
+    await channel.put(batch, max(len(batch), size // _BYTES_PER_EVENT))

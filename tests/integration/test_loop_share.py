@@ -89,7 +89,7 @@ async def test_a_loop_yields_only_when_its_time_is_over(monkeypatch: pytest.Monk
     asyncio.get_running_loop().call_soon(ran.append, "other")
     await share.yield_if_due()
     states = [bool(ran)]
-    share._due_at = 0.0  # as if it had worked for so long
+    share._interval.due_at = 0.0  # as if it had worked for so long
     await share.yield_if_due()
     states.append(bool(ran))
     asyncio.get_running_loop().call_soon(ran.append, "other")
