@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import attrs
@@ -21,6 +21,8 @@ from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+    from contextlib import AbstractAsyncContextManager
+    from types import TracebackType
 
     from sitemapreader.documents.budget import Budget
     from sitemapreader.documents.context import LoopShare, WalkContext
@@ -63,12 +65,10 @@ async def open_document(
     Raises FetchError if there is no answer, or no budget.
     """
     try:
-        async with AsyncExitStack() as stack:
-            opener = (
-                context.fetcher.open(url, headers=headers) if headers else context.fetcher.open(url)
-            )
-            opening = stack.enter_async_context(opener)
-            response = await context.budget.within(opening, url)
+        opener = (
+            context.fetcher.open(url, headers=headers) if headers else context.fetcher.open(url)
+        )
+        async with _BudgetedOpener(opener, context.budget, url) as response:
             tally = context.report.tally
             tally.address = tally.address or str(getattr(response, "address", ""))
             yield response
@@ -76,6 +76,26 @@ async def open_document(
         context.breaker.note_error(url, error, guessed=guessed)
         raise
     context.breaker.note_answer(url)
+
+
+@attrs.frozen
+class _BudgetedOpener:
+    """The context of an open response, entered within the time of the walk."""
+
+    opener: AbstractAsyncContextManager[Response]
+    budget: Budget
+    url: str
+
+    async def __aenter__(self) -> Response:
+        return await self.budget.within(self.opener.__aenter__(), self.url)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self.opener.__aexit__(kind, error, traceback)
 
 
 async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[bytes, None]:

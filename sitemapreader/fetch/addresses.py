@@ -83,8 +83,11 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
 
     An IPv6 address that embeds an IPv4 address gives the latter.
     """
+    text = text.partition("%")[0]
+    if ":" not in text and not text[-1:].isdigit():
+        return None  # as nearly all names: `ip_address` takes long to refuse them
     try:
-        address = ip_address(text.partition("%")[0])
+        address = ip_address(text)
     except ValueError:
         return None
     if isinstance(address, IPv6Address):

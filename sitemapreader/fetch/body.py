@@ -128,8 +128,14 @@ class Body:
         """
         if self._failure is not None:
             raise self._failure
+        piece = self._source.take_buffered()  # a small body is there with its headers
+        if piece:
+            return self._measure(piece)
         try:
-            piece = await self._clock.wait(self._source.read(), self._options.idle_seconds)
+            reading = self._source.read()
+            if self._source.is_complete():
+                return await reading
+            piece = await self._clock.wait(reading, self._options.idle_seconds)
         except (FetchError, TimeoutError) as error:
             self._failure = error if isinstance(error, FetchError) else self._time_out(error)
             piece = self._source.take_buffered()

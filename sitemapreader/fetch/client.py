@@ -9,7 +9,6 @@ import asyncio
 import errno
 import os
 import ssl
-from contextlib import contextmanager
 from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ from sitemapreader.fetch.headers import SAFE_CROSS_ORIGIN, make_headers, read_he
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from aiohttp.abc import AbstractResolver
     from multidict import CIMultiDict
@@ -71,23 +70,21 @@ _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.
 """The codes that replace others once the headers have arrived."""
 
 
-@contextmanager
-def _map_errors(target: RequestUrl, attempt: ConnectAttempt | None = None) -> Iterator[None]:
-    """Raise aiohttp's exceptions as FetchErrors; `attempt` is `None` for a body."""
-    try:
-        yield
-    except _FOREIGN as error:
-        code = next(code for kinds, code in _CODES if isinstance(error, kinds))
-        detail, status = _describe(error), None
-        if attempt is None:
-            code = _IN_BODY.get(code, code)
-        elif attempt.refused and not attempt.tried:
-            code, detail = IssueCode.BLOCKED_ADDRESS, f"{attempt.host} is {attempt.refused}"
-        elif _is_handshake(error, target):
-            code = IssueCode.TLS
-        elif isinstance(error, aiohttp.ClientHttpProxyError) and error.status in LOGIN_STATUSES:
-            code, status = IssueCode.LOGIN_REQUIRED, error.status
-        raise FetchError(code, str(target), detail, http_status=status) from error
+def _make_error(
+    error: Exception, target: RequestUrl, attempt: ConnectAttempt | None = None
+) -> FetchError:
+    """Return an exception of aiohttp as FetchError; `attempt` is `None` for a body."""
+    code = next(code for kinds, code in _CODES if isinstance(error, kinds))
+    detail, status = _describe(error), None
+    if attempt is None:
+        code = _IN_BODY.get(code, code)
+    elif attempt.refused and not attempt.tried:
+        code, detail = IssueCode.BLOCKED_ADDRESS, f"{attempt.host} is {attempt.refused}"
+    elif _is_handshake(error, target):
+        code = IssueCode.TLS
+    elif isinstance(error, aiohttp.ClientHttpProxyError) and error.status in LOGIN_STATUSES:
+        code, status = IssueCode.LOGIN_REQUIRED, error.status
+    return FetchError(code, str(target), detail, http_status=status)
 
 
 def _describe(error: Exception) -> str:
@@ -146,18 +143,19 @@ class Answer:
 
     async def read(self) -> bytes:
         """Return the next bytes of the body, b"" at the end; raise FetchError if cut."""
-        with _map_errors(self._target):
-            try:
-                piece = await self._response.content.readany()
-            except RuntimeError as error:
-                # aiohttp raises this if the connection was lost while nobody was reading.
-                line = self._response.connection
-                if line is not None and not line.closed:
-                    raise
-                raise aiohttp.ClientPayloadError(str(error)) from error
+        try:
+            piece = await self._response.content.readany()
             if not piece and (fault := _fault_of(self._end_of_line)):
                 raise aiohttp.ClientPayloadError(str(fault)) from fault
-            return piece
+        except RuntimeError as error:
+            # aiohttp raises this if the connection was lost while nobody was reading.
+            line = self._response.connection
+            if line is not None and not line.closed:
+                raise
+            raise _make_error(aiohttp.ClientPayloadError(str(error)), self._target) from error
+        except _FOREIGN as error:
+            raise _make_error(error, self._target) from error
+        return piece
 
     def is_complete(self) -> bool:
         """Return whether the body has been read to its end."""
@@ -168,6 +166,8 @@ class Answer:
         # aiohttp raises the failure before it gives what is buffered, so it is removed meanwhile.
         content = self._response.content
         fault = content.exception()
+        if fault is None:
+            return content.read_nowait()
         rest = bytearray()
         while True:
             # None is its initial value, which the annotation leaves out.
@@ -176,8 +176,7 @@ class Answer:
             if not piece:
                 break
             rest += piece
-        if fault is not None:
-            content.set_exception(fault)
+        content.set_exception(fault)
         return bytes(rest)
 
     def close(self) -> None:
@@ -276,19 +275,20 @@ class AiohttpTransport:
         token = CONNECT_ATTEMPT.set(attempt)
         stale = _MAX_STALE if self._sees_connections else 1
         try:
-            with _map_errors(target, attempt):
-                while True:
-                    work = self._get(session, target, headers, middlewares)
-                    seconds = options.connect_seconds + options.headers_seconds
-                    try:
-                        response = await clock.wait(work, seconds)
-                        return Answer(response, target, attempt.tried)
-                    except _UnansweredError:
-                        # Without a new connection, this was one of the pool that the server has
-                        # closed: the request may be repeated at once (RFC 9112, section 9.3.1).
-                        if attempt.tried or not stale:
-                            raise
-                        stale -= 1
+            while True:
+                work = self._get(session, target, headers, middlewares)
+                seconds = options.connect_seconds + options.headers_seconds
+                try:
+                    response = await clock.wait(work, seconds)
+                    return Answer(response, target, attempt.tried)
+                except _UnansweredError:
+                    # Without a new connection, this was one of the pool that the server has closed:
+                    # the request may be repeated at once (RFC 9112, section 9.3.1).
+                    if attempt.tried or not stale:
+                        raise
+                    stale -= 1
+        except _FOREIGN as error:
+            raise _make_error(error, target, attempt) from error
         finally:
             CONNECT_ATTEMPT.reset(token)
 

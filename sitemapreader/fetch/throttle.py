@@ -98,6 +98,10 @@ class _HostQueue:
 
     async def admit(self, slot: Slot) -> None:
         """Wait until there is room for a slot; the first that fits is admitted first."""
+        now = time.monotonic()
+        if not self._queue and not self._is_full(now) and self._has_room(slot, now):
+            self._let_in(slot)
+            return
         admitted = self._queue[slot] = asyncio.get_running_loop().create_future()
         self._serve()
         try:
@@ -133,12 +137,17 @@ class _HostQueue:
 
     def _serve(self) -> None:
         """Admit all requests of the queue that there is room for."""
+        if not self._queue:
+            return
         now = time.monotonic()
         while (slot := self._next_admissible(now)) is not None:
             self._queue.pop(slot).set_result(None)
-            self._slots.add(slot)
-            slot.lent_at = math.inf
+            self._let_in(slot)
         self.schedule_loan()
+
+    def _let_in(self, slot: Slot) -> None:
+        self._slots.add(slot)
+        slot.lent_at = math.inf
 
     def _next_admissible(self, now: float) -> Slot | None:
         if self._is_full(now):

@@ -27,13 +27,15 @@ class Script:
     def __init__(self, acts: Iterable[bytes | float | FetchError], rest: bytes = b"") -> None:
         self._acts = list(acts)
         self._rest = rest
+        self._is_left = False
 
     async def read(self) -> bytes:
         act = self._acts.pop(0) if self._acts else b""
-        if isinstance(act, FetchError):
-            raise act
         if isinstance(act, bytes):
             return act
+        self._is_left = True
+        if isinstance(act, FetchError):
+            raise act
         await asyncio.sleep(act)
         return await self.read()
 
@@ -41,8 +43,7 @@ class Script:
         return not self._acts
 
     def take_buffered(self) -> bytes:
-        rest, self._rest = self._rest, b""
-        return rest
+        return self._rest if self._is_left else b""
 
 
 def make_body(source: Script, max_bytes: int = 1000, **options: float) -> Body:
