@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING
-
-import duckdb
 
 from sitemapreader.audit.baseline import read_baseline
 from sitemapreader.audit.database.connection import AuditDatabase
@@ -22,7 +19,7 @@ from sitemapreader.walker.config import WalkArguments
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Unpack
 
@@ -100,9 +97,9 @@ async def audit(
     begin, begun = monotonic(), datetime.now(UTC)
     plan = plan_rules(rules, select, ignore, severities or {})
     found = find_source(source, base_url, is_sitemap=is_sitemap)
-    with _map_errors():
-        store = AuditDatabase(database)
-        try:
+    store = AuditDatabase(database)
+    try:
+        with store.map_disk_errors():
             known = None if urls is None else await asyncio.to_thread(load_known, store, urls)
             before = None if baseline is None else read_baseline(baseline, store)
             run = AuditRun(store, plan, figures, figures.make_parameters(begun))
@@ -117,9 +114,9 @@ async def audit(
                 known_urls=known,
                 seconds=round(monotonic() - begin, 3),
             )
-        except BaseException:
-            store.close()
-            raise
+    except BaseException:
+        store.discard()
+        raise
 
 
 def audit_sync(source: str | Path, **arguments: Unpack[AuditArguments]) -> Audit:
@@ -133,12 +130,3 @@ def audit_sync(source: str | Path, **arguments: Unpack[AuditArguments]) -> Audit
     It works inside a running event loop as well, as in a notebook. Raises what `audit` raises.
     """
     return run_blocking(audit(source, **arguments))
-
-
-@contextmanager
-def _map_errors() -> Iterator[None]:
-    """Raise OSError where DuckDB cannot write its file or has no room to spill."""
-    try:
-        yield
-    except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
-        raise OSError(f"the database of the audit cannot be written: {error}") from error

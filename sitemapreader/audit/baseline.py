@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import pyarrow as pa
 
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.output.sink import write_file
 
 if TYPE_CHECKING:
     import os
@@ -50,7 +50,7 @@ def write_baseline(
             for document, count, hits in sorted(rows)
         }
     text = json.dumps({"schema": _SCHEMA, "findings": content}, indent=1, ensure_ascii=False)
-    Path(path).write_text(text + "\n", encoding="utf-8")
+    write_file(path, f"{text}\n".encode())
 
 
 @attrs.frozen
@@ -99,6 +99,5 @@ def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Base
         raise AuditInputError(f"the baseline {path} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
         raise AuditInputError(f"{path} is no baseline: write one with --write-baseline") from None
-    if rows:
-        database.insert("baseline", pa.Table.from_pylist(rows))
+    database.insert_rows("baseline", rows)
     return Baseline(counts)

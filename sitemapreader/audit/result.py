@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader.audit.baseline import write_baseline
 from sitemapreader.audit.formats import find_audit_format, format_audit
 from sitemapreader.audit.hits import write_hits
+from sitemapreader.output.sink import write_file
 
 if TYPE_CHECKING:
     import os
@@ -114,14 +114,16 @@ class Audit:
         return format_audit(name, self.findings, self.facts)
 
     def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:  # noqa: A002 (as `open_output` calls it)
-        """Write the audit into a file; the format is that of its suffix, if none is given.
+        """Write the audit into a file, which appears when it is complete.
+
+        The format is that of its suffix, if none is given.
 
         Raises:
             ValueError: the suffix names no format.
             OSError: the file cannot be written.
         """
         text = self.format(format or find_audit_format(str(path)))
-        Path(path).write_text(text, encoding="utf-8")
+        write_file(path, text.encode())
 
     def write_hits(self, path: str | os.PathLike[str]) -> int:
         """Write all hits into a file, and return how many there are.
@@ -133,8 +135,10 @@ class Audit:
             ValueError: the suffix names no format.
             OSError: the file cannot be written.
         """
-        return write_hits(path, self._database, [finding.code for finding in self.findings])
+        with self._database.map_disk_errors():
+            return write_hits(path, self._database, [finding.code for finding in self.findings])
 
     def write_baseline(self, path: str | os.PathLike[str]) -> None:
         """Write the hits as a baseline for later audits; raise OSError."""
-        write_baseline(path, self._database, self.findings)
+        with self._database.map_disk_errors():
+            write_baseline(path, self._database, self.findings)

@@ -378,17 +378,6 @@ def test_a_source_that_is_none(source: str) -> None:
         audit_sync(source)
 
 
-def test_a_full_disk_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A database that cannot be written is an OSError, and nothing is left behind."""
-
-    def fail(*_: object) -> None:
-        raise duckdb.IOException("Could not write file: No space left on device")
-
-    monkeypatch.setattr(AuditDatabase, "insert", fail)
-    with pytest.raises(OSError, match="No space left on device"):
-        audit_sync(folder)
-
-
 def test_empty_children_of_an_index_are_found_but_news_are_not() -> None:
     """An empty child is a finding; an empty news sitemap and an empty root are none."""
     children = ("/a.xml", "/news.xml")

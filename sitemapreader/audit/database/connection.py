@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ import duckdb
 from sitemapreader.audit.models import AuditInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
@@ -22,6 +24,15 @@ MEMORY_LIMIT = "100MB"
 _IS_OURS = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'url_row'"
 _THREADS = 4
 """Each takes some memory of its own, and most machines of CI have no more cores."""
+
+
+DISK_ERRORS = (
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+    duckdb.TransactionException,
+    duckdb.FatalException,
+)
+"""What a disk that is full or fails leads to, in the statement that writes or in the next ones."""
 
 
 class AuditDatabase:
@@ -34,8 +45,9 @@ class AuditDatabase:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self._folder = TemporaryDirectory(prefix="sitemapreader-audit-") if path is None else None
-        if path is not None:
-            _remove_old(Path(path))
+        self._path = None if path is None else Path(path)
+        if self._path is not None:
+            _remove_old(self._path)
         config: dict[str, Any] = {
             "memory_limit": MEMORY_LIMIT,
             "threads": min(_THREADS, os.cpu_count() or 1),
@@ -46,7 +58,8 @@ class AuditDatabase:
         }
         if self._folder is not None:
             config["temp_directory"] = self._folder.name
-        self.connection = duckdb.connect(":memory:" if path is None else str(path), config=config)
+        with self.map_disk_errors():
+            self.connection = duckdb.connect(str(self._path or ":memory:"), config=config)
         self.connection.execute(files(__package__).joinpath("schema.sql").read_text("utf-8"))
         self.hit_queries: dict[str, tuple[str, dict[str, object]]] = {}
 
@@ -78,6 +91,29 @@ class AuditDatabase:
                 f"the rule {code!r} was not run: choose one of {', '.join(self.hit_queries)}"
             )
         return self.query(*self.hit_queries[code])
+
+    @contextmanager
+    def map_disk_errors(self) -> Iterator[None]:
+        """Raise OSError where DuckDB cannot write its file, or has no room to spill."""
+        try:
+            yield
+        except DISK_ERRORS as error:
+            reason = str(error).partition("\n")[0].rstrip(".")
+            place, advice = self._path, "name a database on another one"
+            if self._folder is not None:
+                place, advice = Path(self._folder.name), "set TMPDIR to a folder on another one"
+            raise OSError(
+                f"the database of the audit cannot be written to {place}: {reason}; "
+                f"make room on its disk, or {advice}"
+            ) from error
+
+    def discard(self) -> None:
+        """Close the database, and delete it: the audit has failed."""
+        self.close()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+            Path(f"{self._path}.wal").unlink(missing_ok=True)
+            rmtree(f"{self._path}.tmp", ignore_errors=True)
 
     def close(self) -> None:
         """Close the database, and delete it if it is a temporary one."""

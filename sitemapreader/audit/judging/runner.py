@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import attrs
 import duckdb
 
+from sitemapreader.audit.database.connection import DISK_ERRORS
 from sitemapreader.audit.models import MAX_PLACES, Example, Finding, NotRun, Place
 from sitemapreader.issues import Severity
 
@@ -76,7 +77,7 @@ class RuleRunner:
             try:
                 hits = self._count_hits(each, passed, counts.get(each.rule.code))
             except duckdb.Error as error:
-                if isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException):
+                if isinstance(error, DISK_ERRORS):
                     raise  # the disk, not the rule
                 self.not_run.append(NotRun(each.rule, f"its query failed: {error}", is_error=True))
                 continue

@@ -153,7 +153,7 @@ class _AuditCommand:
     def _list_files(self, result: Audit) -> Iterator[tuple[str, Callable[[str], object]]]:
         """Yield the files to write, each with what writes it."""
         for path, form in zip(self._files, self._formats, strict=True):
-            yield path, partial(_write_report, result, form)
+            yield path, partial(result.write, format=form)
         if self._arguments.hits:
             yield self._arguments.hits, result.write_hits
         if self._arguments.write_baseline:
@@ -185,12 +185,6 @@ class _AuditCommand:
     def _count_document(self, document: Document) -> None:
         self._summary.statuses[document.status] += 1
         self._summary.bytes_raw += document.bytes_raw
-
-
-def _write_report(result: Audit, form: str, path: str) -> None:
-    """Write an audit into a file, which appears when it is complete."""
-    with LineWriter(path) as file:
-        file.write(result.format(form))
 
 
 async def _copy_standard_input(path: Path) -> None:

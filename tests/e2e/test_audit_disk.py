@@ -1,0 +1,97 @@
+"""An audit whose disk fills up: one line that says what to do, and nothing half-written."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+import pytest
+from auditing import HOST, page, urlset
+from commands import run
+
+from sitemapreader.audit import audit_sync
+from sitemapreader.audit.database import connection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+OUTPUTS = {
+    "--database": ("d.duckdb", "make room on its disk, or name a database on another one"),
+    "--output": ("r.html", "cannot write to"),
+    "--hits": ("h.csv", "cannot write to"),
+    "--write-baseline": ("b.json", "cannot write to"),
+}
+LIMITED = """
+import resource, sys
+from sitemapreader.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command in a process whose files cannot grow."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("public")
+    (made / "robots.txt").write_text(f"Sitemap: {HOST}/s.xml")
+    records = "".join(page(f"/{number * number}?sid={number}#{number}") for number in range(9_000))
+    (made / "s.xml").write_bytes(urlset(records))
+    return made
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of half a megabyte, where the system lets us mount one."""
+    mount, unmount = shutil.which("mount"), shutil.which("umount")
+    if sys.platform != "linux" or not mount or not unmount:
+        pytest.skip("the system mounts no file systems in memory")
+    command = [mount, "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(tmp_path)]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("to mount a small disk takes root")
+    yield tmp_path
+    subprocess.run([unmount, "--lazy", str(tmp_path)], check=True)
+
+
+def check_failure(done: subprocess.CompletedProcess[str], words: str) -> None:
+    assert done.returncode == 1, done.stderr
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of file size as Linux has them")
+@pytest.mark.parametrize("option", OUTPUTS)
+def test_a_file_that_cannot_grow(folder: Path, tmp_path: Path, option: str) -> None:
+    """Each output that cannot grow is one line and exit code 1; no part of it stays behind."""
+    name, words = OUTPUTS[option]
+    command = [sys.executable, "-c", LIMITED, "audit", str(folder), "-q", "-o", "-"]
+    command = command[:-2] if option == "--output" else command
+    done = subprocess.run(
+        [*command, option, str(tmp_path / name)], check=False, capture_output=True, text=True
+    )
+    check_failure(done, words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--database", "--hits"])
+def test_a_full_disk(folder: Path, small_disk: Path, option: str) -> None:
+    """A disk without room for an output is one line and exit code 1, and is as empty as before."""
+    name, words = OUTPUTS[option]
+    done = run("audit", str(folder), "-q", option, str(small_disk / name))
+    check_failure(done, words)
+    assert "No space left on device" in done.stderr
+    assert list(small_disk.iterdir()) == []
+
+
+def test_a_disk_without_room_for_what_memory_cannot_hold(
+    folder: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A temporary database that cannot spill is an OSError that names TMPDIR; its folder goes."""
+    monkeypatch.setattr(connection, "MEMORY_LIMIT", "2MB")
+    monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
+    with pytest.raises(OSError, match="set TMPDIR to a folder on another one"):
+        audit_sync(folder)
+    assert list(small_disk.iterdir()) == []
