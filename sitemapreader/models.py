@@ -173,7 +173,7 @@ class Change(StrEnum):
     NEW = "new"
     CHANGED = "changed"
     REMOVED = "removed"
-    """No longer listed; no walk yields such an entry, but the command line writes them so."""
+    """No longer listed; only `walk_many(removed=True)` and the command line give such entries."""
 
 
 class DateSource(StrEnum):

@@ -202,7 +202,7 @@ class FetchOptions:
     """Pause before the first retry; doubles, with jitter."""
     failures_in_row: int = _limit(5)
     """Refusals (401, 403, 429, a bot protection) or failures to answer in a row after which a walk
-    leaves a host alone for a while. Each attempt counts; any other answer begins a new row."""
+    pauses a host. Each attempt counts; any other answer resets the count."""
     host_pause_seconds: float = _limit(10)
     """First such pause; the next ones double. After each, one document is fetched as a trial. Three
     pauses take 70 s, because most servers count requests by the minute."""

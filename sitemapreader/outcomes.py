@@ -106,7 +106,7 @@ class Document:
         content_type: header of the answer, as sent.
         content_encoding: header of the answer, as sent.
         first_byte_seconds: time that the server took to begin its answer, in the last try;
-            redirects included, waits for a turn not. `None` where no server was asked.
+            including redirects, but not waits for a slot. `None` where no server was asked.
         wait_seconds: time that was spent waiting for the server, for the whole answer.
         issues: its Issues; the first 10 of a code.
     """

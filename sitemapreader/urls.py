@@ -1,7 +1,7 @@
 """URLs as text: resolution, comparison, checks, and the site of each.
 
 Nothing here opens a connection. One parser, yarl's, decides what a host is: it is the one that
-aiohttp connects with. It is imported where it is used, for most URLs need no parser at all.
+aiohttp connects with. It is imported where it is used, because most URLs need no parser at all.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def same_hosts(hosts: Hosts, one: str, other: str) -> bool:
     """Return whether two URLs belong together under the policy `hosts`.
 
     A URL without a host belongs to none, unless all belong. Where two hosts may be of one site, the
-    Public Suffix List has a say; an event loop has it loaded elsewhere first (`load_suffixes`).
+    Public Suffix List decides; event loops load it in a thread first (`load_suffixes`).
     """
     if hosts == "any":
         return True

@@ -31,7 +31,7 @@ A reader that wants more stays until end of file."""
 _STALLED_SECONDS = 60.0
 """A live reader that reads nothing for so long is trusted to read the rest."""
 _WORKED_ON_SECONDS = 10.0
-"""What a live reader has read so long ago counts as handled."""
+"""Bytes that a live reader has read so long ago count as handled."""
 _GONE = getattr(select, "POLLERR", 0) | getattr(select, "POLLHUP", 0)
 
 

@@ -85,7 +85,7 @@ async def discover(
             cannot be fetched (RFC 9309, section 2.3.1.4). What the site names is always tried.
         extra_formats: what else counts as a sitemap: "html", pages that the site names as its
             sitemaps; "llms", an `llms.txt`, which is then tried as well.
-        trusted: whether you know whom you name; as `walk` has it.
+        trusted: whether you trust the site that you name, as in `walk`.
 
     Returns:
         The sitemaps, the robots.txt, and a report of what was fetched and what was wrong.

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 Probe: TypeAlias = Literal["auto", "few", "always", "never"]
-"""Whether well-known paths are tried: if nothing else answers, only two of them then, in any
-case, or not."""
+"""When well-known paths are tried: if nothing else answers ("auto"), the same with two paths
+("few"), "always", or "never"."""
 
 
 class DiscoverArguments(TypedDict, total=False):

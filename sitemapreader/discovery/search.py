@@ -1,7 +1,7 @@
 """The search for a site's sitemaps: robots.txt, well-known paths, the start page.
 
-The search goes from what a site says to what can be guessed. It stops at the first sitemap, or
-where every answer is a demand for a login or a bot protection.
+The search tries what the site names before it guesses. It stops at the first sitemap, or if every
+answer demands a login or comes from a bot protection.
 """
 
 # The search does not fetch sitemaps: it asks its caller to try them. A walk reads on where
@@ -58,7 +58,7 @@ WELL_KNOWN_PATHS = (
 )
 """Paths of sitemaps that are often not listed, the likeliest first."""
 FEW_PATHS = 2
-"""How many of them are tried with `probe="few"`: those that nearly all sites have that have any."""
+"""How many of them `probe="few"` tries: nearly all sites with a sitemap have one of these."""
 MAX_PAGE_BYTES = 262_144
 """How much of a start page is searched for links; they are in its head."""
 _FORBIDDEN = 403

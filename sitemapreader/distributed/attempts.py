@@ -131,8 +131,8 @@ def _list_numbers(storage: Storage, folder: str) -> list[int]:
 async def kill_when_stuck(seconds: float) -> AsyncIterator[None]:
     """End the process when its event loop has been stuck for too long.
 
-    A stuck worker cannot renew its attempts, and would read on when it comes to itself. A thread of
-    the interpreter that needs no lock does it, so it works while a regular expression runs amok.
+    A stuck worker cannot renew its attempts, and would continue when it recovers. A thread that
+    needs no interpreter lock ends the process, even while a regular expression runs for ever.
     """
 
     async def watch() -> None:

@@ -1,8 +1,8 @@
 """Reading of hosts in child processes, to find the one that kills its process.
 
-A child writes down which hosts it has begun. When it dies, those are suspects: they are left out,
-the others are read again, and then each suspect in a child of its own. One that kills this as well
-gets the status "error"; all others are exact.
+A child records the hosts that it begins. When it dies, these hosts are suspects: the others are
+read again without them, and then each suspect in a child of its own. A suspect that kills this
+child too gets the status "error"; all others are exact.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class PartitionMemory:
         due: hosts to read, those that took longest the last time first.
         waiting: rows of hosts that are not due yet.
         rows: all rows of the run before, by site.
-        state: the state file on the local disk, there or to be made; `None` where none is wanted.
+        state: the state file on the local disk, which may not exist yet; `None` without a state.
         condition: "none" if there was no state, "kept", or why the old one could not be used.
     """
 

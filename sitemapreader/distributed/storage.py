@@ -1,7 +1,7 @@
 """Files of an output, in a local folder or an object store, through fsspec.
 
-What several processes may write at once is created, never replaced: `Storage.create` makes an
-object only if it is not there, and tells whether it was the first.
+Files that several processes may write at once are created, never replaced: `Storage.create` makes a
+file only if it does not exist, and returns whether it did.
 """
 
 from __future__ import annotations

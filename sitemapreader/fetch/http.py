@@ -106,9 +106,9 @@ class HttpFetcher:
     waits for ever. The number of open responses in all is not bounded.
 
     A walk and its consumer may share a fetcher. A response that is not read for 0.2 s lends its
-    place to a request of the other side, and reading continues once there is room again. A host
-    never gets more than `per_host` requests at once. (Leave `limit_per_host` of a connector of your
-    own at 0: it does not know of loans.)
+    place to a request of the other side. Reading continues when there is room again. A host never
+    gets more than `per_host` requests at once. (Leave `limit_per_host` of a connector of your own
+    at 0: it does not know of loans.)
 
     Args:
         options: how the network is used.

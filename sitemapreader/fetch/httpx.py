@@ -5,17 +5,16 @@ async with httpx.AsyncClient(proxy=..., http2=True) as client:
     async with walk("https://www.example.org/", fetcher=HttpxFetcher(client)) as entries:
         async for entry in entries: ...
 ```
-What it has of `HttpFetcher`: bodies as they come, undecoded; typed FetchErrors; redirects one by
-one, by the same rules; another try where that can help; the watch over a body's pace and size.
+Like `HttpFetcher`, it gives undecoded bodies as they arrive, raises typed FetchErrors, follows
+redirects by the same rules, retries, and limits the speed and size of bodies.
 
-What it has not:
-- Manners: turns, delays, a Crawl-delay, a Retry-After that holds for the whole host. With
-  `httpx.Limits(max_connections=2)` no more than two requests run at once, over all hosts.
+It does not throttle: there are no slots or delays, no Crawl-delay, and no Retry-After for the whole
+host. With `httpx.Limits(max_connections=2)`, at most two requests run at once, over all hosts.
 
-What is different: httpx has no place for a guard of addresses. So the name of an origin that you
-did not name (see `HttpxFetcher.trust`; a walk names its start) is resolved here, and the request
-goes to the address that was checked, with the name in `Host` and in TLS. The client's headers,
-cookies and auth are withheld from such origins. A client's proxy is asked for that address.
+httpx has no hook to check addresses. So the name of an origin that you did not name (see
+`HttpxFetcher.trust`; a walk names its start) is resolved here. The request goes to the checked
+address, with the name in `Host` and in TLS. The client's headers, cookies and auth are withheld
+from such origins. A proxy of the client gets the address instead of the name.
 """
 
 from __future__ import annotations
@@ -60,9 +59,9 @@ if TYPE_CHECKING:
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _CONNECTION = frozenset({"host", "connection", "accept-encoding"})
-"""Headers that are about the connection, and so no secrets."""
+"""Headers of the connection, which are no secrets."""
 _DEFAULTS = {"accept": "*/*", "user-agent": f"python-httpx/{httpx.__version__}"}
-"""What a client sends if its owner did not say anything else; `FetchOptions` knows better."""
+"""httpx's defaults, which the headers of `FetchOptions` replace."""
 
 _CODES: tuple[tuple[tuple[type[BaseException], ...], IssueCode], ...] = (
     ((httpx.TimeoutException, TimeoutError), IssueCode.TIMEOUT),
@@ -72,12 +71,12 @@ _CODES: tuple[tuple[tuple[type[BaseException], ...], IssueCode], ...] = (
     ((httpx.ProtocolError, httpx.DecodingError), IssueCode.BAD_HTTP),
     ((httpx.RequestError,), IssueCode.CONNECT),
 )
-"""What an exception means that is in the chain of causes; the first row that fits counts."""
+"""The Issue codes of exceptions in the chain of causes; the first row that matches counts."""
 _FOREIGN = (httpx.RequestError, httpx.InvalidURL, TimeoutError, UnicodeError)
 _DROPPED = ("Server disconnected", "peer closed connection")
-"""How httpcore and h11 begin to say that a line was dropped, which they take for bad HTTP."""
+"""How messages of httpcore and h11 about a dropped connection begin; they report bad HTTP."""
 _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.STALLED}
-"""What the same means once the headers are there."""
+"""The codes that replace others once the headers have arrived."""
 
 
 @contextmanager
@@ -143,10 +142,10 @@ class HttpxResponse:
     """An answer whose headers have been read, and whose body has not.
 
     Attributes:
-        url: where it came from in the end.
+        url: the URL after redirects.
         status: 200, or 304 if the request had a validator.
         headers: by lower-case name; several of one name are joined by a comma.
-        issues: what was repaired before (`userinfo-removed`).
+        issues: repairs of URLs on the way here (`userinfo-removed`).
         is_permanent: whether all redirects on the way were permanent (301, 308).
         tries: how many requests it took.
     """
@@ -174,10 +173,10 @@ class HttpxResponse:
 class HttpxFetcher:
     """Open URLs with your own client, which is never closed here.
 
-    Only public addresses are connected to, but for origins that were named with `trust`.
+    Connections go only to public addresses, except for origins that were named with `trust`.
 
     The client's proxy, TLS context, cookies, auth, headers, HTTP/2 and time-outs are used.
-    Its `follow_redirects` has no say: `options.max_redirects` and `allow_downgrade` decide.
+    Its `follow_redirects` is ignored: `options.max_redirects` and `allow_downgrade` decide.
     """
 
     def __init__(
@@ -196,8 +195,8 @@ class HttpxFetcher:
     def trust(self, url: str) -> None:
         """Trust the origin of `url`: the user named it, not a document.
 
-        It may be private, and has the client's headers, cookies and auth. What is no URL is passed
-        over; `open` says why.
+        The origin may be private, and gets the client's headers, cookies and auth. A URL that
+        cannot be requested is ignored; `open` reports why.
         """
         self._trust.add(url)
 

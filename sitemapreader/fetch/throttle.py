@@ -21,7 +21,7 @@ import attrs
 from sitemapreader.logs import log_pause
 
 REQUESTER: ContextVar[object] = ContextVar("requester", default=None)
-"""Whom a task fetches for: each walk is a requester, and all other code is one together."""
+"""The requester that a task fetches for: a walk, or all other code together."""
 
 LENT_AFTER_SECONDS = 0.2
 """How long a response goes unread before its slot is lent; a reader takes less for one step."""

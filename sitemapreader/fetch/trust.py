@@ -1,7 +1,7 @@
 """Trust: the URLs that a caller named, and what is allowed only for them.
 
-Each walk has its own trust (`TRUST`), so that many walks can share a fetcher: a site that one of
-them was given by its caller stays a stranger to the others.
+Each walk has its own trust (`TRUST`), so that many walks can share a fetcher: a site that the
+caller of one walk named is a stranger to the others.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class TrustSet:
 class FetcherTrust:
     """The trust of a fetcher: its own, and that of the walks that use it.
 
-    A walk has what the fetcher was told, and what it was given itself. A request outside of walks,
-    as of a consumer who fetches pages, has the trust of all walks that run.
+    A walk has the fetcher's trust and its own. A request outside of walks, such as a consumer's for
+    a page, has the trust of all running walks.
     """
 
     def __init__(self) -> None:

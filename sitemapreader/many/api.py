@@ -49,11 +49,12 @@ def walk_many(
 
     Args:
         sites: URLs, names of hosts or objects of `SiteTask`, from any iterable or async iterable.
-            It is read as there is work, and never as a whole. A site named twice is read once.
-            A URL may be that of a site or of a sitemap. What is no URL gets an outcome, too.
+            It is read only as fast as sites are walked, and never as a whole. A site named twice is
+            read once. A URL may be that of a site or of a sitemap. What is no URL gets an outcome,
+            too.
         at_once: how many sites are read at the same time. Sites of one registrable domain wait for
             each other.
-        site_seconds: how long one site may take; what was read until then stays read.
+        site_seconds: how long one site may take; URLs that were read until then are kept.
         site_urls: how many URLs of one site are delivered. With a state, the next run begins where
             this one stopped.
         removed: with `changes`, deliver also the URLs that are no longer listed, with `change` set

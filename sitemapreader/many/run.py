@@ -152,8 +152,8 @@ class SiteRun:
         a change of the state. A file `path` that exists is replaced.
 
         Args:
-            path: its end says the format, as `open_output` has it.
-            report: a name with .jsonl, .csv or .parquet; a row a site.
+            path: its suffix selects the format, as in `open_output`.
+            report: a name with .jsonl, .csv or .parquet, for a row per site.
         """
         from sitemapreader.many.writing import write_run  # noqa: PLC0415 (not every run writes)
 

@@ -64,7 +64,7 @@ class SiteReport:
 def open_report(path: str | None) -> SiteReport:
     """Return the report for a path, to be entered; without a path it writes nothing.
 
-    Raises ValueError: the name does not say which format is meant.
+    Raises ValueError: the name has no suffix of a format.
     """
     if path is None:
         return SiteReport(None, OutcomeEncoder("jsonl"))

@@ -28,7 +28,7 @@ SiteKind: TypeAlias = Literal["auto", "site", "sitemap"]
 """The kind of a URL: a site to search, a sitemap, or "auto": its content decides."""
 
 _FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
-"""Suffixes of files that no host has, for none is a top-level domain."""
+"""Suffixes of files, none of which is a top-level domain."""
 
 
 @attrs.frozen
@@ -38,7 +38,7 @@ class SiteTask:
     Attributes:
         url: its URL, or the name of its host: then https is assumed.
         kind: whether the URL is a "site" or a "sitemap"; with "auto" its content shows that.
-        trusted: whether you know whom you name, as `walk` has it; `None` leaves it to `walk_many`.
+        trusted: whether you trust this site, as in `walk`; `None` leaves it to `walk_many`.
     """
 
     url: str

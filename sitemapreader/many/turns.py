@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_PARKED = 1_024
-"""Tasks that wait for another one of their key. With more the source is read no further."""
+"""Tasks that may wait for another one of their key, before the source is read no further."""
 
 
 class TaskTurns(Generic[T]):
@@ -22,7 +22,7 @@ class TaskTurns(Generic[T]):
     Args:
         at_once: how many tasks run at the same time.
         find_key: returns the key of a task; tasks without one ("") wait for none.
-        work: does a task. What it raises ends all.
+        work: runs a task. An exception that it raises ends all tasks.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ def open_output(
             another output has ended.
         has_sites: whether there is a column `site`, for rows of `SiteRun`.
 
-    Memory does not grow with what is written. A file appears under its name when it is whole.
+    Memory does not grow with what is written. A file appears under its name when it is complete.
     Raises ValueError for arguments that cannot be meant; entering, writing and leaving raise
     OSError.
     """

@@ -57,7 +57,7 @@ class GzipEncoder:
 class Output:
     """A file or stream for entries, made by `open_output` and entered with `with`.
 
-    A file is whole once it is there: it is written under a temporary name beside its own, renamed
+    A file appears when it is complete: it is written under a temporary name beside its own, renamed
     when the context is left, and removed if it is left with an exception. Pipes and devices are
     written to directly.
 
@@ -111,7 +111,7 @@ class Output:
     def prepare(self) -> list[tuple[Path, Path]]:
         """Write the end; return the temporary and the final path, to be renamed.
 
-        Leaving the context does no more then.
+        Leaving the context then writes nothing more.
         """
         self._is_ended = True
         self._sink.write(self._encoder.end())

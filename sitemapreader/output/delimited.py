@@ -1,9 +1,9 @@
 """Entries as tables in text: comma-separated (RFC 4180) and tab-separated values.
 
-Extensions stand in their cells as JSON, absent values as empty cells. A URL has its control
-characters and blanks percent-encoded, so that a record is a line. What a spreadsheet would take for
-a formula has an apostrophe before it; in CSV also behind a semicolon, but for the first column. CSV
-has quotes where a cell needs them, TSV knows none (IANA, text/tab-separated-values).
+Extensions are JSON in their cells, and absent values are empty cells. Control characters and blanks
+in URLs are percent-encoded, so that a record is one line. A cell that a spreadsheet would run as a
+formula begins with an apostrophe. In CSV, so does a formula behind a semicolon, except in the first
+column. CSV quotes cells where needed; TSV has no quotes (IANA, text/tab-separated-values).
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ _quote = json.JSONEncoder().encode
 def make_writer(columns: Sequence[Column], end: str) -> Callable[[OutputRows], str]:
     """Return a writer of JSON lines, with keys in the order of the columns.
 
-    Columns that are not `always` there are left out where the record has nothing for them, and so
-    are the absent fields of an extension.
+    A column without `always` is left out where its value is absent, and so are absent fields of
+    extensions.
     """
     keys = [", " + _quote(column.name) + ": " for column in columns]
     keys[0] = "{" + keys[0].removeprefix(", ")

@@ -85,7 +85,7 @@ DERIVED_COLUMNS = (
     Column("date", "lastmod, else the publication date of news: what `since` goes by"),
     Column("date_source", "where `date` is taken from: `lastmod` or `news`"),
 )
-"""Columns that follow from others, and are written only where they are chosen."""
+"""Derived columns, which are written only if they are chosen."""
 
 
 def has_nothing(values: list[Any]) -> bool:

@@ -1,6 +1,6 @@
 """The choice of a reader by the first bytes of a document.
 
-Its URL and Content-Type have no say: both are often wrong.
+URL and Content-Type are ignored: both are often wrong.
 """
 
 from __future__ import annotations

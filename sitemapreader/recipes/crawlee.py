@@ -56,9 +56,8 @@ def make_request(entry: UrlEntry) -> Request:
 class SitemapReaderRequestLoader(RequestLoader):
     """A request loader that gives the entries of a walk as requests, as they are read.
 
-    A URL that Crawlee rejects is an Issue, `invalid-url`, in the walk's report. Where Crawlee's
-    queue is kept from one run to the next, a second run gives all requests again, and the queue
-    drops those that it has had.
+    A URL that Crawlee rejects is an Issue, `invalid-url`, in the walk's report. If Crawlee's queue
+    survives a run, the next run gives all requests again, and the queue drops those that it knows.
 
     Args:
         walk: a walk that the caller has entered, and leaves after the loader.

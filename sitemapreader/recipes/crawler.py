@@ -72,10 +72,10 @@ async def crawl(
 ) -> Report:
     """Fetch every page of a site once; call `visit` for each, `miss` for failures.
 
-    Pages and sitemaps come through one fetcher, so a host gets no more than `options.per_host`
-    requests at once from both, and its Crawl-delay and Retry-After hold for both. A page that
-    robots.txt forbids is missed, and so is one on an address that is not public. The walk waits
-    while `workers` are busy: memory does not grow.
+    Pages and sitemaps share one fetcher. So a host gets at most `options.per_host` requests at once
+    from both, and its Crawl-delay and Retry-After apply to both. A page that robots.txt forbids is
+    missed, and so is one on an address that is not public. The walk waits while `workers` are busy:
+    memory does not grow.
 
     Args:
         site: its URL.

@@ -8,8 +8,8 @@ for batch in pages:                      # or: async for batch in pages.batches(
 print(pages.report)
 ```
 Asking for the next batch acknowledges this one as stored: after a kill the last one comes again.
-Nothing is deleted for having not been read: see `SiteDocuments`. LangChain and LlamaIndex take the
-pages through `make_langchain_loader` and `make_llama_index_reader`.
+No page is deleted because a sitemap was not read: see `SiteDocuments`. LangChain and LlamaIndex
+take the pages through `make_langchain_loader` and `make_llama_index_reader`.
 
 Requests go to public addresses only, whatever sitemaps list and pages redirect to; robots.txt and
 Crawl-delay hold for pages too.
@@ -63,9 +63,9 @@ class PageChange:
 class SiteDocuments:
     """The changes of a site's pages since the last time, as a stream of batches.
 
-    A page is deleted when the state says that no sitemap lists it any more, which it knows only of
-    sitemaps that were read to their end, or when its server answers 404 or 410. A page that could
-    not be fetched is "missed", remembered in a file beside the state, and tried again next time.
+    A page is deleted when its server answers 404 or 410, or when no sitemap lists it any more. The
+    state knows the latter only of sitemaps that were read to their end. A page that could not be
+    fetched is "missed", remembered in a file beside the state, and tried again next time.
 
     Args:
         site: its URL.

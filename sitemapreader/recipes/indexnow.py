@@ -146,7 +146,7 @@ async def submit_changes(
 ) -> SubmissionResult:
     """Walk a site with a state, and submit its new, changed and removed URLs.
 
-    Removed URLs are submitted once more when the next call begins, for this one may be stopped
+    Removed URLs are submitted again when the next call begins, because this call may be stopped
     before they are. The first walk finds everything new: call `walk_sync(site, state=state,
     changes=True)` once before, and read it to its end, if old URLs are not to be submitted.
 

@@ -1,4 +1,4 @@
-"""Scrapy: a spider that replaces SitemapSpider and loses no URL in silence.
+"""Scrapy: a spider that replaces SitemapSpider and loses no URL silently.
 
 ```python
 class ShopSpider(SitemapReaderSpider):

@@ -1,7 +1,7 @@
 """Publication: files get their names and a state is committed, both or neither.
 
-A journal beside the state names the files before the first is renamed. Whoever opens the state
-after a kill finds the journal, and undoes what the state does not know.
+A journal beside the state names the files before the first is renamed. The next user of the state
+finds the journal after a kill, and undoes renames that the state does not have.
 """
 
 from __future__ import annotations

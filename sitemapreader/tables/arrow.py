@@ -47,9 +47,9 @@ def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> p
     print(entries.report.counts)
     ```
 
-    Polars, DuckDB and all others that know Arrow take it as it is, and memory does not grow. Takes
-    what `to_dataframe` takes. A walk of your own is the way to its report; without one, an
-    IncompleteWarning at the end tells that something was lost. Needs the extra `arrow`.
+    Polars, DuckDB and other tools that read Arrow accept it, and memory does not grow. Takes
+    what `to_dataframe` takes. Pass a walk of your own to get its report; otherwise an
+    IncompleteWarning at the end says that something was lost. Needs the extra `arrow`.
     """
     rows = RowSource(source, arguments)
     return pa.RecordBatchReader.from_batches(_schema_of(rows), _stream(rows))

@@ -93,32 +93,31 @@ def walk(
         extra_paths: as `discover` has it.
         feeds: as `discover` has it.
         respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay.
-        extra_formats: what is read besides sitemaps and feeds, where nothing else is there for it:
+        extra_formats: what is read besides sitemaps and feeds:
             "html", pages that you or the site name as sitemaps; "llms", an `llms.txt`, which is
             looked for as well. Their links to the same site are the entries; an Issue says so.
         state: a file, or a `State`, that remembers the walk. The next one asks for each document
             only if it has changed, and delivers nothing of one that has not, except what filters
             kept back; a walk that was killed is resumed, and delivers at most the last 500 entries
             once more.
-        changes: deliver only entries that are new or differ from those of the walk before, with
+        changes: deliver only entries that are new or differ from those of the previous walk, with
             `change` set; `Walk.removed` lists those that are gone.
         on_document: called with each document when its outcome is known, robots.txt and skipped
             ones included; for progress and logs. It must not block. An exception that it raises
             ends the walk, which raises it.
-        trusted: whether you know whom you name. The site, and the URLs in `sitemaps`, may then lie
-            on any port and at addresses that are not public, and they are sent `options.headers`.
-            Pass False for names that others wrote: then these are strangers, like all URLs in
-            documents.
+        trusted: whether you trust the sites that you name. The site, and the URLs in `sitemaps`,
+            may then lie on any port and at addresses that are not public, and they are sent
+            `options.headers`. Pass False for names that others wrote: then these are strangers,
+            like all URLs in documents.
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
             may fetch with the same one inside the loop: documents that wait for you lend you their
-            turns at a host.
+            slots at a host.
         limits: how much is read.
         options: how the network is used. With a fetcher of your own: its User-Agent, whose rules in
             robots.txt are kept, and how many documents are read at once.
 
-    Raises TypeError or ValueError for arguments that make no sense, and StateError, when the walk
-    is entered or later, where the state's file cannot be used. What goes wrong with the documents
-    never raises: see `Walk.report`.
+    Raises TypeError or ValueError for arguments that make no sense. The walk raises StateError if
+    the state's file cannot be used. Problems of documents never raise: see `Walk.report`.
     """
     search = Search(  # checked even if there is no site to search
         site="https://localhost/" if site is None else site,

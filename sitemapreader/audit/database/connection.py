@@ -32,7 +32,7 @@ DISK_ERRORS = (
     duckdb.TransactionException,
     duckdb.FatalException,
 )
-"""What a disk that is full or fails leads to, in the statement that writes or in the next ones."""
+"""Errors of a full or failing disk, in the statement that writes or in later ones."""
 
 
 class AuditDatabase:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 """A file, or the URLs themselves."""
 COLUMNS = ("url", "address", "page", "loc", "top pages")
-"""Names of the column that has the URLs, in any case; the first that is there is taken."""
+"""Names of the column of URLs, in any case; the first that exists is read."""
 _ROWS_AT_ONCE = 20_000
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _SUFFIXES = ".txt, .csv, .tsv, .jsonl or .parquet"

@@ -105,7 +105,7 @@ def judge_hreflang(code: str) -> tuple[bool, str]:
 def is_news_language(code: str) -> bool:
     """Return whether a code, in lower case, is one that Google's news sitemaps take.
 
-    They take ISO 639-1 or 639-2, and two of Chinese.
+    These are the codes of ISO 639-1 and 639-2, and two codes of Chinese.
     """
     if code in _NEWS_CHINESE:
         return True

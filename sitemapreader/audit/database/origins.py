@@ -32,7 +32,7 @@ SELECT origin FROM (
 def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
     """Return what a walk knows: origin -> its robots.txt, if it was read to its end.
 
-    A server that has none allows everything; a folder without one says nothing of the site.
+    A server without one allows everything; a folder without one says nothing about the site.
     """
     known = {}
     for document in walk.report.documents:

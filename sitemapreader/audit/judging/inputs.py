@@ -34,7 +34,7 @@ def find_missing(
         is_http: whether sitemaps came from servers.
         is_site: whether a site was searched, and not a sitemap given.
         has_known: whether a list of known URLs was given.
-        least_overlap: share of the URLs that the list has to know.
+        least_overlap: share of the URLs that the list must know.
     """
     missing = {}
     if not is_http:

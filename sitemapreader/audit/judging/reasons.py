@@ -35,7 +35,7 @@ REFUSALS = frozenset(
         IssueCode.ROBOTS_DISALLOWED,
     }
 )
-"""The site refused us; others it may let in."""
+"""The site refused us; it may admit other clients."""
 
 ABOUT_US = REFUSALS | {
     # -- the network between us and the site: it may be ours
@@ -66,7 +66,7 @@ ABOUT_US = REFUSALS | {
     IssueCode.BUDGET_SECONDS,
     IssueCode.BUDGET_URLS,
 }
-"""Codes that say what was not read, and why; the site is not accused."""
+"""Codes that say what was not read, and why; they are no findings against the site."""
 
 SAME = frozenset(
     {
@@ -139,7 +139,7 @@ SAME = frozenset(
 """Codes that mean in an audit what they mean to the reader."""
 
 REFUSING_STATUSES = frozenset({401, 403, 407, 429})
-"""Statuses with which a site refuses us; others may get another answer."""
+"""Statuses with which a site refuses us; other clients may get another answer."""
 
 KNOWN_AS = {
     IssueCode.HTTP_STATUS: "HTTP error",

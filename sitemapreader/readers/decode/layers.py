@@ -1,6 +1,6 @@
 """Detection and removal of layers of compression: bytes in, bytes out, bounded.
 
-A layer is detected by its first bytes, for headers are often wrong. The Content-Encoding header
+A layer is detected by its first bytes, because headers are often wrong. The Content-Encoding header
 counts for br, which has no magic number, and where a body cannot be read.
 """
 

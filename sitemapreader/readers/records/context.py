@@ -32,7 +32,7 @@ _RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}
 """Repairs after which markup may have been taken for text."""
 _MARKUP = re.compile(r"[<>\"\s]")
 _OF_RECORDS = re.compile(rf"<!\[CDATA\[|</?(?:[^\s<>]*:)?(?ai:{'|'.join(RECORDS)})[\s/>]")
-"""What stands in no URL: a section before this one was not closed."""
+"""Text that no URL contains: a section before this one was not closed."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")  # `host:8080` has none
 
 

@@ -1,7 +1,7 @@
 """Namespaces: the URIs written for each of our vocabularies, and its key.
 
-The wild has `http` and `https`, with and without `www.` and a final slash, old versions and none at
-all; a reader that compares URIs exactly loses whole sites.
+Real documents have `http` and `https`, with and without `www.` and a final slash, old versions and
+none at all; a reader that compares URIs exactly loses whole sites.
 """
 
 from __future__ import annotations

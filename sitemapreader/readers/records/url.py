@@ -1,7 +1,7 @@
 """The records of urlsets and sitemap indexes: `<url>` and `<sitemap>`.
 
-This is where the meaning of a record is written down, whatever way its markup was read. What the
-pattern makes of a common record has to be the same.
+This module defines the meaning of a record that the tree or the lenient parser has read. The
+pattern must give the same for common records.
 """
 
 from __future__ import annotations

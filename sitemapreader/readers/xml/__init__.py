@@ -1,8 +1,7 @@
 """Readers of urlsets, indexes, RSS and Atom: three ways, the cheapest that fits.
 
-Common records, whose fields are known and stand there once, are read by the *pattern*: one regular
-expression that finds all of a batch at once; their extensions stay text until somebody asks for
-them. Every other well-formed record is read by the *tree*: the standard library's tree builder,
-behind a start tag of ours. What the tree refuses is narrowed down to its record, and that is read
-by the *lenient* parser, which repairs and says what.
+The *pattern* reads common records, whose fields are known and occur once: one regular expression
+for a whole batch. Their extensions stay text until they are asked for. The *tree* reads other
+well-formed records: the standard library's tree builder, behind a start tag of ours. The *lenient*
+parser reads a record that the tree refuses; it repairs the record and reports the repairs.
 """

@@ -1,7 +1,7 @@
 """The boundaries of records in markup that comes in pieces, each read once.
 
-It looks at the tags of records, comments, CDATA sections and processing instructions, and at
-nothing else: that is enough to cut between records, in sound markup and in broken.
+The scanner only looks at tags of records, comments, CDATA sections and processing instructions.
+That is enough to cut between records, also in broken markup.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Scanner:
     """Scanner for the records of a growing text.
 
     A record ends with the end tag of the name that it began with. Elements of that name inside of
-    it are counted; those of another prefix are none of its business. A record whose end tag is
+    it are counted; those with another prefix are ignored. A record whose end tag is
     missing ends where the next one begins.
 
     Attributes:

@@ -23,7 +23,7 @@ _CONTENT = r"[^\]]*+(?>(?:\](?!\]>)[^\]]*+)*)"  # a set would take three times a
 SECTION = rf"<!\[CDATA\[{_CONTENT}\]\]>"
 COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
 NOTHING = re.compile(f"(?>(?:[ \\t\\r\\n]++|{COMMENT})*)")
-"""What may stand between two records, and around the root, without a word."""
+"""What may stand between two records, and around the root, without an Issue."""
 _SECTION = re.compile(rf"<!\[CDATA\[({_CONTENT})\]\]>")
 _HIDDEN = re.compile(rf"<!(?:(\[)CDATA\[{_CONTENT}\]\]>|{COMMENT.removeprefix('<!')})")
 """A section, which the group tells, or a comment; one literal beginning makes it fast."""
@@ -112,7 +112,7 @@ _REFERENCE = re.compile(
 # XML 1.0, section 2.2: what a document may not contain, not even as a reference
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NONCHARACTER = re.compile("[\ufffe\uffff]")
-"""Nobody can say what was meant by one."""
+"""No character: what was meant by one is unknown."""
 _SLICE = 8_192
 """Characters of a long text that are unescaped in one step: 5 ms, if each is an `&`."""
 _MAX_REFERENCE = 40

@@ -1,8 +1,8 @@
 """PatternReader: reads all common records of a batch by one regular expression.
 
-A batch is read as far as it consists of records, common or odd. Of the common ones, `split` gives
-columns of texts, which become columns of values; a record with a value of which something must be
-said is odd as well. The odd ones are left to the tree.
+A batch is read as far as it consists of records. `split` gives the texts of common records by
+columns, which become columns of values. Odd records, and records with a value that needs an Issue,
+are left to the tree.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The prolog of an XML document: all up to its root element's start tag.
 
-It is read here, not by a parser: none ever sees a DOCTYPE, so nothing that a DTD could declare can
-be expanded. What the readers of the records need from it is the root element's name and the
-namespaces that are bound there.
+No parser ever sees a DOCTYPE, so nothing that a DTD declares can be expanded. The readers of
+records need the root element's name, and the namespaces that it binds.
 """
 
 from __future__ import annotations
@@ -137,8 +136,8 @@ class NotXmlError(Exception):
 class PrologReader:
     """Search for the root element in the first bytes of a document, in pieces.
 
-    `data` is all of them. What has been passed is not looked at again; what is still open is, once
-    a block, and 256 KiB are the most.
+    `data` holds all of them. Text that was passed is not read again; an open construct is, once a
+    block, and 256 KiB are the limit.
     """
 
     def __init__(self, stats: ReadStats) -> None:

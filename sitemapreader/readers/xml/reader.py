@@ -53,7 +53,7 @@ class XmlReader:
     def close(self, cut: IssueCode | None) -> Iterator[Events]:
         """Yield the last events: complete records, and what the document lacks.
 
-        That it was cut shows in the markup; `cut` says by what.
+        The markup shows whether the document was cut; `cut` is the cause.
         """
         yield from self._take(self._decoder.decode(b"", final=True), final=True)
         if self._batches:

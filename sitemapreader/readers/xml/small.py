@@ -1,7 +1,7 @@
 """The short way for a small document that has come as a whole, as most do.
 
-Its root is read by one expression, its records by the pattern, and then it must end. Whatever else
-there is about it, it is read as any other document.
+One expression reads its root, the pattern reads its records, and then it must end. A document with
+anything else is read in the usual way.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
 def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
     """Return the record reader behind a root's start tag, its name, and the format.
 
-    `None` if something must be said of the tag, or it has a base.
+    `None` if the tag needs an Issue, or has a base.
     """
     events: list[Event] = []
     found = PrologReader(ReadStats()).feed(events, tag, final=True)

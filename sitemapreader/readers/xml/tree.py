@@ -59,7 +59,7 @@ class TreeReader:
         """Return the records of a batch whose first line is `line`; with pauses.
 
         `None` if they are not well-formed, or one of them may break a limit, or has a processing
-        instruction in it: what has to be said of that, the lenient parser says.
+        instruction in it: the lenient parser reports these.
         """
         if self._may_break_limit(text):
             return None

@@ -1,7 +1,7 @@
 """The images, videos, news, alternates and extras that are read when asked for.
 
-Many callers never look at them. The pattern has proved that nothing has to be said of them; what
-they are is read from the text of their elements, once one of them is asked for.
+Many callers never use them. The pattern has proved that they need no Issue; their values are read
+from the text of their elements when one of them is asked for.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ T = TypeVar("T")
 _FEW_DOCUMENTS = 200
 """Sitemaps of a site that are compared with the state at once, in a few milliseconds."""
 _CHUNKS_PER_CHECK = 64
-"""Unsaved chunks after which the delivery is asked what has arrived."""
+"""Unsaved chunks after which the delivery must report what has arrived."""
 
 
 class Delivery(Protocol):

@@ -346,8 +346,8 @@ class LenientParser:
     def _find_next(self, kind: str, start: int) -> re.Match[str] | None:
         """Find where reading continues behind a comment or PI that nothing closes.
 
-        A PI ends at the next tag; a comment, in which there may be tags, before the next record if
-        the root ends behind it too: if not, it may be the document that is not whole.
+        A PI ends at the next tag. A comment may contain tags, so it ends before the next record,
+        but only if the root ends behind it: otherwise the document may be cut.
         """
         if kind == "instruction":
             return self._find(_TAG_BEGIN, start)
