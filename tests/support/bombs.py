@@ -23,7 +23,7 @@ import badinputs
 import launcher
 from badinputs import AFTER, ALL, BEFORE, DECLARATION, END, FIRST, NONE, ODD, ROOT, BadInput, row
 from launcher import get_launcher, launch
-from timing import slowness
+from timing import is_within
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
@@ -606,7 +606,7 @@ class Reading:
                 faults.append(f"{self.count} records, {len(self.good)} of them good")
         elif sorted(self.good + self.others) != sorted(bad.good + bad.others):
             faults.append(f"{len(self.good)} good records, and {self.others}")
-        if self.seconds > bad.seconds * slowness():
+        if not is_within(self.seconds, bad.seconds):
             faults.append(f"{self.seconds:.1f} seconds")
         return faults
 

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from datetime import datetime
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -128,6 +129,12 @@ def read_pieces(
 def read_document(document: Path) -> Reading:
     """Feed a document to a reader in one piece."""
     return read_pieces([document.read_bytes()], url_of(document), limits_of(document))
+
+
+@cache
+def known_reading(document: Path) -> Reading:
+    """Return what a document gives: it is read once, for all tests that compare with it."""
+    return read_document(document)
 
 
 # -- events as JSON lines

@@ -64,12 +64,17 @@ def is_linear(work: Callable[[T], object], small: T, large: T) -> bool:
     return False
 
 
+def is_within(seconds: float, limit: float) -> bool:
+    """Tell whether a time keeps to a limit, on a machine as slow as this one is now."""
+    return seconds < limit or seconds < limit * slowness()
+
+
 def is_below(limit: float, measure: Callable[[], float]) -> bool:
     """Tell whether a measured time stays below a limit, on a machine as slow as this one is now.
 
     Rounds go on as long as the answer is no.
     """
-    return any(measure() < limit * slowness() for _ in range(ROUNDS))
+    return any(is_within(measure(), limit) for _ in range(ROUNDS))
 
 
 def retried(test: Callable[P, Awaitable[None]]) -> Callable[P, Awaitable[None]]:
