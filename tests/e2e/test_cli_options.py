@@ -243,6 +243,7 @@ def test_help_is_cheap() -> None:
     assert len(loaded) < 160
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_list() -> None:
     """A list of a hundred thousand lines takes no more room than one of a hundred."""
     script = (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import package
 import pytest
+from commands import run
 from walking import SITE, urlset
 
 from sitemapreader import FolderFetcher, UrlEntry, open_output, read, walk_sync
@@ -167,8 +168,7 @@ def test_a_compressed_file_is_whole_or_not_there(tmp_path: Path) -> None:
 def test_the_shell_writes_compressed_files(tmp_path: Path) -> None:
     """`-o urls.csv.gz` is what it says."""
     path = tmp_path / "urls.csv.gz"
-    command = [sys.executable, "-m", "sitemapreader", "testdata/site", "-q", "-o", str(path)]
-    subprocess.run(command, cwd=package.ROOT, check=True)
+    assert run("testdata/site", "-q", "-o", str(path), cwd=package.ROOT).returncode == 0
     assert len(content(path).splitlines()) == 44
 
 

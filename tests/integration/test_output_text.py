@@ -14,6 +14,7 @@ import package
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scale import SCALE
 
 from sitemapreader import Change, FolderFetcher, Image, News, UrlEntry, Video, walk_sync
 from sitemapreader.output import FORMATS, jsonl, open_output
@@ -255,7 +256,7 @@ def test_semicolons_are_quoted(loc: str, tmp_path: Path) -> None:
     assert rows(text)[0]["title"] == "'=cmd;'@x"
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100 * SCALE, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(st.sampled_from(";,'\"\t\r\n a=|:\u2028é"), max_size=12), min_size=1))
 def test_tables_read_back_whatever_separates_cells(tmp_path: Path, titles: list[str]) -> None:
     """With any of the separators of the locales in them, cells come back as they were written."""

@@ -221,9 +221,12 @@ async def test_a_page_that_failed_comes_again(site: Site, told: Index, tmp_path:
 
 
 @pytest.mark.parametrize("stops", [1, 2, 3])
-async def test_a_run_that_is_left_is_made_up_for(site: Site, told: Index, stops: int) -> None:
+async def test_a_run_that_is_left_is_made_up_for(
+    site: Site, told: Index, stops: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An index that stops after some batches, again and again, is the site in the end."""
-    site.publish("a.xml", *(f"/{number}" for number in range(300)))
+    monkeypatch.setattr(documents, "BATCH_PAGES", 10)
+    site.publish("a.xml", *(f"/{number}" for number in range(60)))
     for _ in range(3):
         batches = told.source().batches()
         for _ in range(stops):
@@ -248,7 +251,7 @@ async def test_a_deletion_that_was_lost_comes_again(site: Site, told: Index) -> 
 
 async def test_few_pages_wait(site: Site, told: Index) -> None:
     """While a batch is being stored, no more pages are fetched than there are workers."""
-    site.publish("a.xml", *(f"/{number}" for number in range(300)))
+    site.publish("a.xml", *(f"/{number}" for number in range(100)))
     batches = told.source(workers=4).batches()
     await anext(batches)
     await asyncio.sleep(0.3)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 import package
 import pytest
+from commands import run
 from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
 
 from sitemapreader import Document, FolderFetcher, Issue, IssueCode, Report, Status, walk_sync
@@ -115,11 +116,11 @@ def test_a_line_stays_short() -> None:
 
 def test_a_tree_is_that_of_the_shell(example: Report) -> None:
     """The lines are those of `sitemapreader tree`, with the origin in the place of the folder."""
-    command = [sys.executable, "-m", "sitemapreader", "tree", "testdata/site", "-q"]
-    done = subprocess.run(command, cwd=package.ROOT, capture_output=True, check=True)
+    done = run("tree", "testdata/site", "-q", cwd=package.ROOT)
+    assert done.returncode == 0
     first, *lines = example.tree().splitlines()
     assert first == "https://www.example.org"
-    assert lines == done.stdout.decode().splitlines()[1:]
+    assert lines == done.stdout.splitlines()[1:]
     assert len(lines) == 8
     assert example.tree(in_ascii=True).isascii()
 

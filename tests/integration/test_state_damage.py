@@ -86,7 +86,7 @@ async def check_damage(db: Path, given: set[str]) -> str:
     look(db)
     came = set(given)
     ended = ""
-    for _ in range(3):
+    for _ in range(2):
         try:
             walked = await come(4, db)
         except StateError:

@@ -32,7 +32,7 @@ def allows(index: RuleIndex, path: str) -> bool | None:
     return index.allows(normalise_path(SITE + path))
 
 
-@settings(max_examples=200 * SCALE)
+@settings(max_examples=100 * SCALE)
 @given(
     st.lists(
         st.tuples(st.booleans(), PATTERNS.map(lambda text: f"/{text}") | PATTERNS), max_size=9
