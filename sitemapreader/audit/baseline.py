@@ -98,6 +98,8 @@ def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Base
     except OSError as error:
         raise AuditInputError(f"the baseline {path} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
-        raise AuditInputError(f"{path} is no baseline: write one with --write-baseline") from None
+        raise AuditInputError(
+            f"{path} is not a baseline: write one with --write-baseline"
+        ) from None
     database.insert_rows("baseline", rows)
     return Baseline(counts)

@@ -74,7 +74,7 @@ class Parser(argparse.ArgumentParser):
         choices = list(map(str, action.choices))
         hint = suggest(str(value), choices)
         raise argparse.ArgumentError(
-            action, f"there is no {value!r}:{hint} choose from {', '.join(choices)}"
+            action, f"unknown value {value!r}:{hint} choose from {', '.join(choices)}"
         )
 
     def error(self, message: str) -> NoReturn:

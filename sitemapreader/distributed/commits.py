@@ -72,7 +72,7 @@ def load_commit(storage: Storage, run: str, partition: int) -> Commit | None:
         commit = Commit(**content)
         _check_paths(commit, run, partition)
     except (TypeError, ValueError) as error:
-        raise OutputError(f"{storage.output}/{path} is no commit: {error}; remove it") from None
+        raise OutputError(f"{storage.output}/{path} is not a commit: {error}; remove it") from None
     return commit
 
 
@@ -94,4 +94,4 @@ def _check_paths(commit: Commit, run: str, partition: int) -> None:
     wanted += [("status", commit.status), *([("state", commit.state)] if commit.state else [])]
     for kind, path in wanted:
         if not isinstance(path, str) or not re.fullmatch(allowed[kind], path):
-            raise ValueError(f"{path!r} is no path of {name}, attempt {commit.attempt}")
+            raise ValueError(f"{path!r} is not a path of {name}, attempt {commit.attempt}")

@@ -84,7 +84,7 @@ class ScaleOptions:
                 fields["limits"] = Limits(**fields["limits"])
             return cls(**fields)
         except (TypeError, AttributeError) as error:
-            raise ValueError(f"these are no options of a run: {error}") from None
+            raise ValueError(f"these are not options of a run: {error}") from None
 
 
 def _changed(options: Any) -> dict[str, Any]:

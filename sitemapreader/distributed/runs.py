@@ -81,7 +81,7 @@ class Totals:
             more = f" (and {others} other partitions)" if others else ""
             raise OutputError(
                 f"partition {partition} of {self.run} could not be committed{more}: {reason}; "
-                "mend that and run the same again, which reads only what is missing"
+                "correct that and run the same command again, which reads only what is missing"
             )
 
 

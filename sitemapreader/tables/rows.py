@@ -157,7 +157,7 @@ def _plan_walks(source: Site | None, arguments: WalkArguments) -> list[BlockingW
     """Make the walk for a site; for a possible page, another one below that page."""
     if source is None:
         if not arguments.get("sitemaps"):
-            raise TypeError(f"there is no source of rows: {_USAGE}, or sitemaps=[url]")
+            raise TypeError(f"there is not a source of rows: {_USAGE}, or sitemaps=[url]")
         return [walk_sync(None, **arguments)]
     if folder := _find_folder(source, arguments):
         passed: WalkArguments = {**arguments, "fetcher": folder}
@@ -214,5 +214,5 @@ def _mistaken(source: object, place: str = "") -> TypeError:
     kind = type(source).__name__
     for kinds, instead in _MISTAKEN:
         if isinstance(source, kinds):
-            return TypeError(f"{kind}{place} is no source of rows: {instead}")
-    return TypeError(f"{kind}{place} is no source of rows: {_USAGE}")
+            return TypeError(f"{kind}{place} is not a source of rows: {instead}")
+    return TypeError(f"{kind}{place} is not a source of rows: {_USAGE}")

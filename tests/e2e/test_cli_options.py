@@ -185,7 +185,7 @@ def test_options_may_stand_anywhere(tmp_path: Path) -> None:
         (("--timeout=-1",), "write a number of seconds above 0"),
         (("--timeout", "nan"), "write a number of seconds above 0"),
         (("--delay", "soon"), "write a number of seconds"),
-        (("--probe", "maybe"), "there is no 'maybe': choose from auto, few, always, never"),
+        (("--probe", "maybe"), "unknown value 'maybe': choose from auto, few, always, never"),
         (("--fields", "loc,colour", "--format", "csv"), "colour"),
         (("--fields", "lastmod"), "urls has no field but loc"),
         (("-0", "--format", "csv"), "NUL"),

@@ -71,7 +71,7 @@ def test_wrong_usage_takes_two_lines(command: str, wrong: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--format", "json"), "there is no 'json': did you mean jsonl?"),
+        (("--format", "json"), "unknown value 'json': did you mean jsonl?"),
         (("--format", "ndjson"), "did you mean jsonl?"),
         (("--format=JSONL",), "choose from urls, jsonl, csv, tsv, parquet"),
         (("tree", "--format", "jsonl"), "did you mean json?"),

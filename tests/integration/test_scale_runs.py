@@ -117,7 +117,7 @@ def test_a_commit_names_files_of_its_own_only(tmp_path: Path, changes: dict[str,
     storage = Storage(str(tmp_path))
     content = attrs.asdict(make_commit(0)) | changes
     storage.replace(name_commit(RUN, 0), json.dumps(content).encode())
-    with pytest.raises(OutputError, match="is no commit"):
+    with pytest.raises(OutputError, match="is not a commit"):
         load_commit(storage, RUN, 0)
 
 

@@ -215,16 +215,16 @@ def test_a_list_of_nothing_is_said() -> None:
 # -- misuse
 
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
-    "none": (lambda: None, "there is no source of rows: pass the URL"),
-    "bytes": (lambda: b"<urlset/>", r"bytes is no source of rows: pass read"),
+    "none": (lambda: None, "there is not a source of rows: pass the URL"),
+    "bytes": (lambda: b"<urlset/>", r"bytes is not a source of rows: pass read"),
     "bytearray": (lambda: bytearray(b"x"), r"read\(\.\.\.\)"),
     "memoryview": (lambda: memoryview(b"x"), r"read\(\.\.\.\)"),
-    "list of bytes": (lambda: [b"x"], r"bytes in the list is no source.*read\(\.\.\.\)"),
+    "list of bytes": (lambda: [b"x"], r"bytes in the list is not a source.*read\(\.\.\.\)"),
     "open file": (lambda: io.BytesIO(b"<urlset/>"), r"bytes in the list.*read\(\.\.\.\)"),
-    "number": (lambda: 5, "int is no source of rows: pass the URL"),
+    "number": (lambda: 5, "int is not a source of rows: pass the URL"),
     "numbers": (lambda: [1, 2], "int in the list"),
     "list of none": (lambda: [None], "NoneType in the list"),
-    "mapping": (lambda: {ONE: 1}, "dict is no source of rows"),
+    "mapping": (lambda: {ONE: 1}, "dict is not a source of rows"),
     "sites and none": (lambda: [ONE, None], "NoneType among sites"),
     "sites and bytes": (lambda: (ONE, b"x"), "bytes among sites"),
     "sites and entries": (lambda: [ONE, *read(urlset(ONE))], "UrlEntry among sites"),

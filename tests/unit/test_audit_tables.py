@@ -153,14 +153,14 @@ HOSTS = {
     "www.example.org": "",
     "dev.example": "",
     "example.org:8443": "",
-    "localhost": "no public name",
-    "localhost:8000": "no public name",
-    "intranet": "no public name",
-    "shop.local": "no public name",
+    "localhost": "not a public name",
+    "localhost:8000": "not a public name",
+    "intranet": "not a public name",
+    "shop.local": "not a public name",
     "10.0.0.1": "literal address",
     "[::1]:80": "literal address",
-    "staging.example.org": "no production host",
-    "uat.shop.example.org": "no production host",
+    "staging.example.org": "not a production host",
+    "uat.shop.example.org": "not a production host",
 }
 
 

@@ -76,7 +76,7 @@ def test_an_issue_is_made_with_its_sentence() -> None:
     """An Issue says what happened and what to do, and carries its place and text as given."""
     issue = make_issue(IssueCode.LASTMOD, "s", line=3, url="u", value="soon")
     assert issue.message == (
-        "a lastmod is not a date that the protocol knows: write a W3C datetime, such as 2026-01-31"
+        "a lastmod is not a date of the protocol: write a W3C datetime, such as 2026-01-31"
     )
     assert (issue.sitemap, issue.line, issue.url, issue.value) == ("s", 3, "u", "soon")
 

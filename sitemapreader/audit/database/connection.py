@@ -132,7 +132,7 @@ def _remove_old(path: Path) -> None:
     except duckdb.Error:
         is_ours = False
     if not is_ours:
-        raise AuditInputError(f"{path} exists and is no database of an audit: choose another name")
+        raise AuditInputError(f"{path} exists and is not an audit database: choose another name")
     path.unlink()
 
 

@@ -130,7 +130,7 @@ def _read_json_lines(file: TextIO, path: Path) -> Iterator[str]:
             value = json.loads(line)
         except ValueError:
             raise AuditInputError(
-                f"{path}, line {number}: no JSON; write an object a line"
+                f"{path}, line {number}: not JSON; write one object on each line"
             ) from None
         if isinstance(value, str):
             yield value

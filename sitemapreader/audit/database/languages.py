@@ -55,9 +55,9 @@ REGIONS = frozenset(
 X_DEFAULT = "x-default"
 _MEANT = {
     "uk": "the United Kingdom is GB; uk is Ukrainian",
-    "eu": "the European Union is no region: name a country",
+    "eu": "the European Union is not a region: name a country",
     "un": "no region of ISO 3166-1: name a country",
-    "419": "Latin America is no region of ISO 3166-1: name a country, or leave the region out",
+    "419": "Latin America is not a region of ISO 3166-1: name a country, or leave the region out",
     "en": "a language, not a region",
     "jp": "Japanese is ja",
     "cn": "Chinese is zh, such as zh-Hans",
@@ -90,7 +90,7 @@ def judge_hreflang(code: str) -> tuple[bool, str]:
         return False, hint
     if others and len(others[0]) == 4:
         if others[0] not in SCRIPTS:
-            return False, f"{others[0]} is no script of ISO 15924"
+            return False, f"{others[0]} is not a script of ISO 15924"
         others = others[1:]
     if not others:
         return True, ""
@@ -98,7 +98,7 @@ def judge_hreflang(code: str) -> tuple[bool, str]:
     if len(others) > 1:
         return False, "language, script, region, and nothing else"
     return region in REGIONS, "" if region in REGIONS else _MEANT.get(
-        region, f"{region} is no region of ISO 3166-1"
+        region, f"{region} is not a region of ISO 3166-1"
     )
 
 

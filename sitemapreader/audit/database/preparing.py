@@ -153,9 +153,9 @@ def judge_host(host: str) -> tuple[str, bool]:
     except ValueError:
         labels = name.rstrip(".").split(".")
         if labels[-1] in _HIDDEN_SUFFIXES or len(labels) == 1:
-            return f"{name} is no public name", False
+            return f"{name} is not a public name", False
         if labels[0] in _STAGING and len(labels) > 2:
-            return f"{name} is no production host", True
+            return f"{name} is not a production host", True
         return "", False
     return f"{name} is a literal address", False
 

@@ -53,7 +53,7 @@ def find_source(
     text = str(source)
     if isinstance(source, str) and has_web_scheme(text):
         if parse_url(text) is None:
-            raise AuditInputError(f"{without_userinfo(text)!r} is no URL that can be requested")
+            raise AuditInputError(f"{without_userinfo(text)!r} is not a URL that can be requested")
         attempts = list_attempts(text)
         if is_sitemap is not None:
             attempts = (Attempt(sitemaps=(text,)),) if is_sitemap else attempts[-1:]

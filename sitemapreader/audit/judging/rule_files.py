@@ -98,18 +98,22 @@ def parse_rule(text: str, code: str, category: Category) -> SqlRule:
 
 def _check_header(values: dict[str, str], code: str) -> None:
     if not _CODE.fullmatch(code):
-        raise RuleFileError(f"{code!r} is no code: name the file in lower case, as my-rule.sql")
+        raise RuleFileError(
+            f"{code!r} is not a valid code: name the file in lower case, as my-rule.sql"
+        )
     for name in _REQUIRED:
         if not values.get(name):
             raise RuleFileError(f"the header has no {name}: begin the file with `-- {name}: ...`")
     for name in values.keys() - _KEYS - {""}:
-        raise RuleFileError(f"{name!r} is no word of a header: use {', '.join(sorted(_KEYS))}")
+        raise RuleFileError(f"{name!r} is not a header key: use {', '.join(sorted(_KEYS))}")
     severities = [severity.name.lower() for severity in Severity]
     if values["severity"] not in severities:
-        raise RuleFileError(f"{values['severity']!r} is no severity: write {', '.join(severities)}")
+        raise RuleFileError(
+            f"{values['severity']!r} is not a severity: write {', '.join(severities)}"
+        )
     for need in _split(values.get("needs", "")):
         if need not in set(Need):
-            raise RuleFileError(f"there is no need {need!r}: write {', '.join(Need)}")
+            raise RuleFileError(f"unknown need {need!r}: write {', '.join(Need)}")
 
 
 def _split(text: str) -> tuple[str, ...]:

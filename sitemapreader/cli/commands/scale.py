@@ -74,7 +74,7 @@ class ScaleCommand:
         except _StoppedError:
             self._console.print_line(
                 f"stopped by {signal.Signals(self._signal).name}: "
-                "run the same again, which reads what is missing"
+                "run the same command again, which reads what is missing"
             )
             return SIGNALLED + self._signal
         for line in _describe(totals):
