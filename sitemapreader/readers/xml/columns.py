@@ -26,17 +26,17 @@ class Columns:
         self._is_marked = any(mark in text for mark in "&[\r")
 
     def texts(self, column: Sequence[str]) -> list[str]:
-        """Decode texts, and trim them."""
+        """Decode texts, and trim them; an empty list if there are none."""
         if not any(column):
-            return list(column)
+            return []
         if self._is_marked:
             column = decode_many(column)
         return list(map(str.strip, column))
 
-    def or_none(self, texts: list[str]) -> Column:
-        """Replace blank texts by `None`."""
+    def or_none(self, texts: list[str]) -> Column | None:
+        """Replace blank texts by `None`; the column as well, if there are no others."""
         if not any(texts):
-            return [None] * len(texts)
+            return None
         return texts if all(texts) else [text or None for text in texts]
 
     def check_locs(self, locs: list[str]) -> None:
@@ -50,10 +50,10 @@ class Columns:
         if filled and not are_clean(filled):
             self.blame(bool(run) and not are_clean([run]) for run in runs)
 
-    def values(self, texts: list[str], parse: Callable[[str], Any]) -> Column:
+    def values(self, texts: list[str], parse: Callable[[str], Any]) -> Column | None:
         """Parse texts, each different one once; mark unreadable ones as odd."""
         if not any(texts):
-            return self.or_none(texts)
+            return None
         if parse is parse_lastmod:
             values: Column = parse_column(texts)
         else:

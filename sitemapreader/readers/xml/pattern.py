@@ -64,7 +64,7 @@ _NAME = re.compile(r"<([^\s<>/:]++):([^\s<>/]++)")
 _PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
 """Attributes, with their quotes, of a link that leads to the page itself."""
 _MAX_PREFIX_CHARS = 64
-_SHORTEST_ELEMENT = len("<a>")
+_SHORTEST_ELEMENT = len("<a/>")
 
 
 class PatternReader:
@@ -242,8 +242,9 @@ class PatternReader:
     def _make_entries(self, columns: Columns, found: list[list[str]], sitemap: str) -> Events:
         if self._prolog.format.is_feed:
             return self._make_posts(columns, found, sitemap)
-        locs, lastmods = columns.texts(found[0]), columns.texts(found[1])
+        locs, lastmods = columns.texts(found[0]) or found[0], columns.texts(found[1])
         columns.check_locs(locs)
+        none, empty = repeat(None), repeat(())
         moments = columns.values(lastmods, parse_lastmod)
         written = columns.or_none(lastmods)
         sitemaps = repeat(sitemap)
@@ -251,17 +252,15 @@ class PatternReader:
         if self._prolog.format is Format.INDEX:
             columns.blame(map(any, zip(*runs, strict=True)))
             vias = repeat(Via.INDEX)
-            return list(map(SitemapEntry, locs, moments, vias, sitemaps, written))
+            return list(map(SitemapEntry, locs, moments or none, vias, sitemaps, written or none))
         changefreqs = columns.values(columns.texts(found[2]), parse_changefreq)
         priorities = columns.values(columns.texts(found[3]), parse_priority)
         if not any(map(any, runs)):
             own = [sitemap] * len(locs)
             return EntryColumns(locs, own, moments, changefreqs, priorities, written)
-        none, empty = repeat(None), repeat(())
+        values = (column or none for column in (moments, changefreqs, priorities))
         unset = (empty, empty, none, empty, empty)
-        entries = list(
-            map(UrlEntry, locs, moments, changefreqs, priorities, *unset, sitemaps, written)
-        )
+        entries = list(map(UrlEntry, locs, *values, *unset, sitemaps, written or none))
         self._leave_unread(columns, entries, runs)
         return list(entries)
 
@@ -299,13 +298,13 @@ class PatternReader:
         """Make the entries of a feed's records."""
         links, titles, *dates = found[: 2 + len(FEED_DATE_NAMES[self._prolog.format])]
         is_atom = self._prolog.format is Format.ATOM
-        locs = self._choose_links(columns, links) if is_atom else columns.texts(links)
+        locs = self._choose_links(columns, links) if is_atom else columns.texts(links) or links
         columns.check_locs(locs)
-        texts = columns.texts(dates[0])
-        for column in dates[1:]:
-            if any(column) and not all(texts):
-                others = columns.texts(column)
-                texts = [text or other for text, other in zip(texts, others, strict=True)]
+        texts: list[str] = []
+        for column in dates:
+            if not (texts and all(texts)) and (others := columns.texts(column)):
+                merged = zip(texts or others, others, strict=True)
+                texts = [text or other for text, other in merged]
         moments = columns.values(texts, parse_lastmod)
         written, named = columns.or_none(texts), columns.or_none(columns.texts(titles))
         own = [sitemap] * len(locs)
