@@ -151,7 +151,8 @@ def unescape(text: str, repairs: set[IssueCode]) -> str:
             code = int(match["decimal"]) if match["decimal"] else int(match["hex"], 16)
             if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
                 return _LOST
-            return remove_controls(chr(code), repairs)
+            one = chr(code)
+            return one if one.isprintable() else remove_controls(one, repairs)
         repairs.add(IssueCode.BARE_AMPERSAND)
         return match[0]
 
