@@ -22,6 +22,7 @@ from sitemapreader.readers.xml.boundaries import (
     Scanner,
     count_lines,
     is_end,
+    pass_nothing,
     swallows_record,
 )
 from sitemapreader.readers.xml.characters import NOTHING
@@ -110,6 +111,7 @@ class BatchReader:
         if PATTERNS and not is_long and self._pattern.end_tag in text:
             yield from self._read_common()
         yield from self._read_complete()
+        self._position = pass_nothing(self._pending, self._position)
         self._drop_read()
         if len(self._pending) > self._limits.record_bytes and not self.finished:
             yield from self._shorten()
@@ -364,8 +366,8 @@ class BatchReader:
             self._stats.drop_record(self._context.events, code, line=self._line)
             yield self._context.take_events()
         if scanner.name and scanner.closing != COMMENT_END:
-            # what is left of the end tag is text between two records
-            self._skip = re.compile(rf"</{re.escape(scanner.name)}(?=[\s>])")
+            # where blanks flood the end tag, its `>` is text between two records
+            self._skip = re.compile(rf"</{re.escape(scanner.name)}(?:\s*+>|(?=\s))")
         elif scanner.closing and (scanner.closing == COMMENT_END or not is_record):
             self._skip = re.compile(re.escape(scanner.closing))
         size = len(self._pending)
