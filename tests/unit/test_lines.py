@@ -78,3 +78,14 @@ def test_lines_in_any_cutting(name: str, end: str) -> None:
     for first in range(len(URLSET), len(data)):
         assert read_lines([data[:first], data[first:]]) == expected
     assert read_lines([data[place : place + 1] for place in range(len(data))]) == expected
+
+
+@pytest.mark.parametrize("before", ["", "\n\n", "x\n", "<!--\n-->\n", f"{PLAIN}\n\n"])
+def test_the_line_of_a_record_that_is_too_long(before: str) -> None:
+    """It is the line on which the record begins, whatever stands before it."""
+    record = "<url>\n<loc>http://a.b/long</loc>\n" + "<y></y>\n" * 6_000
+    data = f"<urlset>{before}{record}</url>{PLAIN}</urlset>".encode()
+    for events in (read(data, record_bytes=9_000), read_by_tree(data, record_bytes=9_000)):
+        lines = dict(lines_of(events))
+        assert lines["record-too-long"] == 1 + before.count("\n")
+        assert "http://a.b/1" in [getattr(event, "loc", "") for event in events]

@@ -362,8 +362,8 @@ class BatchReader:
             yield from self._read_broken((0, end))
             return
         if is_record := scanner.has_begun(self._pending):
-            code = IssueCode.RECORD_TOO_LONG
-            self._stats.drop_record(self._context.events, code, line=self._line)
+            code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(scanner.begin)
+            self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()
         if scanner.name and scanner.closing != COMMENT_END:
             # where blanks flood the end tag, its `>` is text between two records

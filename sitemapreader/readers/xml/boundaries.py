@@ -122,6 +122,11 @@ class Scanner:
         return bool(self.name or self.closing)
 
     @property
+    def begin(self) -> int:
+        """Where the open record begins, or what was not passed yet."""
+        return self._start if self.name else self.position
+
+    @property
     def nested_start(self) -> int:
         """The start of the last tag with the open record's name; 0 if there is none."""
         return self._last_start if self.name and self._last_start > self._start else 0
