@@ -1,8 +1,10 @@
-"""Imports go downwards only, and each foreign power lives in one place."""
+"""Imports go downwards only, folders stay small, and each foreign power lives in one place."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
 
 import package
 import pytest
@@ -99,6 +101,34 @@ def test_imports_go_downwards(module: str) -> None:
     }
     height = HEIGHT[room_of(module)]
     assert {room for room in rooms if HEIGHT.get(room, 0) > height} == set()
+
+
+def test_no_import_circle() -> None:
+    """No module imports itself by way of others, types and packages included."""
+    graph = {name: package.used_modules(name) for name in MODULES if name}
+    with_circle = TopologicalSorter({"a": {"b"}, "b": {"a"}})
+    with pytest.raises(CycleError):
+        with_circle.prepare()
+    TopologicalSorter(graph).prepare()
+
+
+def test_a_folder_can_be_looked_through() -> None:
+    """No folder has more than 16 modules, and no module more than 400 lines."""
+    folders = Counter(path.parent for path in package.paths().values())
+    assert {folder.name: count for folder, count in folders.items() if count > 16} == {}
+    lines = {name: len(path.read_text().splitlines()) for name, path in package.paths().items()}
+    assert {name: count for name, count in lines.items() if count > 400} == {}
+
+
+def test_class_names_are_unique() -> None:
+    """No public class has the name of another one."""
+    names = Counter(
+        node.name
+        for name in MODULES
+        for node in ast.walk(package.parse(name))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, count in names.items() if count > 1} == set()
 
 
 @pytest.mark.parametrize("module", MODULES)

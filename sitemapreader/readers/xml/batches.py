@@ -18,14 +18,13 @@ from sitemapreader.readers.records.elements import list_texts, read_attributes
 from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.records.url import read_record
 from sitemapreader.readers.xml.boundaries import (
-    COMMENT_END,
     Scanner,
     count_lines,
     is_end,
     pass_nothing,
     swallows_record,
 )
-from sitemapreader.readers.xml.characters import NOTHING
+from sitemapreader.readers.xml.characters import COMMENT_END, NOTHING
 from sitemapreader.readers.xml.lenient.builder import RecordBuilder
 from sitemapreader.readers.xml.lenient.parser import LenientParser
 from sitemapreader.readers.xml.pattern import PatternReader

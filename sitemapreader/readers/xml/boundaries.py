@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.readers.records.fields import KNOWN_TAGS
 from sitemapreader.readers.records.namespaces import OWN
-from sitemapreader.readers.xml.characters import ATTRIBUTES, NOTHING
+from sitemapreader.readers.xml.characters import ATTRIBUTES, CLOSINGS, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 _STEP = 5_000
 """Tags between two pauses: about 5 ms."""
-COMMENT_END = "-->"
-CLOSINGS = {"<!--": COMMENT_END, "<?": "?>", "<![CDATA[": "]]>"}
-"""Markup that holds no elements: how it begins, how it ends."""
 _REST_OF_TAG = re.compile(rf"{ATTRIBUTES}(>)?")
 _ANY_TAG = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>", re.DOTALL

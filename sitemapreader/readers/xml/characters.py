@@ -16,6 +16,9 @@ _LOST = "\ufffd"
 
 ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
 """Everything between the name of a tag and its `>`, if all quotes are closed."""
+COMMENT_END = "-->"
+CLOSINGS = {"<!--": COMMENT_END, "<?": "?>", "<![CDATA[": "]]>"}
+"""Markup that holds no elements: how it begins, how it ends."""
 
 # -- well-formed text
 

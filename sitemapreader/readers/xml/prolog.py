@@ -19,8 +19,7 @@ from sitemapreader.readers.records.namespaces import (
     NAMESPACES,
     PROTOCOL_URI,
 )
-from sitemapreader.readers.xml.boundaries import CLOSINGS
-from sitemapreader.readers.xml.characters import ATTRIBUTES, replace_bad_bytes
+from sitemapreader.readers.xml.characters import ATTRIBUTES, CLOSINGS, replace_bad_bytes
 from sitemapreader.readers.xml.lenient.markup import (
     bind,
     find_unbound,
