@@ -53,6 +53,10 @@ class EntryColumns:
             self.title or none,
         )
 
+    def has(self, name: str) -> bool:
+        """Return whether an entry may have a value of this attribute."""
+        return getattr(self, _SAME.get(name, name), None) is not None
+
     def get(self, name: str) -> list[Any]:
         """Return the values of an attribute of the entries."""
         if name == "date_source":
@@ -87,8 +91,8 @@ class EntryColumns:
 
 
 _FIELDS = [field.name for field in attrs.fields(EntryColumns)]
-_SAME = {"date": "lastmod"}
-"""Attributes that have the values of another one where there are no extensions."""
+_SAME = {"date": "lastmod", "date_source": "lastmod"}
+"""Attributes that follow from another one where there are no extensions."""
 
 Rows: TypeAlias = list[UrlEntry] | EntryColumns
 """Entries, as objects or by columns."""

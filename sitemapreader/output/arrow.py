@@ -35,7 +35,7 @@ VERSION_KEY = b"sitemapreader.schema"
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _SITE = pa.field("site", pa.string(), nullable=False)
 _DAY, _MOMENT = pa.timestamp("us"), pa.timestamp("us", "UTC")
-_IS_DAY = "^.{10}$"
+_DAY_CHARS = len("2026-01-01")
 _SCALARS = {
     str: pa.string(),
     int: pa.int64(),
@@ -70,18 +70,37 @@ def make_batch(rows: OutputRows, schema: pa.Schema, site: str | None = None) -> 
         site: of all these entries, for the first column.
     """
     names = schema.names if site is None else schema.names[1:]
-    arrays = [_make_column(rows, name, schema.field(name).type) for name in names]
+    written = None
+    if isinstance(rows, EntryColumns) and rows.has("lastmod_text"):
+        written = make_array(rows.get("lastmod_text"), pa.string())
+    arrays = [_make_column(rows, name, schema.field(name).type, written) for name in names]
     if site is not None:
         arrays.insert(0, pa.repeat(site, len(rows)))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _make_column(rows: OutputRows, name: str, kind: pa.DataType) -> pa.Array:
-    if kind == _MOMENT and isinstance(rows, EntryColumns):
-        moments = _parse_moments(rows.get("lastmod_text"))
-        if moments is not None:
-            return moments
+def _make_column(
+    rows: OutputRows, name: str, kind: pa.DataType, written: pa.Array | None
+) -> pa.Array:
+    """Return a column of entries; `written` are the dates as written, where they are known."""
+    if isinstance(rows, EntryColumns):
+        if not rows.has(name):
+            return _make_empty(len(rows), kind)
+        if written is not None and name == "lastmod_text":
+            return written
+        if written is not None and kind == _MOMENT:
+            moments = _parse_moments(written)
+            if moments is not None:
+                return moments
     return make_array(get_column(rows, name), kind)
+
+
+def _make_empty(size: int, kind: pa.DataType) -> pa.Array:
+    """Return an array without values: of empty lists, or of nulls."""
+    if not pa.types.is_list(kind):
+        return pa.nulls(size, kind)
+    offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, pa.py_buffer(bytes(4 * size + 4))])
+    return pa.ListArray.from_arrays(offsets, pa.nulls(0, kind.value_type), type=kind)
 
 
 def make_entry_batch(rows: OutputRows) -> pa.RecordBatch:
@@ -107,12 +126,12 @@ def make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
     """Return an array of values of a type that `make_schema` makes."""
     # `pa.array` and `pa.scalar` import pandas wherever that is installed: 45 MB, and 0.3 s.
     size = len(values)
+    if not values or has_nothing(values):
+        return _make_empty(size, kind)
     if pa.types.is_list(kind):
         parts = make_array(list(chain.from_iterable(values)), kind.value_type)
         offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, _write_offsets(values)])
         return pa.ListArray.from_arrays(offsets, parts, type=kind)
-    if not values or has_nothing(values):
-        return pa.nulls(size, kind)
     if pa.types.is_struct(kind):
         return _make_structs(values, kind)
     if values.count(values[0]) == size:
@@ -147,10 +166,7 @@ def _write_texts(texts: list[str]) -> list[pa.Buffer]:
 
 def _write_offsets(values: Sequence[Sized]) -> pa.Buffer:
     """Return where each value begins, and the last one ends."""
-    sizes = list(map(len, values))
-    if not any(sizes):
-        return pa.py_buffer(bytes(4 * (len(sizes) + 1)))
-    return pa.py_buffer(array("i", list(accumulate(sizes, initial=0))))
+    return pa.py_buffer(array("i", list(accumulate(map(len, values), initial=0))))
 
 
 def _write_bits(marks: Iterable[object]) -> pa.Buffer:
@@ -159,17 +175,21 @@ def _write_bits(marks: Iterable[object]) -> pa.Buffer:
     return pa.py_buffer(int(digits[::-1], 2).to_bytes((len(digits) + 7) // 8, "little"))
 
 
-def _parse_moments(texts: list[Any]) -> pa.Array | None:
+def _parse_moments(written: pa.Array) -> pa.Array | None:
     """Parse a column of dates as written; `None` if one has to be read more closely."""
     # Arrow reads fewer forms than we do, and those alike, in a tenth of the time that it takes to
-    # convert datetimes.
-    column = make_array(texts, pa.string())
+    # convert datetimes. Either type refuses the texts of the other.
+    sizes = pc.binary_length(written)
+    shortest, longest = pc.min_max(sizes).as_py().values()
     try:
-        # Either type refuses the texts of the other.
-        is_day = pc.match_substring_regex(column, _IS_DAY)
-        nothing = pa.nulls(len(texts), pa.string())
-        days = pc.if_else(is_day, column, nothing).cast(_DAY).cast(_MOMENT)
-        return pc.coalesce(days, pc.if_else(is_day, nothing, column).cast(_MOMENT))
+        if longest == _DAY_CHARS == shortest:
+            return written.cast(_DAY).cast(_MOMENT)
+        if longest is None or shortest > _DAY_CHARS:
+            return written.cast(_MOMENT)
+        day_size = _make_scalars([_DAY_CHARS], pa.int64())[0]  # `pa.scalar` would import pandas
+        is_day, nothing = pc.equal(sizes, day_size), pa.nulls(len(written), pa.string())
+        days = pc.if_else(is_day, written, nothing).cast(_DAY).cast(_MOMENT)
+        return pc.coalesce(days, pc.if_else(is_day, nothing, written).cast(_MOMENT))
     except pa.ArrowInvalid:
         return None
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 import attrs
@@ -75,9 +74,7 @@ class EntryFilter:
         The count is that of entries outside `scope`, which are URL prefixes as `folder_of` makes
         them; with scope="keep" these entries pass.
         """
-        outside = [loc for loc in get_column(rows, "loc") if not loc.startswith(scope)]
-        if outside:
-            outside = [loc for loc in outside if not _lies_within(loc, scope)]
+        outside = _find_outside(get_column(rows, "loc"), scope)
         if outside and not self._keep_outside:
             dropped = set(outside)
             rows = select_rows(rows, [loc not in dropped for loc in get_column(rows, "loc")])
@@ -93,19 +90,20 @@ class EntryFilter:
         return not any(pattern.search(loc) for pattern in self._exclude)
 
 
-def _lies_within(loc: str, scope: tuple[str, ...]) -> bool:
-    """Return whether a URL lies in the scope in another spelling of it."""
-    begin = loc[: loc.find("/", 8) + 1]
-    plain = "%" not in loc and "/." not in loc and len(begin) < 300 and _is_origin(begin)
-    if plain and not any("%" in prefix for prefix in scope):
-        return False  # a plain URL has no other spelling
-    return url_key(loc).startswith(scope)
+def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:
+    """Return the URLs that do not lie in the scope, in any spelling."""
+    outside = [loc for loc in locs if not loc.startswith(scope)]
+    begins = [loc[: loc.find("/", 8) + 1] for loc in outside]
+    foreign = {begin for begin in set(begins) if _is_foreign(begin, scope)}
+    near = {loc for loc, begin in zip(outside, begins, strict=True) if begin not in foreign}
+    spelled = {loc for loc in near if url_key(loc).startswith(scope)}
+    return [loc for loc in outside if loc not in spelled] if spelled else outside
 
 
-@lru_cache(maxsize=256)
-def _is_origin(text: str) -> bool:
-    """Return whether a text is an origin and a slash, spelled as `url_key` spells it."""
-    return url_key(text) == text and text.count("/") == 3
+def _is_foreign(begin: str, scope: tuple[str, ...]) -> bool:
+    """Return whether no URL with this begin, up to its first slash, can lie in the scope."""
+    is_origin = begin.count("/") == 3 and url_key(begin) == begin
+    return is_origin and not any(prefix.startswith(begin) for prefix in scope)
 
 
 @attrs.frozen(kw_only=True)
