@@ -214,7 +214,9 @@ class BatchReader:
         """Read records by the tree; return whether it accepts them."""
         start, end = batch[0][0], batch[-1][1]
         text = self._pending[start:end]
-        if swallows_record(text, self.prolog.records):
+        has_end = text.startswith("</", text.rfind("<")) or text.rstrip().endswith("/>")
+        # where the next record cuts it off, the parser is spared
+        if not has_end or swallows_record(text, self.prolog.records):
             return False
         records = yield from self._tree.parse(text, self._count_lines(start))
         if records is None:

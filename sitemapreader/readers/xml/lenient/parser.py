@@ -8,7 +8,7 @@ leaves its code on the record. Time is linear: every character is passed a bound
 from __future__ import annotations
 
 import re
-from collections import ChainMap
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
@@ -98,9 +98,9 @@ class LenientParser:
         self._text = clean.replace("\r\n", "\n").replace("\r", "\n")  # XML 1.0, section 2.11
         self._line = line
         self._counted = 0
-        self._scopes: list[dict[str, str]] = [{}]
-        """Namespaces that are bound by each open element, the record's outermost."""
-        self._starts = [0]
+        self._scopes: list[dict[str, str]] = []
+        """All namespaces in each open element, the record's outermost."""
+        self._starts: list[int] = []
         """Where each of these elements begins."""
         self._unclosed: set[int] | None = None
         self._own_prefix = ""
@@ -147,9 +147,12 @@ class LenientParser:
         if self._repair_missing_end(tag, match):
             return
         repairs: set[IssueCode] = set()
-        del self._scopes[len(self._builder.open) + 1 :]
+        del self._scopes[len(self._builder.open) :]
         attributes, bound = self._read_attributes(raw, repairs)
-        uri = self._find_uri(prefix, tag, bound, repairs)
+        namespaces = self._bind(bound)
+        if ":" in raw and find_unbound(attributes, namespaces):
+            repairs.add(IssueCode.UNBOUND_PREFIX)
+        uri = self._find_uri(prefix, tag, namespaces, repairs)
         expanded = f"{{{uri}}}{local}" if uri else local
         is_empty = raw.endswith("/")
         depth = len(self._builder.open)
@@ -157,12 +160,13 @@ class LenientParser:
         if is_record and (depth == 1 or (depth and not is_empty)):
             self._builder.finish(IssueCode.MISMATCHED_TAG)
         line = self._line_at(match.start())
-        self._builder.start(expanded, self._resolve(attributes, bound), line)
+        self._builder.start(expanded, _resolve(attributes, namespaces), line)
         if not self._builder.open:
             self._open_around(match, tag, bound, is_empty=is_empty)
             return
-        del self._scopes[len(self._builder.open) :], self._starts[len(self._builder.open) :]
-        self._scopes.append(bound)
+        depth = len(self._builder.open)
+        del self._scopes[depth - 1 :], self._starts[depth - 1 :]
+        self._scopes.append(self._bind(bound))  # without those of a record that has ended
         self._starts.append(match.start())
         self._builder.repairs.update(repairs)
         if len(raw) > MAX_TAG_CHARS:
@@ -179,8 +183,10 @@ class LenientParser:
         prefix, _, local = match["name"].rpartition(":")
         if not depth or local.lower() not in self._prolog.records:
             return False
-        scopes = zip(self._starts, self._scopes[: depth + 1], strict=False)
-        starts = [start for start, bound in scopes if prefix in bound]
+        bound = [one.get(prefix) for one in (self._prolog.namespaces, *self._scopes[:depth])]
+        starts = [
+            start for start, (a, b) in zip(self._starts, pairwise(bound), strict=False) if a != b
+        ]
         uri = self._prolog.namespaces.get(prefix, "")
         expanded = f"{{{uri}}}{local}" if uri else local
         is_record = (uri or not prefix) and self._prolog.is_record(self._names[expanded])
@@ -214,34 +220,19 @@ class LenientParser:
             return {}, bound
         attributes = read_attributes(raw, repairs, self._limits.attributes + MAX_NAMESPACES)
         bind(bound, attributes)
-        if ":" in raw and find_unbound(attributes, self._bound_with(bound)):
-            repairs.add(IssueCode.UNBOUND_PREFIX)
         if self._has_bad_bytes and _LOST in raw:
             repairs.add(IssueCode.ENCODING)
         return attributes, bound
 
-    def _bound_with(self, bound: dict[str, str]) -> ChainMap[str, str]:
-        """Return all namespaces in an element, its own and those around it."""
-        return ChainMap(bound, *reversed(self._scopes), self._prolog.namespaces)
-
-    def _resolve(self, attributes: dict[str, str], bound: dict[str, str]) -> dict[str, str]:
-        """Return the attributes by `{uri}local`, as a parser does, without declarations."""
-        resolved = {}
-        for name, value in attributes.items():
-            prefix, colon, local = name.partition(":")
-            if prefix == "xmlns":
-                continue
-            if colon:
-                uri = self._bound_with(bound).get(prefix) or USUAL_PREFIXES.get(prefix, prefix)
-                resolved[f"{{{uri}}}{local}"] = value
-            else:
-                resolved[name] = value
-        return resolved
+    def _bind(self, bound: dict[str, str]) -> dict[str, str]:
+        """Return all namespaces in an element that binds some itself."""
+        around = self._scopes[-1] if self._scopes else self._prolog.namespaces
+        return around | bound if bound else around
 
     def _find_uri(
-        self, prefix: str, tag: str, bound: dict[str, str], repairs: set[IssueCode]
+        self, prefix: str, tag: str, namespaces: dict[str, str], repairs: set[IssueCode]
     ) -> str:
-        uri = self._bound_with(bound).get(prefix, "")
+        uri = namespaces.get(prefix, "")
         if uri or not prefix:
             return uri
         if prefix != "xml":  # which need not be declared
@@ -387,3 +378,16 @@ class LenientParser:
         self._line += self._text.count("\n", self._counted, position)
         self._counted = position
         return self._line
+
+
+def _resolve(attributes: dict[str, str], namespaces: dict[str, str]) -> dict[str, str]:
+    """Return the attributes by `{uri}local`, as a parser does, without declarations."""
+    resolved = {}
+    for name, value in attributes.items():
+        prefix, colon, local = name.partition(":")
+        if colon and prefix != "xmlns":
+            uri = namespaces.get(prefix) or USUAL_PREFIXES.get(prefix, prefix)
+            resolved[f"{{{uri}}}{local}"] = value
+        elif prefix != "xmlns":
+            resolved[name] = value
+    return resolved
