@@ -20,7 +20,7 @@ from sitemapreader.audit.models import AuditInputError, AuditRule, Category, Not
 from sitemapreader.audit.result import Audit
 from sitemapreader.issues import Severity
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.walker import walk
+from sitemapreader.walker.api import walk
 from sitemapreader.walker.attempts import needs_search
 
 if TYPE_CHECKING:

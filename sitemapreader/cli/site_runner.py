@@ -9,7 +9,7 @@ import attrs
 from sitemapreader.cli.runner import SourceRunner
 from sitemapreader.cli.sources import FileSource, FolderSource, SiteSource, SourceResult
 from sitemapreader.issues import IssueCode
-from sitemapreader.many import walk_many
+from sitemapreader.many.api import walk_many
 from sitemapreader.many.task import hide_login
 from sitemapreader.site_outcome import SiteOutcome, SiteStatus
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from sitemapreader.cli.config import RunConfig
     from sitemapreader.entry_columns import Rows
-    from sitemapreader.many import SiteRun, SiteTask
     from sitemapreader.many.plan import SiteWalk
+    from sitemapreader.many.run import SiteRun
+    from sitemapreader.many.task import SiteTask
     from sitemapreader.walker.persistence.writer import Delivery
 
 Source: TypeAlias = FileSource | FolderSource | SiteSource

@@ -19,10 +19,10 @@ from sitemapreader.issues import Issue, IssueCode, Severity
 from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task
 from sitemapreader.models import Change, UrlEntry
 from sitemapreader.outcomes import Document, Status, has_errors
-from sitemapreader.readers import SitemapReader
+from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.site_outcome import SiteOutcome, SiteStatus
 from sitemapreader.urls import SCHEMES, parse_url
-from sitemapreader.walker import walk
+from sitemapreader.walker.api import walk
 from sitemapreader.walker.filters import EntryFilter
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions
     from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.reports.report import Report
-    from sitemapreader.walker import Walk
+    from sitemapreader.walker.walk import Walk
 
 _REMOVED_AT_ONCE = 500
 

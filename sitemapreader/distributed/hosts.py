@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.distributed.parts import PartWriter, WrittenPart
-from sitemapreader.many import walk_many
+from sitemapreader.many.api import walk_many
 
 if TYPE_CHECKING:
     import asyncio

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sitemapreader.documents.context import LoopShare, WalkContext
     from sitemapreader.entry_columns import Events
     from sitemapreader.fetch import Response
-    from sitemapreader.readers import SitemapReader
+    from sitemapreader.readers.reader import SitemapReader
 
 T = TypeVar("T")
 

@@ -26,9 +26,9 @@ from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import NOT_READ, SAME_BODY, Status, issue_from_error, judge_counts
-from sitemapreader.readers import SitemapReader
 from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.decode.layers import decode_start
+from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.urls import has_suffixes, load_suffixes
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.discovery import Search
+from sitemapreader.discovery.search import Search
 from sitemapreader.many.plan import RunPlan
 from sitemapreader.many.run import SiteRun
 from sitemapreader.many.sync import BlockingSiteRun

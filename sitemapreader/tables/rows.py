@@ -16,9 +16,10 @@ from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.reports.report import Report
 from sitemapreader.tables.summary import WalkSummary
 from sitemapreader.urls import has_web_scheme, url_key
-from sitemapreader.walker import Walk, walk_sync
+from sitemapreader.walker.api import walk_sync
 from sitemapreader.walker.attempts import list_attempts, needs_search
 from sitemapreader.walker.sync import BlockingWalk
+from sitemapreader.walker.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Generator

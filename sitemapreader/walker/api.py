@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sitemapreader.discovery import Search
+from sitemapreader.discovery.search import Search
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.sync import BlockingWalk
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
-    from sitemapreader.discovery import Probe
+    from sitemapreader.discovery.arguments import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.formats import ExtraFormats
-    from sitemapreader.state import State
+    from sitemapreader.state.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.config import (
         Follow,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 import attrs
 
 from sitemapreader.dates import as_since
-from sitemapreader.discovery import Search  # noqa: TC001 (attrs resolves field types at run time)
 from sitemapreader.discovery.arguments import check_url, one_of
+from sitemapreader.discovery.search import Search  # noqa: TC001 (attrs resolves field types at run time)
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.outcomes import Document
 from sitemapreader.readers.formats import check_formats
@@ -24,11 +24,11 @@ from sitemapreader.urls import Hosts
 from sitemapreader.walker.queues import Order
 
 if TYPE_CHECKING:
-    from sitemapreader.discovery import Probe
+    from sitemapreader.discovery.arguments import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.formats import ExtraFormats
-    from sitemapreader.state import State
+    from sitemapreader.state.state import State
 
 Undated: TypeAlias = Literal["keep", "drop"]
 """What `since` does with entries that have no date."""
@@ -126,7 +126,7 @@ def _is_function(value: object) -> bool:
 def _state(value: str | Path | State | None) -> State | None:
     if value is None:
         return None
-    from sitemapreader.state import State  # noqa: PLC0415 (few walks have one; sqlite3 takes time)
+    from sitemapreader.state.state import State  # noqa: PLC0415 (few walks have one; sqlite3 takes time)
 
     return value if isinstance(value, State) else State(value)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sitemapreader.discovery import ProbeResult, RobotsRules, judge_failures, search_site
+from sitemapreader.discovery.robots_rules import RobotsRules
+from sitemapreader.discovery.search import ProbeResult, judge_failures, search_site
 from sitemapreader.documents.visit import DocumentVisit
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import find_first
@@ -24,7 +25,7 @@ from sitemapreader.walker.handler import WalkDocumentHandler
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sitemapreader.discovery import Search
+    from sitemapreader.discovery.search import Search
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.models import SitemapEntry
     from sitemapreader.outcomes import Document

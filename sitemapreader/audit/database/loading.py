@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sitemapreader.issues import IssueCode
     from sitemapreader.outcomes import Document
     from sitemapreader.reports.report import Report
-    from sitemapreader.walker import Walk
     from sitemapreader.walker.config import OnDocument
+    from sitemapreader.walker.walk import Walk
 
 _ROWS_AT_ONCE = 16_384
 """Entries that are inserted at once; they take 10 MB, twice while the next ones are read."""

@@ -16,7 +16,7 @@ from sitemapreader.urls import origin_of
 if TYPE_CHECKING:
     from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.walker import Walk
+    from sitemapreader.walker.walk import Walk
 
 MAX_FETCHED = 20
 """Origins whose robots.txt is fetched besides those of the walk: the ones with most URLs."""

@@ -11,7 +11,7 @@ import attrs
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.fetch.folder import FALLBACK_BASE_URL, FolderFetcher
 from sitemapreader.issues import without_userinfo
-from sitemapreader.readers import SitemapReader
+from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url
 from sitemapreader.walker.attempts import Attempt, list_attempts
 

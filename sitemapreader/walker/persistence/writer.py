@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from sitemapreader.documents.context import Batch
-    from sitemapreader.state import State
+    from sitemapreader.state.state import State
     from sitemapreader.walker.channel import Channel
     from sitemapreader.walker.config import WalkConfig
 
