@@ -38,6 +38,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture(scope="module")
+def audited(folder: Path) -> Iterator[Audit]:
+    """Audit the folder with all rules, once for the tests that only look at the result."""
+    with audit_sync(folder, figures=FIGURES) as result:
+        yield result
+
+
 def codes(result: Audit) -> dict[str, int]:
     return {finding.code: finding.count for finding in result.findings}
 
@@ -97,20 +104,19 @@ def test_arguments_that_hide_urls_are_refused(folder: Path) -> None:
 # -- the result
 
 
-def test_the_database_can_be_asked(folder: Path) -> None:
+def test_the_database_can_be_asked(audited: Audit) -> None:
     """Queries, hits and a table of findings come from the result while it is open."""
-    with audit_sync(folder, figures=FIGURES) as result:
-        rows = result.sql("SELECT path FROM url WHERE path = $wanted", {"wanted": "/Upper"})
-        assert rows.fetchall() == [("/Upper",)]
-        hits = sorted(result.hits("url-fragment").fetchall())
-        assert hits[0] == ("url-fragment", f"{HOST}/a#1", "", f"{HOST}/s.xml")
-        with pytest.raises(ValueError, match="was not run"):
-            result.hits("response-slow")
-        frame = result.to_dataframe()
-        assert dict(zip(frame["code"], frame["count"], strict=True)) == codes(result)
+    rows = audited.sql("SELECT path FROM url WHERE path = $wanted", {"wanted": "/Upper"})
+    assert rows.fetchall() == [("/Upper",)]
+    hits = sorted(audited.hits("url-fragment").fetchall())
+    assert hits[0] == ("url-fragment", f"{HOST}/a#1", "", f"{HOST}/s.xml")
+    with pytest.raises(ValueError, match="was not run"):
+        audited.hits("response-slow")
+    frame = audited.to_dataframe()
+    assert dict(zip(frame["code"], frame["count"], strict=True)) == codes(audited)
 
 
-def test_an_audit_runs_inside_an_event_loop(folder: Path) -> None:
+def test_an_audit_runs_inside_an_event_loop(folder: Path, audited: Audit) -> None:
     """`audit_sync` works in a notebook, and `audit` is awaited."""
 
     async def work() -> tuple[Audit, Audit]:
@@ -118,14 +124,14 @@ def test_an_audit_runs_inside_an_event_loop(folder: Path) -> None:
 
     one, other = asyncio.run(work())
     with one, other:
-        assert codes(one) == codes(other)
+        assert codes(one) == codes(other) == codes(audited)
 
 
 def test_a_database_is_kept(folder: Path, tmp_path: Path) -> None:
     """A database that is named stays, is replaced by the next audit, and no other file is."""
     path = tmp_path / "site.duckdb"
     for _ in range(2):
-        with audit_sync(folder, database=path):
+        with audit_sync(folder, select=["url-fragment"], database=path):
             pass
         with duckdb.connect(str(path), read_only=True) as kept:
             assert kept.execute("SELECT count(*) FROM url").fetchone() == (3,)
@@ -458,14 +464,13 @@ def check_sarif(log: Any) -> None:
             assert notification["level"] in {"error", "warning", "note", "none"}
 
 
-def test_sarif_is_valid(folder: Path, tmp_path: Path) -> None:
+def test_sarif_is_valid(audited: Audit, tmp_path: Path) -> None:
     """SARIF has a result for each rule and sitemap, and says what was not run."""
-    with audit_sync(folder, figures=FIGURES) as result:
-        result.write(tmp_path / "a.sarif")
+    audited.write(tmp_path / "a.sarif")
     log = json.loads((tmp_path / "a.sarif").read_text())
     check_sarif(log)
     (run,) = log["runs"]
-    assert {each["ruleId"] for each in run["results"]} == codes(result).keys()
+    assert {each["ruleId"] for each in run["results"]} == codes(audited).keys()
     uris = {
         location["physicalLocation"]["artifactLocation"]["uri"]
         for each in run["results"]
@@ -475,18 +480,17 @@ def test_sarif_is_valid(folder: Path, tmp_path: Path) -> None:
     assert run["invocations"][0]["toolExecutionNotifications"]
 
 
-def test_json_has_findings_and_facts(folder: Path) -> None:
+def test_json_has_findings_and_facts(audited: Audit) -> None:
     """JSON has all that the findings and the facts have, in JSON's types."""
-    with audit_sync(folder, figures=FIGURES) as result:
-        content = json.loads(result.format("json"))
+    content = json.loads(audited.format("json"))
     assert content["schema"] == 1
-    assert {each["rule"]["code"]: each["count"] for each in content["findings"]} == codes(result)
+    assert {each["rule"]["code"]: each["count"] for each in content["findings"]} == codes(audited)
     assert content["findings"][0]["severity"] in {"error", "warning", "info"}
     assert content["facts"]["urls"] == 3
     assert content["facts"]["begun"] == NOW.isoformat()
 
 
-def test_an_unknown_suffix_is_an_error(folder: Path, tmp_path: Path) -> None:
+def test_an_unknown_suffix_is_an_error(audited: Audit, tmp_path: Path) -> None:
     """The name of a file says its format, or it is a mistake."""
-    with audit_sync(folder, select=["urls"]) as result, pytest.raises(ValueError, match="end it"):
-        result.write(tmp_path / "report.pdf")
+    with pytest.raises(ValueError, match="end it"):
+        audited.write(tmp_path / "report.pdf")
