@@ -6,8 +6,8 @@ import pytest
 from matrix_answers import FAULTS
 from matrix_cells import CUTS, Cell, all_cells, some_cells
 from matrix_formats import BODIES, COUNT, LOCS, complete_locs
-from matrix_server import SIBLINGS, MatrixServer, no_names
-from matrix_verdicts import judge_all, judge_family
+from matrix_server import SIBLINGS, MatrixServer, failing_names
+from matrix_verdicts import judge_all, judge_index
 from scale import SCALE
 
 CELLS = list(all_cells())
@@ -21,7 +21,7 @@ def test_the_matrix_is_whole() -> None:
     assert len(BODIES) == 6
     assert len(CELLS) >= 1_100
     for kind in BODIES:
-        counts = [len(Cell(FAULTS["length, closed"], kind, cut).complete()) for cut in CUTS]
+        counts = [len(Cell(FAULTS["length, closed"], kind, cut).list_complete()) for cut in CUTS]
         assert counts[0] == 0 < counts[1] < counts[2] < counts[3] <= COUNT
 
 
@@ -44,7 +44,7 @@ async def test_every_fault_is_typed_and_loses_nothing() -> None:
 async def test_one_of_a_hundred_children_fails(name: str) -> None:
     """A child with a fault costs its 99 siblings nothing, and its outcome says why."""
     async with MatrixServer() as server:
-        with no_names():
-            family = await judge_family(FAULTS[name], server)
-    assert family.problems == ()
-    assert family.siblings == SIBLINGS
+        with failing_names():
+            verdict = await judge_index(FAULTS[name], server)
+    assert verdict.problems == ()
+    assert verdict.siblings == SIBLINGS

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import package
-from torture_scenarios import OPTIONS, SCENARIOS, Place
+from torture_scenarios import OPTIONS, SCENARIOS, Servers
 from torture_server import serve
 
 from sitemapreader.walker import walk_sync
@@ -91,10 +91,10 @@ class Chamber:
         left: what was there afterwards, or came out wrong.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, servers: Servers) -> None:
         self.cancelled: Counter[str] = Counter()
         self.left: list[str] = []
-        self._place = place
+        self._servers = servers
         self._files = 0
 
     async def run_all(self, scenarios: tuple[Scenario, ...], *, every: bool) -> None:
@@ -102,7 +102,7 @@ class Chamber:
         loop.slow_callback_duration = 60  # a busy machine is no leak
         loop.set_exception_handler(lambda _, context: self.left.append(str(context)))
         for scenario in scenarios:
-            await scenario(self._place)
+            await scenario(self._servers)
         await asyncio.sleep(0.05)
         self._files = count_files()
         for scenario in scenarios:
@@ -117,7 +117,7 @@ class Chamber:
         loop = asyncio.get_running_loop()
         torturer = Torturer(at, everyone=everyone)
         loop.set_task_factory(torturer.make_task)
-        task = loop.create_task(scenario(self._place))
+        task = loop.create_task(scenario(self._servers))
         await asyncio.wait([task], timeout=PATIENCE_SECONDS)
         loop.set_task_factory(None)
         name = f"{scenario.__name__}, {'any' if everyone else 'its'} wait {at}"
@@ -178,7 +178,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen = tuple(each for each in SCENARIOS if arguments.only in (None, each.__name__))
     with serve() as bases:
-        chamber = Chamber(Place(*bases))
+        chamber = Chamber(Servers(*bases))
         asyncio.run(chamber.run_all(chosen, every=arguments.all))
         left = chamber.left + leave_threads(bases[0])
     for line in left:

@@ -1,4 +1,4 @@
-"""The rows of the fault matrix where no document comes: nothing of a body may come out."""
+"""The rows of the fault matrix without a document: nothing is delivered."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from matrix_faults import (
     CUT_OFF,
     HTTP_STATUS,
     LOGIN_REQUIRED,
-    MENDED,
     NO_DOCUMENT,
+    REPAIRED,
     TIMEOUT,
     Fault,
     Script,
@@ -25,7 +25,7 @@ def _refused(name: str, codes: frozenset[str], write: Writing) -> Fault:
     return Fault(name, codes, write, cut=False, opaque=True)
 
 
-def _then_body(start: bytes) -> Writing:
+def _body_after(start: bytes) -> Writing:
     return lambda body, _: Script((start + body,))
 
 
@@ -33,15 +33,15 @@ def _with_length(*more: str) -> Writing:
     return lambda body, _: Script((head("200 OK", *more, length=len(body)) + body,))
 
 
-_MEANT = dict.fromkeys((101, 204, 304), NO_DOCUMENT) | {401: LOGIN_REQUIRED}
-"""Statuses of more than one meaning: what comes where there is no body is not HTTP."""
+_OTHER_CODES = dict.fromkeys((101, 204, 304), NO_DOCUMENT) | {401: LOGIN_REQUIRED}
+"""Statuses with codes of their own: a body where HTTP allows none is bad HTTP."""
 
 
 def _status(status: int, *more: str) -> Fault:
     def write(body: bytes, _: int) -> Script:
         return Script((head(f"{status:03d} Said So", *more, length=len(body)) + body,))
 
-    codes = _MEANT.get(status, HTTP_STATUS)
+    codes = _OTHER_CODES.get(status, HTTP_STATUS)
     name = f"{status:03d} {more[0].split(':')[0]}" if more else f"{status:03d}"
     return _refused(name, codes, write)
 
@@ -57,10 +57,10 @@ def _script(name: str, codes: frozenset[str], script: Script) -> Fault:
 
 _DRIPPING = tuple(bytes([byte]) for byte in head("200 OK", *(f"X-{n}: a" for n in range(40))))
 
-# made once: what makes them would hold up the server, and so the patience of others
+# made once: making them blocks the server, which costs other cells their timeouts
 _MANY = head("200 OK", *(f"X-{number}: a" for number in range(100_000)))
 _WIDE = head("200 OK", "X-A: " + "a" * 4_000_000)
-_TALKATIVE = head("200 " + "a" * 4_000_000)
+_LONG_STATUS = head("200 " + "a" * 4_000_000)
 
 REFUSALS = (
     _script("closed", CONNECT, Script()),
@@ -68,13 +68,13 @@ REFUSALS = (
     _script("silence", TIMEOUT, Script(end="hold")),
     _script("head, 1 byte a beat", TIMEOUT, Script(drops=_DRIPPING)),
     _script("1xx without end", TIMEOUT, Script(drops=(b"HTTP/1.1 100 Continue\r\n\r\n",) * 60)),
-    _refused("garbage", BAD_HTTP, _then_body(b"\x00\x01\x02 no HTTP at all\r\n\r\n")),
-    _refused("HTTP 0.9", BAD_HTTP, _then_body(b"")),
-    _refused("100,000 headers", BAD_HTTP, _then_body(_MANY)),
-    _refused("header of 4 MB", BAD_HTTP, _then_body(_WIDE)),
-    _refused("status of 4 MB", BAD_HTTP, _then_body(_TALKATIVE)),
+    _refused("garbage", BAD_HTTP, _body_after(b"\x00\x01\x02 no HTTP at all\r\n\r\n")),
+    _refused("HTTP 0.9", BAD_HTTP, _body_after(b"")),
+    _refused("100,000 headers", BAD_HTTP, _body_after(_MANY)),
+    _refused("header of 4 MB", BAD_HTTP, _body_after(_WIDE)),
+    _refused("status of 4 MB", BAD_HTTP, _body_after(_LONG_STATUS)),
     _refused("NUL in a header", BAD_HTTP, _with_length("X: a\x00b")),
-    _refused("length negative", BAD_HTTP, _then_body(head(length=-5))),
+    _refused("length negative", BAD_HTTP, _body_after(head(length=-5))),
     _refused("length twice", BAD_HTTP, _with_length("Content-Length: 5")),
     _refused(
         "length and chunks",
@@ -111,4 +111,4 @@ REFUSALS = (
     _redirect("tls", IssueCode.TLS),
 )
 
-FAULTS = {fault.name: fault for fault in (*CUT_OFF, *MENDED, *REFUSALS)}
+FAULTS = {fault.name: fault for fault in (*CUT_OFF, *REPAIRED, *REFUSALS)}

@@ -1,4 +1,4 @@
-"""The cells of the fault matrix: a fault, a format and a cut, and what has to come of them."""
+"""The cells of the fault matrix: a fault, a format and a cut, and what they must give."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 CUTS = ("head", "25 %", "50 %", "last byte")
 
 
-def place_of_cut(name: str, size: int) -> int:
+def count_arriving(cut: str, size: int) -> int:
     """Return how many bytes of a body arrive."""
-    return {"head": 0, "25 %": size // 4, "50 %": size // 2, "last byte": size - 1}[name]
+    return {"head": 0, "25 %": size // 4, "50 %": size // 2, "last byte": size - 1}[cut]
 
 
 @attrs.frozen
@@ -40,8 +40,8 @@ class Cell:
 
     @property
     def size(self) -> int:
-        """How many bytes of the body arrive."""
-        size = place_of_cut(self.cut, len(self.body)) if self.cut else len(self.body)
+        """The number of bytes of the body that arrive."""
+        size = count_arriving(self.cut, len(self.body)) if self.cut else len(self.body)
         return max(size, 1) if self.fault.limited else size
 
     @property
@@ -49,28 +49,28 @@ class Cell:
         return self.fault.write(self.body, self.size)
 
     @property
-    def is_unseen(self) -> bool:
-        """Whether nothing of weight is missing, or nothing tells that it is.
+    def is_harmless(self) -> bool:
+        """Whether the cut cannot be seen, or costs nothing.
 
-        That is so for lines that end with their bytes, and for all that lacks no more than a byte
-        behind its last record.
+        A cut in a list of lines looks like its end. The last byte of any other format is no part of
+        a record.
         """
         ends = self.fault.codes is None and self.size > 0
         return ends and (self.kind == "text" or self.cut == "last byte")
 
     @property
     def codes(self) -> frozenset[str]:
-        """What the outcome may say."""
+        """The allowed reasons of the outcome."""
         if self.fault.codes is not None:
             return self.fault.codes
         if not self.size:
             return frozenset({"empty"})
-        if self.is_unseen:
+        if self.is_harmless:
             return frozenset({""})
         return frozenset({"compression-truncated"} if self.kind == "gz" else {"truncated"})
 
-    def complete(self, extra: int = 0) -> list[str]:
-        """Return what is complete in what arrives."""
+    def list_complete(self, extra: int = 0) -> list[str]:
+        """List the URLs of the records that arrive complete, with some bytes beyond the cut."""
         if self.fault.opaque:
             return []
         ended = self.fault.codes in (None, frozenset({""}))

@@ -1,4 +1,4 @@
-"""The rows of the fault matrix: what a server does to a body, and what has to come of it."""
+"""The rows of the fault matrix that send a body: faults, and the codes they end with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 IDLE = 0.5
-"""Seconds of every patience: for silence, for headers, for a slow body, for the whole."""
+"""Seconds of each timeout: of silence, headers, a slow body, the whole request."""
 _QUICK = FetchOptions(
     max_attempts=2,
     retry_wait_seconds=0.01,
@@ -43,17 +43,19 @@ NAMES = {
     "further": "{path}x",
     "circle": "{other}",
 }
-"""Where a redirect may lead."""
+"""The targets of redirects, by name."""
 
 
 @attrs.frozen
 class Script:
-    """What is sent to one request: pieces, then bytes one by one, then an end.
+    """What the server sends for one request: pieces, small parts in beats, an end.
 
     Attributes:
-        end: close, reset, hold (stay silent until the client goes) or flood (never stop).
+        pieces: sent first.
+        end: close, reset, hold (silence until the client closes) or flood (never stop).
         pause: seconds after each piece.
-        location: name of the place that a redirect leads to.
+        drops: sent after the pieces, one a beat.
+        location: name of the target, for a redirect.
     """
 
     pieces: tuple[bytes, ...] = ()
@@ -64,27 +66,30 @@ class Script:
 
     @property
     def seconds(self) -> float:
-        """How long it takes to send before the fault shows."""
+        """Seconds of sending before the fault shows."""
         return self.pause * len(self.pieces)
 
 
 Writing: TypeAlias = "Callable[[bytes, int], Script]"
-"""Makes a script of a body and of how many bytes of it are to arrive."""
+"""Makes a script from a body and the number of its bytes that arrive."""
 
 
 @attrs.frozen
 class Fault:
-    """One row.
+    """One row of the matrix.
 
     Attributes:
-        codes: what the outcome may say; "" is a document that was read to its end. `None`: what a
-            body that ends there without any fault of the network has to say.
-        write: what is sent.
-        cut: whether it is tried at every cut; else nothing is cut off, or nothing is delivered.
-        opaque: nothing of the body may come out, or can (aiohttp gives such answers up as a whole).
-        extra: bytes that may arrive besides those up to the cut.
-        limited: the cut is the limit of the reader's own.
-        first: what the first request gets, before another try.
+        name: of the row.
+        codes: allowed reasons of the outcome; "" is a document that was read to its end. `None`:
+            the reason of a body that ends at the cut without a fault of the network.
+        write: makes the script of the server.
+        cut: whether the row is tried at every cut; without cuts all is sent, or nothing delivered.
+        opaque: nothing of the body is delivered (aiohttp drops such responses as a whole).
+        extra: bytes that may arrive beyond the cut.
+        limited: the cut is the reader's own limit of bytes.
+        options: of the walk.
+        wrap: encodes the body.
+        first: script of the first request, if a later one is answered otherwise.
     """
 
     name: str
@@ -105,8 +110,8 @@ def _codes(*codes: str) -> frozenset[str]:
 
 BODY_CUT = _codes(IssueCode.BODY_CUT)
 STALLED = _codes(IssueCode.STALLED)
-# aiohttp's parser in C goes silent; the one in Python, and later ones, may say more
-HANGS = _codes(IssueCode.STALLED, IssueCode.BAD_HTTP, IssueCode.BODY_CUT)
+# aiohttp's parser in C raises nothing; the one in Python, and later ones, may
+STALLED_OR_BAD = _codes(IssueCode.STALLED, IssueCode.BAD_HTTP, IssueCode.BODY_CUT)
 BAD_HTTP = _codes(IssueCode.BAD_HTTP)
 HTTP_STATUS = _codes(IssueCode.HTTP_STATUS, IssueCode.SITEMAP_WITH_ERROR_STATUS)
 LOGIN_REQUIRED = _codes(IssueCode.LOGIN_REQUIRED)
@@ -159,7 +164,7 @@ def _bad_chunk(body: bytes, cut: int) -> Script:
     return Script((CHUNKED, _chunks(body[:cut]), said), "hold", BEAT)
 
 
-def _by_crumbs(body: bytes, _: int) -> Script:
+def _by_single_bytes(body: bytes, _: int) -> Script:
     return Script((CHUNKED + b"".join(chunk(bytes([byte])) for byte in body) + LAST_CHUNK,))
 
 
@@ -232,11 +237,11 @@ CUT_OFF = (
         options=_DEMANDING,
     ),
     Fault("chunk size bad, at once", BAD_HTTP, _one_segment, opaque=True),
-    Fault("chunk size bad, late", HANGS, _by_chunks("hold", b"ZZZ\r\n")),
-    Fault("chunk size bad, closed", HANGS, _by_chunks("close", b"ZZZ\r\n")),
-    Fault("chunk size huge, late", HANGS, _by_chunks("hold", b"f" * 40 + b"\r\n")),
-    Fault("chunk length wrong, late", HANGS, _bad_chunk, extra=5),
-    Fault("trailer bad, late", HANGS, _by_chunks("hold", b"0\r\n\x00\x00\r\n\r\n")),
+    Fault("chunk size bad, late", STALLED_OR_BAD, _by_chunks("hold", b"ZZZ\r\n")),
+    Fault("chunk size bad, closed", STALLED_OR_BAD, _by_chunks("close", b"ZZZ\r\n")),
+    Fault("chunk size huge, late", STALLED_OR_BAD, _by_chunks("hold", b"f" * 40 + b"\r\n")),
+    Fault("chunk length wrong, late", STALLED_OR_BAD, _bad_chunk, extra=5),
+    Fault("trailer bad, late", STALLED_OR_BAD, _by_chunks("hold", b"0\r\n\x00\x00\r\n\r\n")),
     Fault("no length, closed", None, _until_close("close")),
     Fault("no length, reset", BODY_CUT, _until_close("reset", BEAT)),
     Fault("no length, silence", STALLED, _until_close("hold")),
@@ -269,14 +274,14 @@ CUT_OFF = (
         first=Script(location="further"),
     ),
 )
-MENDED = tuple(
+REPAIRED = tuple(
     Fault(name, COMPLETE, write, cut=False, first=first)
     for name, write, first in (
         ("label gzip lies", _whole("Content-Encoding: gzip"), None),
         ("label deflate lies", _whole("Content-Encoding: deflate"), None),
         ("label zstd lies", _whole("Content-Encoding: zstd"), None),
         ("label unknown", _whole("Content-Encoding: gzip, foo"), None),
-        ("chunks of 1 byte", _by_crumbs, None),
+        ("chunks of 1 byte", _by_single_bytes, None),
         ("type lies", _whole("Content-Type: text/html; charset=utf-8"), None),
         ("1xx flood, then 200", lambda b, _: Script((_FLOOD + head(length=len(b)) + b,)), None),
         ("reset, then whole", _whole(), Script(end="reset")),

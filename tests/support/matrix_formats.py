@@ -1,7 +1,7 @@
-"""Six formats of one list of URLs, and what is complete in the first bytes of each.
+"""Six formats of one list of URLs, and the records that are complete in their first bytes.
 
-What is complete is told by the standard library, so that nothing here shares a fault with the
-package: ElementTree's pull parser, zlib, and the ends of lines.
+Only the standard library judges what is complete (ElementTree's pull parser, zlib, ends of lines):
+it shares no fault with the package.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ BODIES: dict[str, bytes] = {
     ),
     "gz": gzip.compress(_URLSET, mtime=0),
 }
-"""Bodies as they are served, by format."""
+"""The bodies that are served, by format."""
 
 _RECORDS = {"url", "sitemap", "item", "entry"}
 
@@ -60,8 +60,10 @@ _RECORDS = {"url", "sitemap", "item", "entry"}
 def complete_locs(kind: str, data: bytes, *, ended: bool) -> list[str]:
     """Return the URLs of the records that are complete in the first bytes of a body.
 
-    `ended` says that the body ended there by all that HTTP can tell; then the end of the data ends
-    a line too.
+    Args:
+        kind: the format.
+        data: the first bytes.
+        ended: whether HTTP says that the body ends there, which ends its last line.
     """
     while data.startswith(b"\x1f"):
         data = zlib.decompressobj(31).decompress(data)

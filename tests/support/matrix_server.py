@@ -1,4 +1,4 @@
-"""The server of the fault matrix: each path names a cell, whose script is played."""
+"""The server of the fault matrix: each path names a cell, and gets the cell's script."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ SIBLINGS = 99
 
 
 class MatrixServer(FaultServer):
-    """Plays the script of the cell that a path names; any other path is a small sitemap."""
+    """A server that plays the script of the cell that a path names; `/good/` is sound."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.places: dict[str, Any] = {}
+        self.targets: dict[str, Any] = {}
         self._plain: asyncio.Server | None = None
         self._lines: list[asyncio.WriteTransport] = []
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
-        self._plain = await asyncio.start_server(_answer_plainly, self.host, 0)
+        self._plain = await asyncio.start_server(_answer_handshake, self.host, 0)
         with socket.create_server((self.host, 0)) as closed:
-            self.places = {
+            self.targets = {
                 "port": self.port,
                 "plain": self._plain.sockets[0].getsockname()[1],
                 "closed": closed.getsockname()[1],
@@ -45,15 +45,15 @@ class MatrixServer(FaultServer):
     async def __aexit__(self, *error: object) -> None:
         assert self._plain is not None
         self._plain.close()
-        for transport in self._lines:  # some have more to say than anybody will hear
+        for transport in self._lines:  # some still send what nobody reads
             transport.abort()
         await asyncio.sleep(0)
         await super().__aexit__(*error)
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """The ports that redirects lead to, besides the one of the start."""
-        return self.places["plain"], self.places["closed"]
+        """The other ports that redirects lead to."""
+        return self.targets["plain"], self.targets["closed"]
 
     async def _serve(self, line: Line) -> None:
         self._lines.append(line._writer.transport)
@@ -65,7 +65,7 @@ class MatrixServer(FaultServer):
                 if not line.keeps_open:
                     break
         except ConnectionError:
-            pass  # the client has gone, which is its right
+            pass  # the client has closed the connection
         finally:
             await line.close()
 
@@ -81,10 +81,10 @@ class MatrixServer(FaultServer):
         script = cell.fault.first if cell.fault.first and is_first else cell.script
         if script.location:
             other = "" if "?" in request.path else f"{request.path}?b"
-            place = NAMES[script.location].format(
-                **self.places, path=request.path, other=other or request.path.partition("?")[0]
+            target = NAMES[script.location].format(
+                **self.targets, path=request.path, other=other or request.path.partition("?")[0]
             )
-            return await line.answer(b"", "302 Found", f"Location: {place}")
+            return await line.answer(b"", "302 Found", f"Location: {target}")
         return await self._play(line, script)
 
     async def _play(self, line: Line, script: Script) -> None:
@@ -116,16 +116,16 @@ def _read_cell(path: str) -> Cell:
     return Cell(list(FAULTS.values())[int(row)], kind, CUTS[int(cut)] if cut else "")
 
 
-async def _answer_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Speak HTTP to whoever wants TLS."""
+async def _answer_handshake(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer a TLS handshake in plain HTTP."""
     await reader.read(1)
     writer.write(head("400 Bad Request", length=0))
     writer.close()
 
 
 @contextlib.contextmanager
-def no_names() -> Iterator[None]:
-    """Have no resolver know any name below `.invalid`, and no resolver be asked."""
+def failing_names() -> Iterator[None]:
+    """Fail to resolve any name below `.invalid`, without asking a resolver."""
     ask = socket.getaddrinfo
 
     def answer(host: Any, *arguments: Any, **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The judgement of the fault matrix: one walk for each cell, over loopback."""
+"""The verdicts of the fault matrix: one walk over loopback for each cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 from matrix_cells import Cell
 from matrix_faults import IDLE
 from matrix_formats import LOCS
-from matrix_server import SIBLINGS, MatrixServer, good_loc, no_names
+from matrix_server import SIBLINGS, MatrixServer, failing_names, good_loc
 
 from sitemapreader.issues import IssueCode, Severity
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
@@ -22,21 +22,22 @@ if TYPE_CHECKING:
     from matrix_faults import Fault
 
 OVERRUN = 20.0
-"""Seconds over its patience that a walk may take on a busy machine; one that hangs takes 60."""
+"""Seconds beyond its timeout that a walk may take on a busy machine; one that hangs takes 60."""
 _AT_ONCE = (48, 12, 3, 1)
 _TRIES = 5
 
 
 @attrs.frozen
 class Verdict:
-    """What came of one cell.
+    """The verdict on one cell.
 
     Attributes:
-        code: the reason in the outcome, "" for a document that was read to its end.
-        delivered: how many records came out.
-        complete: how many were complete in what arrived.
-        over: seconds from the fault to the end of the walk, less the patience.
-        problems: what is not as it should be.
+        cell: the cell.
+        code: the reason of the outcome, "" for a document that was read to its end.
+        delivered: the number of records that were delivered.
+        complete: the number of records that arrived complete.
+        over: seconds from the fault to the end of the walk, less the timeout.
+        problems: what differs from what must be.
     """
 
     cell: Cell
@@ -48,7 +49,7 @@ class Verdict:
 
 
 async def judge(cell: Cell, server: MatrixServer) -> Verdict:
-    """Walk over the document of a cell to the end and judge it."""
+    """Walk over the document of a cell, and judge the outcome."""
     url = server.base + cell.path
     fault = cell.fault
     limits = Limits(raw_bytes=cell.size) if fault.limited else Limits()
@@ -68,23 +69,23 @@ async def judge(cell: Cell, server: MatrixServer) -> Verdict:
     over = time.monotonic() - begin - cell.script.seconds - IDLE
     outcomes = [each for each in entries.report.documents if each.url == url]
     code = outcomes[0].reason if outcomes else "none"
-    told = [
+    reported = [
         issue.code
         for each in outcomes
         for issue in each.issues
         if issue.severity is Severity.ERROR or issue.code == "empty"
     ]
-    complete = cell.complete()
+    complete = cell.list_complete()
     (counts,) = [each.counts for each in outcomes] or [Counter[IssueCode]()]
-    lacks_crc = cell.is_unseen and cell.kind == "gz"
+    lacks_crc = cell.is_harmless and cell.kind == "gz"
     checks = {
         "not one outcome": len(outcomes) != 1,
         f"code {code!r}": code not in cell.codes,
-        "not one Issue": told != ([code] if code else []),
+        "not one Issue": reported != ([code] if code else []),
         "records lost": locs[: len(complete)] != complete,
         # a record that is cut behind its URL is delivered as well
-        "records invented": locs != LOCS[: len(cell.complete(fault.extra)) + 1][: len(locs)],
-        "no word of the checksum": lacks_crc and not counts[IssueCode.COMPRESSION_CHECKSUM],
+        "records invented": locs != LOCS[: len(cell.list_complete(fault.extra)) + 1][: len(locs)],
+        "checksum not reported": lacks_crc and not counts[IssueCode.COMPRESSION_CHECKSUM],
         "not over in time": over > OVERRUN,
     }
     problems = tuple(name for name, is_wrong in checks.items() if is_wrong)
@@ -92,17 +93,17 @@ async def judge(cell: Cell, server: MatrixServer) -> Verdict:
 
 
 async def judge_all(cells: list[Cell]) -> list[Verdict]:
-    """Judge cells, many at once; the verdicts are in their order.
+    """Judge cells, many at once; return the verdicts in the order of the cells.
 
-    Patience is half a second there, which a busy machine may use up by itself: cells with a problem
-    are judged again, fewer at once each time, and only a problem that stays is one.
+    Timeouts are half a second, which a busy machine may use up by itself. Cells with a problem are
+    judged again, fewer at once each time; only a problem that stays counts.
     """
     verdicts: dict[int, Verdict] = {}
-    doubtful = list(range(len(cells)))
+    failed = list(range(len(cells)))
     for at_once in _AT_ONCE:
-        judged = await _judge_some([cells[number] for number in doubtful], at_once)
-        verdicts.update(zip(doubtful, judged, strict=True))
-        doubtful = [number for number in doubtful if verdicts[number].problems]
+        judged = await _judge_some([cells[number] for number in failed], at_once)
+        verdicts.update(zip(failed, judged, strict=True))
+        failed = [number for number in failed if verdicts[number].problems]
     return [verdicts[number] for number in range(len(cells))]
 
 
@@ -114,23 +115,23 @@ async def _judge_some(cells: list[Cell], at_once: int) -> list[Verdict]:
             async with gate:
                 return await judge(cell, server)
 
-        with no_names():
+        with failing_names():
             return await asyncio.gather(*map(judge_one, cells))
 
 
 @attrs.frozen
-class Family:
-    """What came of an index with 100 children of which one has a fault."""
+class IndexVerdict:
+    """The verdict on an index with 100 children of which one has a fault."""
 
     code: str
     siblings: int
     problems: tuple[str, ...]
 
 
-async def judge_family(fault: Fault, server: MatrixServer) -> Family:
-    """Walk over 99 good children and one that has the fault, and judge it.
+async def judge_index(fault: Fault, server: MatrixServer) -> IndexVerdict:
+    """Walk over 99 good children and one that has the fault, and judge the outcomes.
 
-    The good ones have no more patience than the bad one: only a problem that stays is one.
+    The good ones have the same short timeouts: only a problem that stays counts.
     """
     for _ in range(_TRIES):
         family = await _judge_family(fault, server)
@@ -139,7 +140,7 @@ async def judge_family(fault: Fault, server: MatrixServer) -> Family:
     return family
 
 
-async def _judge_family(fault: Fault, server: MatrixServer) -> Family:
+async def _judge_family(fault: Fault, server: MatrixServer) -> IndexVerdict:
     cell = Cell(fault, "urlset", "50 %" if fault.cut else "")
     url = f"{server.base}/family{cell.path}"
     async with walk(
@@ -159,4 +160,6 @@ async def _judge_family(fault: Fault, server: MatrixServer) -> Family:
         "not one outcome": len(bad) != 1,
         f"code {code!r}": code not in cell.codes,
     }
-    return Family(code, siblings, tuple(name for name, is_wrong in checks.items() if is_wrong))
+    return IndexVerdict(
+        code, siblings, tuple(name for name, is_wrong in checks.items() if is_wrong)
+    )

@@ -1,4 +1,4 @@
-"""Twenty-odd ways to use the package, each to be cancelled wherever it waits."""
+"""Ways to use the package, each of which is cancelled at every await."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sitemapreader.walker import walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    Scenario = Callable[["Place"], Coroutine[Any, Any, None]]
+    Scenario = Callable[["Servers"], Coroutine[Any, Any, None]]
 
 OPTIONS = FetchOptions(
     max_attempts=2,
@@ -36,8 +36,8 @@ FOLDER = package.ROOT / "testdata" / "site"
 
 
 @attrs.frozen
-class Place:
-    """The addresses of three servers; see `torture_server`."""
+class Servers:
+    """The addresses of the three servers of `torture_server`."""
 
     whole: str
     busy: str
@@ -45,7 +45,7 @@ class Place:
 
 
 class DeliberateError(Exception):
-    """What a consumer raises."""
+    """An error that a consumer raises."""
 
 
 async def _read(*site: str, **arguments: Any) -> None:
@@ -55,105 +55,105 @@ async def _read(*site: str, **arguments: Any) -> None:
 
 
 def _children(kind: str) -> Scenario:
-    """Return a walk over an index whose children are of a kind."""
+    """Return a walk over an index whose children are all of one kind."""
 
-    async def read_children(place: Place) -> None:
-        await _read(sitemaps=[f"{place.whole}/index/{kind}"])
+    async def read_children(servers: Servers) -> None:
+        await _read(sitemaps=[f"{servers.whole}/index/{kind}"])
 
     read_children.__name__ = "children_" + kind.replace("-", "_")
     return read_children
 
 
-async def site(place: Place) -> None:
-    await _read(place.whole)
+async def site(servers: Servers) -> None:
+    await _read(servers.whole)
 
 
-async def robots_busy(place: Place) -> None:
-    await _read(place.busy)
+async def robots_busy(servers: Servers) -> None:
+    await _read(servers.busy)
 
 
-async def robots_reset(place: Place) -> None:
-    await _read(place.reset)
+async def robots_reset(servers: Servers) -> None:
+    await _read(servers.reset)
 
 
-async def batches(place: Place) -> None:
-    async with walk(sitemaps=[f"{place.whole}/index/good"], options=OPTIONS) as entries:
+async def batches(servers: Servers) -> None:
+    async with walk(sitemaps=[f"{servers.whole}/index/good"], options=OPTIONS) as entries:
         async for _ in entries.batches():
             pass
 
 
-async def events(place: Place) -> None:
-    async with walk(place.whole, options=OPTIONS) as entries:
+async def events(servers: Servers) -> None:
+    async with walk(servers.whole, options=OPTIONS) as entries:
         async for _ in entries.events():
             pass
 
 
-async def slow_consumer(place: Place) -> None:
-    async with walk(sitemaps=[f"{place.whole}/index/good"], options=OPTIONS) as entries:
+async def slow_consumer(servers: Servers) -> None:
+    async with walk(sitemaps=[f"{servers.whole}/index/good"], options=OPTIONS) as entries:
         async for _ in entries.batches():
             await asyncio.sleep(0.001)
 
 
-async def break_out(place: Place) -> None:
-    async with walk(place.whole, options=OPTIONS) as entries:
+async def break_out(servers: Servers) -> None:
+    async with walk(servers.whole, options=OPTIONS) as entries:
         async for _ in entries:
             break
 
 
-async def raise_inside(place: Place) -> None:
+async def raise_inside(servers: Servers) -> None:
     with contextlib.suppress(DeliberateError):
-        async with walk(place.whole, options=OPTIONS) as entries:
+        async with walk(servers.whole, options=OPTIONS) as entries:
             async for _ in entries:
                 raise DeliberateError
 
 
-async def never_iterate(place: Place) -> None:
-    async with walk(place.whole, options=OPTIONS):
+async def never_iterate(servers: Servers) -> None:
+    async with walk(servers.whole, options=OPTIONS):
         await asyncio.sleep(0.005)
 
 
-async def time_out(place: Place) -> None:
+async def time_out(servers: Servers) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0.01):
-            await _read(place.whole)
+            await _read(servers.whole)
 
 
-async def two_at_once(place: Place) -> None:
+async def two_at_once(servers: Servers) -> None:
     async with asyncio.TaskGroup() as group:
-        group.create_task(_read(sitemaps=[f"{place.whole}/index/good"]))
-        group.create_task(break_out(place))
+        group.create_task(_read(sitemaps=[f"{servers.whole}/index/good"]))
+        group.create_task(break_out(servers))
 
 
-async def filtered(place: Place) -> None:
+async def filtered(servers: Servers) -> None:
     since = datetime(2026, 1, 1, tzinfo=UTC)
-    await _read(place.whole, unique=True, since=since, scope="drop", follow=lambda _: True)
+    await _read(servers.whole, unique=True, since=since, scope="drop", follow=lambda _: True)
 
 
-async def search(place: Place) -> None:
-    await discover(place.whole, options=OPTIONS)
+async def search(servers: Servers) -> None:
+    await discover(servers.whole, options=OPTIONS)
 
 
-async def probe(place: Place) -> None:
-    await discover(f"{place.whole}/none/", options=OPTIONS, probe="always", feeds=True)
+async def probe(servers: Servers) -> None:
+    await discover(f"{servers.whole}/none/", options=OPTIONS, probe="always", feeds=True)
 
 
-async def own_session(place: Place) -> None:
+async def own_session(servers: Servers) -> None:
     async with aiohttp.ClientSession() as session, HttpFetcher(OPTIONS, session=session) as fetcher:
-        await _read(sitemaps=[f"{place.whole}/index/good"], fetcher=fetcher)
+        await _read(sitemaps=[f"{servers.whole}/index/good"], fetcher=fetcher)
 
 
-async def own_fetcher(place: Place) -> None:
+async def own_fetcher(servers: Servers) -> None:
     async with HttpFetcher(OPTIONS) as fetcher:
         for _ in range(2):
-            await _read(sitemaps=[f"{place.whole}/index/good"], fetcher=fetcher)
+            await _read(sitemaps=[f"{servers.whole}/index/good"], fetcher=fetcher)
 
 
-async def folder(_place: Place) -> None:
+async def folder(_servers: Servers) -> None:
     fetcher = FolderFetcher(FOLDER)
     await _read(fetcher.base_url, fetcher=fetcher)
 
 
-async def memory(_place: Place) -> None:
+async def memory(_servers: Servers) -> None:
     base = "https://example.org"
     pages = {f"{base}/{n}.xml": urlset(*(f"{base}/{n}/{m}" for m in range(50))) for n in range(5)}
     fetcher = MemoryFetcher({f"{base}/i.xml": index(*pages), **pages})

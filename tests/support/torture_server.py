@@ -1,7 +1,6 @@
-"""The server of the torture: a process of its own, so that its files are not those of a client.
+"""The servers of the torture tests, in a process of their own: with file descriptors of their own.
 
-Run as a script, it prints its addresses: one with a robots.txt, one where that is 503, and one
-where the line is reset instead.
+Run as a script, it prints three addresses: robots.txt is served, answered with 503, or reset.
 """
 
 from __future__ import annotations
@@ -27,7 +26,11 @@ _RESTART_SECONDS = 0.02
 
 
 class TortureServer(FaultServer):
-    """Serves `/index/KIND` and its children `/KIND/N`; `robots` is what becomes of robots.txt."""
+    """A server of `/index/KIND` and its children `/KIND/N`.
+
+    Args:
+        robots: how robots.txt is answered: whole, busy or reset.
+    """
 
     def __init__(self, robots: str) -> None:
         super().__init__()
@@ -46,7 +49,7 @@ class TortureServer(FaultServer):
                 if not line.keeps_open:
                     break
         except ConnectionError:
-            pass  # the client has gone, which is its right
+            pass  # the client has closed the connection
         finally:
             self._lines.discard(line)
             await line.close()
@@ -97,7 +100,7 @@ class TortureServer(FaultServer):
             await self._restart()
 
     async def _restart(self) -> None:
-        """Break all lines off, listen to nobody for a while, and come back."""
+        """Reset all connections, stop listening for a while, and listen again."""
         assert self._server is not None
         self._server.close()
         for line in self._lines:
@@ -118,7 +121,7 @@ async def run() -> None:
 
 @contextmanager
 def serve() -> Iterator[list[str]]:
-    """Have the servers in a process of their own; give their addresses."""
+    """Run the servers in a process of their own; yield their addresses."""
     command = [sys.executable, __file__]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:

@@ -12,7 +12,7 @@ import attrs
 from faults import FaultServer
 from matrix_answers import FAULTS
 from matrix_cells import Cell
-from matrix_server import MatrixServer, no_names
+from matrix_server import MatrixServer, failing_names
 from matrix_verdicts import judge
 
 from sitemapreader.models import UrlEntry
@@ -92,5 +92,5 @@ def faulty(number: int, what: str, expected: str, *names: str, cut: str = "50 %"
 async def try_row(number: int) -> str:
     """Try one row with servers of its own."""
     async with MatrixServer() as matrix, FaultServer() as server:
-        with no_names():
+        with failing_names():
             return await ROWS[number].attempt(Web(matrix, server))

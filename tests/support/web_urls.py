@@ -15,7 +15,7 @@ from unittest import mock
 from hosts import HOSTS, REFUSALS, open_and_fail, resolve
 from matrix_answers import FAULTS
 from matrix_server import SIBLINGS
-from matrix_verdicts import judge_family
+from matrix_verdicts import judge_index
 from walking import Pages, index, moved, urlset, walk_all
 from web_table import QUICK, row
 
@@ -239,9 +239,9 @@ async def cross_host(_: Web) -> str:
 async def one_fails(web: Web) -> str:
     said = []
     for name in ("length, closed", "trailer bad, late", "500", "redirect: none"):
-        family = await judge_family(FAULTS[name], web.matrix)
-        assert family.siblings == SIBLINGS
-        said.append(", ".join([str(family.siblings), family.code, *family.problems]))
+        verdict = await judge_index(FAULTS[name], web.matrix)
+        assert verdict.siblings == SIBLINGS
+        said.append(", ".join([str(verdict.siblings), verdict.code, *verdict.problems]))
     return " / ".join(said)
 
 
