@@ -1,4 +1,4 @@
-"""Audit a folder of a million URLs: what does it cost over the walk alone?
+"""Audit a folder of a million URLs: the cost over the walk alone.
 
     python benchmarks/audit.py [--urls 1000000] [--rounds 3] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""Entries against columns: a walk of plain sitemaps by each loop, and into each format.
+"""Entries against columns: a walk by each loop, and into each format.
 
     python benchmarks/columns.py [--urls 200000] [--rounds 3]
 

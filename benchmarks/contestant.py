@@ -1,4 +1,4 @@
-"""The process of one contestant: `contestants` starts it and talks to it over its pipes.
+"""The process of one contestant, which `contestants` starts and controls by pipes.
 
 python benchmarks/contestant.py read NAME       one `KIND PATH` a line in, one JSON object out;
                                                 of kind `list`, the path is a JSON file of such
@@ -36,14 +36,14 @@ def load(function: str) -> Callable[..., Any]:
 
 
 def take_stdout() -> IO[str]:
-    """Keep standard output for ourselves; what libraries print goes where their warnings go."""
+    """Keep standard output for results; libraries print to standard error."""
     ours = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     return ours
 
 
 def answer_readings(name: str, answers: IO[str]) -> None:
-    """Read what is asked for, as often as it is; one that fails says so and goes on."""
+    """Read each requested document; report a failure, and continue."""
     function = READERS[name].function
     for line in sys.stdin:
         kind, _, path = line.rstrip("\n").partition(" ")
@@ -55,7 +55,7 @@ def answer_readings(name: str, answers: IO[str]) -> None:
 
 
 def measure_list(function: str, path: Path) -> dict[str, list[dict[str, Any]]]:
-    """Read each document of a list once, in order; what one leaves behind, the next has to bear."""
+    """Read each document of a list once, in order, in one process."""
     documents = [
         Document(Path(path), Path(path).read_bytes(), kind)
         for kind, path in json.loads(path.read_text(encoding="utf-8"))
@@ -65,13 +65,13 @@ def measure_list(function: str, path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def measure_reading(function: str, document: Document) -> dict[str, Any]:
-    """Read once; the collector is on, and starts with nothing that others have left."""
+    """Read once, with the garbage collector on and nothing to collect."""
     gc.collect()
     return measure_once(function, document)
 
 
 def measure_once(function: str, document: Document) -> dict[str, Any]:
-    """Read once, and say what time it took; or what was raised."""
+    """Read once; return the time, or the exception."""
     try:
         read = load(function)
         with limited(SECONDS_PER_READING):
@@ -111,14 +111,14 @@ def answer_walk(name: str, url: str, answers: IO[str]) -> None:
 
 
 def answer_collection(name: str, answers: IO[str]) -> None:
-    """List what each URL holds."""
+    """List the URLs of each document."""
     collect = load(COLLECTORS[name].function)
     for collected in collect(sys.stdin.read().split()):
         print(json.dumps(collected), file=answers)
 
 
 def main() -> None:
-    """Do what the arguments say."""
+    """Do the work that the arguments name."""
     answers = take_stdout()
     logging.disable()
     command, name, *rest = sys.argv[1:]

@@ -1,4 +1,4 @@
-"""Who is compared: names, what has to be installed for each, and what each can read.
+"""The contestants: their names, packages and formats.
 
 The functions behind the names are in `adapters/`.
 """

@@ -1,4 +1,4 @@
-"""Corpora for the benchmarks: made in code, the same bytes in every run, with the true counts.
+"""Corpora for the benchmarks: generated, always the same bytes, with true counts.
 
 Each shape is one that is common on the web: `CORPORA` lists them. To write them to files, 160 MB in
 all, for tools that read no other way: `python benchmarks/corpora.py DIR`.
@@ -100,7 +100,7 @@ def make_full() -> Corpus:
 
 
 def make_minified() -> Corpus:
-    """The same, without a blank between the tags."""
+    """The same, without blanks between the tags."""
     lines = make_urlset(50_000, 1).data.split(b"\n")
     return Corpus(b"".join(line.lstrip() for line in lines), 50_000)
 
@@ -165,7 +165,7 @@ def make_text() -> Corpus:
 
 
 def make_rss(count: int = 50_000) -> Corpus:
-    """Make an RSS 2.0 feed; real ones have 10 to 500 items, so the full size tests the reader."""
+    """Make an RSS 2.0 feed; real ones have only 10 to 500 items."""
     random = Random(10)
     head = (
         f'{DECLARATION}<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom" '

@@ -140,7 +140,7 @@ def many_robots() -> Pages:
 
 
 def odd_lines() -> Pages:
-    """Lines that nobody knows, and none of which is ASCII."""
+    """Unknown lines, none of them ASCII."""
     return with_robots((f"Ünknown: {n}" for n in count()), [f"{SITE}a.xml"])
 
 
@@ -179,7 +179,7 @@ def wide_children() -> Pages:
 
 
 def nested_indexes() -> Pages:
-    """Indexes in an index, whose children wait until their index is known to be no copy."""
+    """Indexes in an index, whose children wait until their index is known."""
     pages: Pages = {
         f"{SITE}robots.txt": f"Sitemap: {SITE}i.xml".encode(),
         f"{SITE}i.xml": write_index(f"{SITE}{n}.xml" for n in range(8)),
@@ -220,7 +220,7 @@ def image_floods() -> Pages:
 
 
 def unknown_floods() -> Pages:
-    """Records of thousands of elements that nobody knows."""
+    """Records of thousands of unknown elements."""
     return _with_records(f"<url><loc>{SITE}%d</loc>{'<z/>' * 9_900}</url>")
 
 
@@ -257,13 +257,13 @@ CASES: tuple[Callable[[], Pages], ...] = (
 
 
 class Probe:
-    """Something else that runs on the event loop, and is kept waiting."""
+    """Another task on the event loop, which measures how long it must wait."""
 
     def __init__(self) -> None:
         self.gap = self.held = 0.0
 
     async def run(self) -> None:
-        """Sleep for a moment again and again, and note by how much it was too long."""
+        """Sleep for a moment again and again, and record the delays."""
         while True:
             wall, own = time.perf_counter(), time.thread_time()
             await asyncio.sleep(NAP_SECONDS)
@@ -272,7 +272,7 @@ class Probe:
 
 
 async def measure(pages: Pages, *, slow_events: int = 50) -> dict[str, Any]:
-    """Walk a site with a consumer that is slow at first, so that what waits for it piles up."""
+    """Walk a site with a consumer that is slow at first, so that entries pile up."""
     async with walk(f"{SITE}warm/", fetcher=MemoryFetcher({})) as entries:
         async for _ in entries:
             pass

@@ -1,4 +1,4 @@
-"""What hostile markup costs: CPU time for 32 KiB, and how much longer four times the size takes.
+"""The cost of hostile markup: CPU time for 32 KiB and for four times that.
 
     python benchmarks/hostile_shapes.py [--only NAME]
 

@@ -1,4 +1,4 @@
-"""How long reading holds up an event loop: every corpus, walked from memory and fed by hand.
+"""How long reading blocks an event loop: every corpus, walked and fed by hand.
 
     python benchmarks/latency.py [--corpus urlset.xml ...] [--json FILE]
 
@@ -75,7 +75,7 @@ WAYS: dict[str, Callable[[bytes], Awaitable[None]]] = {
 
 
 async def probe(gaps: list[float]) -> None:
-    """Note how late every turn comes, in milliseconds, until cancelled."""
+    """Record how late every turn comes, in milliseconds, until cancelled."""
     while True:
         start = time.perf_counter()
         await asyncio.sleep(NAP_SECONDS)

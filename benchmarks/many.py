@@ -1,4 +1,4 @@
-"""Read thousands of sites in one process: wall, CPU a site, memory, and every count against truth.
+"""Read thousands of sites in one process: time, CPU, memory, correct counts.
 
     pip install -e '.[bench]'
     python benchmarks/many.py [--sites 1000 10000] [--only "walk_many" ...] [--rounds 1]
@@ -42,7 +42,7 @@ def list_sites(count: int, port: int) -> Iterator[str]:
 
 
 def resolve_here() -> None:
-    """Let all names lead to this machine, without asking anybody."""
+    """Resolve all names to this machine, without DNS."""
     real = socket.getaddrinfo
 
     def answer(host: Any, *args: Any, **kwargs: Any) -> Any:
@@ -57,7 +57,7 @@ def resolve_here() -> None:
 
 
 def make_options(port: int) -> Any:
-    """Return options that give up a poisoned site after a few seconds."""
+    """Return options that give up a broken site after a few seconds."""
     from sitemapreader import FetchOptions
 
     return FetchOptions(

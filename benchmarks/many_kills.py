@@ -89,7 +89,7 @@ def _run(sites: int, port: int, folder: Path, number: int, seconds: float | None
 
 
 def main() -> None:
-    """Kill runs, and print what came of it; exit with 1 if a URL is missing or there twice."""
+    """Kill runs, and print the results; exit with 1 if a URL is missing or repeated."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--sites", type=int, default=80)

@@ -1,4 +1,4 @@
-"""A server for thousands of sites in a process of its own: each name `sN.test` is one.
+"""A server for thousands of sites, `sN.test`, in a process of its own.
 
 Site N has a robots.txt, an index, 1 to 5 children and 100 URLs in all. One of a hundred is poison,
 of eight kinds in turn. `expect_urls` is the truth.
@@ -33,7 +33,7 @@ def find_poison(site: int) -> str:
 
 
 def expect_urls(site: int) -> set[str]:
-    """Return the URLs of a site, without its origin; none of a poisoned one can be read whole."""
+    """Return the URLs of a site, without its origin; a broken one loses some."""
     return set() if find_poison(site) else {f"/{n}" for n in range(URLS)}
 
 

@@ -1,4 +1,4 @@
-"""What is measured, and how: time and memory of a process; and processes to be measured."""
+"""Measurement of time and memory, and of processes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def cpu_seconds() -> float:
 
 
 def children_seconds() -> float:
-    """Return the time that the processes that this one started, and that ended, have computed."""
+    """Return the CPU time of this process's children that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

@@ -1,4 +1,4 @@
-"""Read streams of one, ten and a hundred times the size: does the memory stay where it is?
+"""Read streams of one, ten and a hundred times the size, and compare the memory.
 
     python benchmarks/memory.py [--records 5000] [--json FILE]
 
@@ -94,7 +94,7 @@ class StreamedResponse(NamedTuple):
 
 
 def stream_entries(stream: Stream) -> int:
-    """Read, and drop what was read at once."""
+    """Read, and discard the entries at once."""
     events = read(stream.chunks(), URL, limits=LIMITS)
     return sum(type(event) is UrlEntry for event in events)
 

@@ -1,4 +1,4 @@
-"""Read odd documents with every library: which URLs come out, which are lost, which are invented.
+"""Read odd documents with every library; count lost and invented URLs.
 
     pip install -e '.[bench]' && npm install --prefix benchmarks
     python benchmarks/odd.py [--only sitemapreader usp ...] [--json FILE]
@@ -33,7 +33,7 @@ CASES = [(group, case) for group, cases in GROUPS.items() for case in cases]
 
 
 class Reading(NamedTuple):
-    """What a library made of one case."""
+    """The result of a library for one case."""
 
     meant: int
     found: int
@@ -42,7 +42,7 @@ class Reading(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether it is what was meant; an exception may go with it."""
+        """Whether the URLs are right; there may be an exception too."""
         return self.found == self.meant and not self.invented
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ def place(text: str, origin: str, number: int) -> str:
 
 
 def collect(library: str, origin: str) -> tuple[dict[str, tuple[list[str], str]], str]:
-    """Have a library read all cases; return what it found and raised, and why it ended early."""
+    """Have a library read all cases; return the results, and why it ended early."""
     command = make_command("contestant.py", "collect", library)
     urls = "\n".join(f"{origin}{address_of(n, case)}" for n, (_, case) in enumerate(CASES))
     output, fault = run_once(command, seconds=SECONDS_PER_LIBRARY, stdin=urls)
@@ -87,7 +87,7 @@ def collect(library: str, origin: str) -> tuple[dict[str, tuple[list[str], str]]
 
 
 def judge(case: Case, origin: str, found: Sequence[str], error: str) -> Reading:
-    """Hold what was found against what is meant."""
+    """Compare the found URLs with the meant ones."""
     meant = {unquote(f"{origin}{path}") for path in case.meant}
     urls = {unquote(str(url).strip()) for url in found}  # some give null
     return Reading(len(meant), len(meant & urls), len(urls - meant), error)

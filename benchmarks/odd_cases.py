@@ -1,4 +1,4 @@
-"""Odd documents, and the URLs that their authors meant: one for each thing that goes wrong.
+"""Odd documents, and the URLs that their authors meant.
 
 They follow the table of decisions on documents and records, row by row; `GROUPS` are its rows. A
 document says `/a`, `/b` and `/c` of its own site, the oddity in the middle, unless its case says
@@ -27,7 +27,7 @@ NOTHING: tuple[str, ...] = ()
 
 
 class Case(NamedTuple):
-    """A document: what is odd about it, its text, and the paths of the URLs that are meant.
+    """A document: its oddity, its text, and the paths of the URLs that are meant.
 
     `make` turns the text into bytes; `name` and `type` are how it is served; `others` are further
     documents beside it, by their names.
@@ -107,7 +107,7 @@ def lines(*paths: str, end: str = "\n") -> str:
 
 
 def encoded(encoding: str) -> Callable[[str], bytes]:
-    """Return what encodes a text."""
+    """Return an encoder of texts."""
     return lambda text: text.encode(encoding)
 
 
@@ -140,7 +140,7 @@ def squeeze_and_damage(text: str) -> bytes:
 
 
 def squeeze_and_cut(text: str) -> bytes:
-    """Compress a document, and lose what comes behind the middle of its records."""
+    """Compress a document, and cut it in the middle of its records."""
     compressor = zlib.compressobj(wbits=31)
     head, _, _ = text.partition(f"{CUT}</loc>")
     start = compressor.compress(head.encode())

@@ -1,4 +1,4 @@
-"""Write URLs to every output: rate, size of the file, and peak memory of the process.
+"""Write URLs to every output: rate, size of the file, peak memory.
 
     python benchmarks/outputs.py [--urls 1000000] [--only parquet] [--json FILE]
 
@@ -35,7 +35,7 @@ PATH = "https://www.example.com/garden/wooden-kitchen-table-with-leather-chairs-
 
 
 class Run(NamedTuple):
-    """What one output did: URLs, seconds, those of the processor, bytes of the file, peak MB."""
+    """The figures of one output: URLs, seconds, CPU seconds, bytes, peak MB."""
 
     urls: int
     seconds: float
@@ -72,7 +72,7 @@ def write_nothing(_path: str, urls: int) -> None:
 
 
 def write_file(format: str) -> Callable[[str, int], None]:  # noqa: A002 (as in open_output)
-    """Return what writes a file in a format."""
+    """Return a function that writes a file in a format."""
 
     def write(path: str, urls: int) -> None:
         with open_output(path, format) as output:
@@ -83,7 +83,7 @@ def write_file(format: str) -> Callable[[str, int], None]:  # noqa: A002 (as in 
 
 
 def stream_batches(_path: str, urls: int) -> None:
-    """Make Arrow batches of all entries, and throw them away."""
+    """Make Arrow batches of all entries, and discard them."""
     from sitemapreader import read_batches  # noqa: PLC0415 (needs an extra)
 
     events = (entry for batch in make_batches(urls) for entry in batch)

@@ -1,4 +1,4 @@
-"""Read every corpus from memory, with every library that can: CPU time, side by side.
+"""Read every corpus from memory with every library that can: CPU time.
 
     pip install -e '.[bench]'
     python benchmarks/read.py [--corpus urlset.xml ...] [--only kept scrapy ...] [--rounds 9]
@@ -49,7 +49,7 @@ HEAD = ("library", "CPU ms", "least", "most", "MB/s", "x kept", "")
 
 
 class Result(NamedTuple):
-    """How a library did on one corpus: CPU milliseconds of each round, or why there are none."""
+    """The result of a library on one corpus: CPU ms of each round, or why not."""
 
     corpus: str
     library: str
@@ -65,7 +65,7 @@ class Result(NamedTuple):
 def run_rounds(
     name: str, path: Path, corpus: Corpus, readers: list[Reader], rounds: int
 ) -> list[Result]:
-    """Have each reader read a corpus in turn; the first round warms up, and is not counted."""
+    """Have each reader read a corpus in turn; the first round is a warm-up."""
     kind = KINDS.get(name, "urlset")
     results = {reader.name: Result(name, reader.name, []) for reader in readers}
     for number in range(rounds + 1):
@@ -87,7 +87,7 @@ def run_rounds(
 
 
 def measure(name: str, folder: Path, only: list[str], rounds: int) -> tuple[int, list[Result]]:
-    """Measure one corpus; return its size and the results, those that are missing included."""
+    """Measure one corpus; return its size and the results, missing ones included."""
     corpus = CORPORA[name]()
     path = folder / name
     path.write_bytes(corpus.data)

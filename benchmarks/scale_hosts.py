@@ -1,4 +1,4 @@
-"""Many hosts on a cluster of this machine: hosts a second, processor time, memory, a second day.
+"""Many hosts on a cluster of this machine: rate, CPU, memory, a second day.
 
 `python benchmarks/scale_hosts.py --hosts 1000 4000 --workers 1 2` prints a row for each. The web of
 `tests/support/scale_web.py` answers on loopback, from a process of its own. Every count is compared
@@ -33,7 +33,7 @@ LATENCY_SECONDS = 0.02
 
 @attrs.define
 class Usage:
-    """What the processes of a cluster have used."""
+    """The resources that the processes of a cluster have used."""
 
     cpu_seconds: float = 0.0
     worker_mb: float = 0.0

@@ -1,4 +1,4 @@
-"""Kill processes of runs on a cluster, and compare the rows with the expected ones.
+"""Kill processes of runs on a cluster, and compare the rows with the truth.
 
 `python benchmarks/scale_kills.py` kills workers 30 times and clients with their scheduler 4 times.
 Then it makes 40 runs in a row. It stops with an error at the first wrong or missing row.

@@ -45,7 +45,7 @@ class Member(NamedTuple):
 
 
 class SetResult(NamedTuple):
-    """How a library did on a set.
+    """The result of a library on a set.
 
     Attributes:
         set_name: which set.
@@ -70,7 +70,7 @@ class SetResult(NamedTuple):
         return median(each for each in self.seconds if each is not None)
 
     def ratios(self, ours: SetResult) -> Ratios:
-        """Compare with ours: how many times the CPU time it takes, over what both have read."""
+        """Return the CPU time as a multiple of ours, over documents that both have read."""
         pairs = [
             (theirs, mine, size)
             for theirs, mine, size in zip(self.seconds, ours.seconds, self.sizes, strict=True)
@@ -83,7 +83,7 @@ class SetResult(NamedTuple):
 
 
 class Ratios(NamedTuple):
-    """How many times our CPU time another library takes; the last one is `None` for small files."""
+    """The CPU times of a library as multiples of ours."""
 
     total: float
     middle: float
@@ -99,7 +99,7 @@ def list_small(folder: Path, records: int) -> Iterator[Member]:
 
 
 def list_real(kinds: Mapping[str, str]) -> Iterator[Member]:
-    """List the real files of these kinds, as the manifest calls them; broken ones are not read."""
+    """List the real files of these kinds, without broken ones."""
     manifest = WILD / "manifest.tsv"
     if not manifest.exists():
         return
@@ -120,7 +120,7 @@ SETS: dict[str, Callable[[Path], Iterable[Member]]] = {
 
 
 def measure_set(name: str, folder: Path, only: list[str], rounds: int) -> list[SetResult]:
-    """Have each library that can read a set and is installed, read it in turn, some rounds."""
+    """Have each library that can read a set read it in turn, in several rounds."""
     members = list(SETS[name](folder))
     if not members:
         return []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Page(NamedTuple):
-    """What a path is answered with."""
+    """The answer for a path."""
 
     body: bytes
     headers: dict[str, str]
@@ -72,7 +72,7 @@ async def _answer_for_ever(listener: socket.socket, site: dict[str, Page]) -> No
 
 
 def main() -> None:
-    """Serve what comes on standard input, on the socket that is handed over by its number."""
+    """Serve the pages from standard input on the socket with the given number."""
     pages = pickle.load(sys.stdin.buffer)  # noqa: S301 (our own, from `serve`)
     site = {path: Page(*page) for path, page in pages.items()}
     asyncio.run(_answer_for_ever(socket.socket(fileno=int(sys.argv[1])), site))

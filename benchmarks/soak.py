@@ -1,4 +1,4 @@
-"""Walks without end over a server that fails at random: does anything grow, is anything lost?
+"""Walk endlessly over a server that fails at random; check growth and losses.
 
 The server is a process of its own (`soak_server`). The fault of every document is known, so that
 what comes out is compared, URL by URL, with what must.
@@ -67,7 +67,7 @@ NOW, MEMORY, FILES, TASKS, BLOCKS = range(5)
 
 
 class Samples:
-    """What was seen of this process; it takes no blocks of its own."""
+    """Samples of this process, in memory that was allocated before."""
 
     def __init__(self) -> None:
         self._values = array("d")
@@ -86,7 +86,7 @@ class Samples:
 
 
 class Delivery:
-    """What one walk hands over, document by document, held against what the server did."""
+    """The entries of one walk, compared with what the server sent, by document."""
 
     def __init__(self, seed: int, walk: int) -> None:
         self.slips: list[str] = []
@@ -108,7 +108,7 @@ class Delivery:
             self._intact[place] += sum(1 for _ in takewhile(truth, map(eq, found, wanted)))
 
     def judge(self, documents: list[Document]) -> None:
-        """Note what came out other than it had to."""
+        """Record the differences from the expected result."""
         children = {each.url.split("/", 4)[-1]: each for each in documents}
         for place, fate in self._fates.items():
             document = children.pop(place, None)
@@ -139,7 +139,7 @@ class Delivery:
 
 
 class Soak:
-    """The walks, one after the other, and what was seen meanwhile."""
+    """The walks, one after the other, and the samples."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -190,7 +190,7 @@ class Soak:
 
 
 class Curve:
-    """A figure over the tenths of the time after the warm-up, and in the same steps before it."""
+    """A figure over the tenths of the time, with the warm-up before."""
 
     def __init__(
         self, name: str, samples: Samples, figure: int, *, warm: float, end: float
@@ -215,7 +215,7 @@ class Curve:
 
 
 def print_figures(soak: Soak, end: float) -> bool:
-    """Print what came of it; return whether nothing grew and nothing was lost."""
+    """Print the results; return whether nothing grew and nothing was lost."""
     seconds = end - soak.begin
     print(
         f"{seconds / 60:.1f} minutes, of which {(soak.warm - soak.begin) / 60:.1f} to warm up; "

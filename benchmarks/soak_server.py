@@ -1,4 +1,4 @@
-"""The server of the soak: indexes of gzipped sitemaps, and what is done to each, drawn from a seed.
+"""The server of the soak: gzipped sitemaps with faults that a seed determines.
 
 Client and server draw alike, each from the path of a document; so the client knows what was done to
 it, and how much of it has to come out.
@@ -74,7 +74,7 @@ def make_body(kind: int) -> Body:
 
 @attrs.frozen
 class Fate:
-    """What becomes of one child.
+    """The fault of one child.
 
     Attributes:
         way: what is done to it.
@@ -88,7 +88,7 @@ class Fate:
 
 
 def draw_ways(seed: int, walk: int) -> list[str]:
-    """Draw what is done to the children of an index."""
+    """Choose the faults of the children of an index."""
     random = Random(f"{seed} {walk}")
     return random.choices(list(WAYS), list(WAYS.values()), k=CHILDREN)
 

@@ -1,4 +1,4 @@
-"""How long a fresh process takes to import the package, and to print its help: CPU time.
+"""CPU time of a fresh process that imports the package, or prints its help.
 
     python benchmarks/startup.py [--rounds 20]
 

@@ -1,4 +1,4 @@
-"""What a state costs, what it saves, and ten million URLs through `changes`.
+"""The cost and the savings of a state, and ten million URLs with `changes`.
 
     python benchmarks/state.py cost [--children 50] [--urls 10000] [--runs 5]
     python benchmarks/state.py unchanged [--children 100] [--urls 100]
@@ -70,7 +70,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 class Walked(NamedTuple):
-    """URLs that came, seconds, bytes of memory at the peak, URLs removed."""
+    """The figures of a walk: URLs, seconds, peak memory, removed URLs."""
 
     urls: int
     seconds: float
@@ -135,7 +135,7 @@ def show(name: str, walked: Walked, note: str = "") -> None:
 
 
 def measure_cost(folder: Path, url: str, runs: int) -> None:
-    """Compare a walk without a state with the first one that has one; medians of several."""
+    """Compare walks without a state with first walks with one, by medians."""
     ways = {"no state": (), "state": ("state",), "state and changes": ("state", "changes")}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for turn in range(runs):
@@ -181,7 +181,7 @@ def touch(path: Path) -> None:
 
 
 def append_page(path: Path, child: int) -> None:
-    """Put another URL in front of those that a child lists: all of it is to be compared."""
+    """Put another URL before those of a child, so that all must be compared."""
     body = gzip.decompress(path.read_bytes())
     record = f"<url><loc>https://www.example.org/{child}/new.html</loc></url>".encode()
     at = body.index(b"<url>")

@@ -1,4 +1,4 @@
-"""How results are shown: as a table for people, as JSON for programs."""
+"""Output of results: tables for people, JSON for programs."""
 
 from __future__ import annotations
 

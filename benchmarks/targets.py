@@ -1,4 +1,4 @@
-"""What we hold ourselves to: one table. The commands print each target beside what they measured.
+"""The targets, which the commands print beside their measurements.
 
 All but a few are ratios within one run, for the figures themselves depend on the machine. Those
 were set from measurements of prototypes; what is possible at best, they know from the bounds.
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-class RequestUrl(NamedTuple):
-    """A figure, or the ratio of two, that is to be at least or at most so much.
+class Target(NamedTuple):
+    """A limit for a figure, or for the ratio of two figures.
 
     `figure` and `base` are keys of what a command has measured; a ratio is `figure / base`.
     """
@@ -29,20 +29,20 @@ class RequestUrl(NamedTuple):
 
 TARGETS = (
     # CPU time of reading from memory: `corpus/contestant`
-    RequestUrl("read", "urlset.xml/scrapy", "urlset.xml/kept", least=2.7),
-    RequestUrl("read", "urlset.xml/streaming", "urlset.xml/expat, no handlers", most=2.8),
-    RequestUrl("read", "urlset.xml/kept", "urlset.xml/expat, tokens only", most=1.45),
-    RequestUrl("read", "urlset.xml/ET.XMLPullParser", "urlset.xml/kept", least=3.3),
-    RequestUrl("read", "urlset.xml/ET.fromstring", "urlset.xml/kept", least=5),
-    RequestUrl("read", "urlset.xml/usp", "urlset.xml/kept", least=10),
-    RequestUrl("read", "urlset.xml/crawlee", "urlset.xml/kept", least=4),
-    RequestUrl("read", "urlset.xml/advertools", "urlset.xml/kept", least=10),
-    RequestUrl("read", "image.xml/usp", "image.xml/kept", least=7),
-    RequestUrl("read", "rss-500.xml/feedparser", "rss-500.xml/kept", least=40),
-    RequestUrl("read", "atom-500.xml/feedparser", "atom-500.xml/kept", least=20),
-    RequestUrl("read", "text.txt/usp", "text.txt/kept", least=15),
+    Target("read", "urlset.xml/scrapy", "urlset.xml/kept", least=2.7),
+    Target("read", "urlset.xml/streaming", "urlset.xml/expat, no handlers", most=2.8),
+    Target("read", "urlset.xml/kept", "urlset.xml/expat, tokens only", most=1.45),
+    Target("read", "urlset.xml/ET.XMLPullParser", "urlset.xml/kept", least=3.3),
+    Target("read", "urlset.xml/ET.fromstring", "urlset.xml/kept", least=5),
+    Target("read", "urlset.xml/usp", "urlset.xml/kept", least=10),
+    Target("read", "urlset.xml/crawlee", "urlset.xml/kept", least=4),
+    Target("read", "urlset.xml/advertools", "urlset.xml/kept", least=10),
+    Target("read", "image.xml/usp", "image.xml/kept", least=7),
+    Target("read", "rss-500.xml/feedparser", "rss-500.xml/kept", least=40),
+    Target("read", "atom-500.xml/feedparser", "atom-500.xml/kept", least=20),
+    Target("read", "text.txt/usp", "text.txt/kept", least=15),
     *(
-        RequestUrl("read", f"{name}.xml/scrapy", f"{name}.xml/kept", least=least)
+        Target("read", f"{name}.xml/scrapy", f"{name}.xml/kept", least=least)
         for name, least in (
             ("loc-only", 2),
             ("index", 2.5),
@@ -61,72 +61,72 @@ TARGETS = (
         )
     ),
     *(
-        RequestUrl("read", f"{name}.xml/fastfeedparser", f"{name}.xml/kept", least=1)
+        Target("read", f"{name}.xml/fastfeedparser", f"{name}.xml/kept", least=1)
         for name in ("rss", "rss-500", "rss-varied-500", "atom", "atom-500")
     ),
     # scrapy's CPU time by ours: sets of documents, `set, which figure/contestant`
-    RequestUrl("read", "2 records, all/scrapy", least=0.5),
-    RequestUrl("read", "20 records, all/scrapy", least=1.25),
-    RequestUrl("read", "real sitemaps, all/scrapy", least=1.5),
-    RequestUrl("read", "real sitemaps, median file/scrapy", least=0.7),
-    RequestUrl("read", "real sitemaps, worst large file/scrapy", least=0.8),
-    RequestUrl("read", "real feeds, all/fastfeedparser", least=1),
+    Target("read", "2 records, all/scrapy", least=0.5),
+    Target("read", "20 records, all/scrapy", least=1.25),
+    Target("read", "real sitemaps, all/scrapy", least=1.5),
+    Target("read", "real sitemaps, median file/scrapy", least=0.7),
+    Target("read", "real sitemaps, worst large file/scrapy", least=0.8),
+    Target("read", "real feeds, all/fastfeedparser", least=1),
     # a whole site over HTTP: wall seconds, milliseconds to the first URL, MB at the most, CPU
-    RequestUrl("walk", "seconds/scrapy", "seconds/batches", least=3.5),
-    RequestUrl("walk", "seconds/crawlee", "seconds/batches", least=5.5),
-    RequestUrl("walk", "seconds/usp", "seconds/batches", least=10),
-    RequestUrl("walk", "seconds/sitemapper", "seconds/batches", least=8),
-    RequestUrl("walk", "first/crawlee", "first/batches", least=8),
-    RequestUrl("walk", "first/scrapy", "first/batches", least=40),
-    RequestUrl("walk", "peak/batches", "peak/scrapy", most=1),
-    RequestUrl("walk", "peak/batches", "peak/crawlee", most=1),
-    RequestUrl("walk", "peak/batches", "peak/usp", most=1),
-    RequestUrl("walk", "peak/batches", "peak/advertools", most=1),
-    RequestUrl("walk", "peak/batches", "peak of a tenth/batches", most=1.05),
-    RequestUrl(
+    Target("walk", "seconds/scrapy", "seconds/batches", least=3.5),
+    Target("walk", "seconds/crawlee", "seconds/batches", least=5.5),
+    Target("walk", "seconds/usp", "seconds/batches", least=10),
+    Target("walk", "seconds/sitemapper", "seconds/batches", least=8),
+    Target("walk", "first/crawlee", "first/batches", least=8),
+    Target("walk", "first/scrapy", "first/batches", least=40),
+    Target("walk", "peak/batches", "peak/scrapy", most=1),
+    Target("walk", "peak/batches", "peak/crawlee", most=1),
+    Target("walk", "peak/batches", "peak/usp", most=1),
+    Target("walk", "peak/batches", "peak/advertools", most=1),
+    Target("walk", "peak/batches", "peak of a tenth/batches", most=1.05),
+    Target(
         "walk",
         "cpu/bytes in memory: batches",
         "cpu/bytes in memory: SitemapReader",
         most=1.15,
     ),
-    RequestUrl(
+    Target(
         "walk",
         "cpu/bytes in memory: async for",
         "cpu/bytes in memory: SitemapReader",
         most=1.15,
     ),
     # MB over what the imports take; bytes an entry
-    RequestUrl("memory", "streaming x1", most=1),
-    RequestUrl("memory", "streaming x100", most=1),
-    RequestUrl("memory", "walk x100", "walk x10", most=1.05),
-    RequestUrl("memory", "bytes a kept entry", most=320),
+    Target("memory", "streaming x1", most=1),
+    Target("memory", "streaming x100", most=1),
+    Target("memory", "walk x100", "walk x10", most=1.05),
+    Target("memory", "bytes a kept entry", most=320),
     # milliseconds in which nothing else has its turn
-    RequestUrl("latency", "worst", most=50),
-    RequestUrl("latency", "99 of 100", most=10),
+    Target("latency", "worst", most=50),
+    Target("latency", "99 of 100", most=10),
     # a million URLs of a folder: wall seconds on two cores, MB over the walk
-    RequestUrl("audit", "audit/seconds", "walk/seconds", most=2),
-    RequestUrl("audit", "audit/megabytes over the walk", most=350),
-    RequestUrl("audit", "report/report_bytes", most=1_500_000),
+    Target("audit", "audit/seconds", "walk/seconds", most=2),
+    Target("audit", "audit/megabytes over the walk", most=350),
+    Target("audit", "report/report_bytes", most=1_500_000),
     # CPU milliseconds of a fresh process
-    RequestUrl("startup", "import sitemapreader", most=60),
-    RequestUrl("startup", "--help", most=100),
+    Target("startup", "import sitemapreader", most=60),
+    Target("startup", "--help", most=100),
 )
 
 
 class Verdict(NamedTuple):
-    """A target, what was measured, and whether it is met; `None` if nothing was measured."""
+    """A target, its measurement, and whether it is met; `None` if not measured."""
 
-    target: RequestUrl
+    target: Target
     measured: float | None
     met: bool | None
 
 
 def judge(command: str, figures: Mapping[str, float]) -> list[Verdict]:
-    """Hold the figures of a command against its targets."""
+    """Compare the figures of a command with its targets."""
     return [_judge(target, figures) for target in TARGETS if target.command == command]
 
 
-def _judge(target: RequestUrl, figures: Mapping[str, float]) -> Verdict:
+def _judge(target: Target, figures: Mapping[str, float]) -> Verdict:
     figure = figures.get(target.figure)
     base = figures.get(target.base) if target.base else 1.0
     if figure is None or not base:

@@ -82,7 +82,7 @@ def write_optional(random: Random, url: str, number: int) -> str:
 
 
 def write_images(random: Random, url: str, number: int) -> str:
-    """Write none to nine images; half of them have a title, some a caption or a license."""
+    """Write up to nine images; half have a title, some a caption or a license."""
     images = [
         _write_image(random, f"https://cdn.example.com/img/{number}-{image}.jpg")
         for image in range(random.randint(0, 9))
@@ -143,7 +143,7 @@ def write_alternates(random: Random, url: str, number: int) -> str:
 
 
 def write_commented(random: Random, url: str, number: int) -> str:
-    """Write optional fields; a comment stands in one record of ten, at one of two places."""
+    """Write optional fields; one record in ten has a comment, at one of two places."""
     fields = write_optional(random, url, number)
     if number % 20 == 0:
         return f"    <!-- page {number} -->\n{fields}"
@@ -163,7 +163,7 @@ def write_unknown(random: Random, url: str, number: int) -> str:
 
 
 def write_odd(random: Random, url: str, number: int) -> str:
-    """Write all fields; in one record of a hundred a blank is in the loc, or a bad lastmod."""
+    """Write all fields; one record in a hundred has a bad loc or lastmod."""
     date = write_date(random)
     if number % ONE_OF == 0:
         url = url.replace("-", " ", 1)
@@ -173,7 +173,7 @@ def write_odd(random: Random, url: str, number: int) -> str:
 
 
 def write_ampersand(random: Random, url: str, number: int) -> str:
-    """Write all fields; in one record of a hundred an ampersand stands as it is."""
+    """Write all fields; one record in a hundred has a bare ampersand."""
     loc = write_url(random, url)
     if number % ONE_OF == 0:
         loc = f"{BASE}/list?id={number}&page={random.randint(1, 99)}"
@@ -268,7 +268,7 @@ def _write_item(random: Random, number: int) -> str:
 
 
 def make_small(records: int, documents: int = 200) -> list[Corpus]:
-    """Make documents of so many records, no two alike, in the ways that generators write them."""
+    """Make documents with so many records, all different, as generators write them."""
     random = Random(records)
     numbers = count()
     return [_make_small(random, records, numbers) for _ in range(documents)]

@@ -1,4 +1,4 @@
-"""Fetch a whole site, an index of gzipped sitemaps, with every library that can: side by side.
+"""Fetch a whole site with every library that can: time, first URL, memory.
 
     pip install -e '.[bench]' && npm install --prefix benchmarks
     python benchmarks/walk.py [--children 100] [--urls 10000] [--rounds 3] [--only batches ...]
@@ -36,7 +36,7 @@ HEAD = ("client", "URLs", "seconds", "URLs/s", "first ms", "CPU s", "peak MB", "
 
 
 class Walked(NamedTuple):
-    """One walk: URLs, wall seconds to the end and to the first URL, CPU seconds, peak in MB."""
+    """One walk: URLs, seconds to the end and the first URL, CPU seconds, peak MB."""
 
     urls: int
     seconds: float
@@ -46,7 +46,7 @@ class Walked(NamedTuple):
 
 
 class Result(NamedTuple):
-    """How a client did: its walks, or why there are none."""
+    """The result of a client: its walks, or why there are none."""
 
     client: str
     walks: list[Walked]
@@ -59,7 +59,7 @@ class Result(NamedTuple):
 
 
 def make_site(children: int, urls: int) -> Callable[[str], dict[str, Page]]:
-    """Return what makes the site for an origin; each child has URLs of its own."""
+    """Return a function that makes the site for an origin."""
 
     def make(origin: str) -> dict[str, Page]:
         site = {"/robots.txt": Page(f"Sitemap: {origin}/index.xml\n".encode(), {})}
@@ -105,7 +105,7 @@ def run_rounds(url: str, clients: list[str], expected: int, rounds: int) -> list
 
 
 def find_obstacle(name: str) -> str:
-    """Say why a client cannot run, if it cannot."""
+    """Return why a client cannot run; "" if it can."""
     return "not installed" if version_of(WALKERS[name].package) is None else ""
 
 

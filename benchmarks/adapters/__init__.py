@@ -1,4 +1,4 @@
-"""The libraries that are compared, ours and the peers', each behind functions of the same shapes.
+"""The compared libraries, each behind functions of the same form.
 
 A module here is imported only in the process that measures it, so a peer that is not installed
 stops nobody, and none pays for another's imports. The shapes:
@@ -27,7 +27,7 @@ Found = Callable[[int], None]
 
 
 class Document(NamedTuple):
-    """A document in memory; the same in a file, for who reads nothing else; and what it is."""
+    """A document in memory, the same document in a file, and its kind."""
 
     path: Path
     data: bytes
@@ -35,7 +35,7 @@ class Document(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """What came of one URL: the URLs that it holds, and what was raised, if something was."""
+    """The result for one URL: the URLs that it lists, and the exception, if any."""
 
     sitemap: str
     urls: list[str]
@@ -43,7 +43,7 @@ class Collected(NamedTuple):
 
 
 class GaveUpError(Exception):
-    """A document took longer than it may."""
+    """A document that took too long."""
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def limited(seconds: int) -> Iterator[None]:
 def collect_each(
     urls: Sequence[str], collect: Callable[[str, list[str]], None]
 ) -> Iterator[Collected]:
-    """Call a function that appends what it finds; what it found before it failed counts."""
+    """Call a function that appends its results; those before a failure count."""
     for url in urls:
         found: list[str] = []
         error = ""

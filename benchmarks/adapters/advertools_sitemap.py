@@ -1,4 +1,4 @@
-"""advertools: `sitemap_to_df`, which takes URLs only; in memory is a file that it is given."""
+"""advertools: `sitemap_to_df`, which takes only URLs, so it reads a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def walk(url: str, found: Found) -> None:
 
 
 def collect(urls: Sequence[str]) -> Iterator[Collected]:
-    """List what each sitemap holds."""
+    """List the URLs of each sitemap."""
     return collect_each(urls, _collect)
 
 

@@ -19,7 +19,7 @@ URL = "https://www.example.com/sitemap.xml"
 
 
 def read(document: Document) -> int:
-    """Keep the items; of an index, its children, which are not to be fetched (hence the depth)."""
+    """Keep the items; of an index, its children, which are not fetched."""
     # without a URL it takes the digest of the whole content for every item
     source = SitemapSource(type="raw", content=document.data.decode(), url=URL)
     options = ParseSitemapOptions(enqueue_strategy="all", emit_nested_sitemaps=True, max_depth=0)
@@ -36,7 +36,7 @@ def walk(url: str, found: Found) -> None:
 
 
 def collect(urls: Sequence[str]) -> Iterator[Collected]:
-    """List what each sitemap holds."""
+    """List the URLs of each sitemap."""
     return collect_each(urls, lambda url, found: asyncio.run(_each(url, found.append)))
 
 

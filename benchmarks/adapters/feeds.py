@@ -17,7 +17,7 @@ def read_fast(document: Document) -> int:
 
 
 def read_lean(document: Document) -> int:
-    """Keep fastfeedparser's entries, and all that can be left out left out."""
+    """Keep fastfeedparser's entries, with all optional parts turned off."""
     parsed = fastfeedparser.parse(
         document.data,
         include_content=False,

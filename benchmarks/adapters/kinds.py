@@ -1,4 +1,4 @@
-"""What kinds of documents there are, for who can read which."""
+"""The kinds of documents, and the libraries that read them."""
 
 from __future__ import annotations
 

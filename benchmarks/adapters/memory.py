@@ -1,4 +1,4 @@
-"""The same bytes without a network: what a walk adds to reading."""
+"""The same bytes without a network: the cost of a walk over reading."""
 
 from __future__ import annotations
 

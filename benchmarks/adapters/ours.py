@@ -18,7 +18,7 @@ def keep(document: Document) -> int:
 
 
 def stream(document: Document) -> int:
-    """Read, and drop what was read at once."""
+    """Read, and discard the entries at once."""
     count = 0
     for event in read(document.data, URL):
         if type(event) is UrlEntry or type(event) is SitemapEntry:

@@ -45,7 +45,7 @@ def walk_blocking(url: str, found: Found) -> None:
 
 
 def collect(urls: Sequence[str]) -> Iterator[Collected]:
-    """List what each sitemap holds."""
+    """List the URLs of each sitemap."""
     return collect_each(urls, _collect)
 
 

@@ -35,7 +35,7 @@ def read(document: Document) -> int:
 
 
 class CountingSpider(SitemapSpider):
-    """Counts in the place that scrapy has for looking at entries, and crawls no page."""
+    """Spider that counts entries in `sitemap_filter`, and crawls no page."""
 
     name = "counting"
     found: Found
@@ -57,17 +57,17 @@ def walk(url: str, found: Found) -> None:
 
 
 class ListingSpider(SitemapSpider):
-    """Lists the pages that it is about to request, and requests none."""
+    """Spider that lists the pages it would request."""
 
     name = "listing"
     urls: list[str]
 
     def parse(self, response: Any) -> None:
-        """Take a page; there is none."""
+        """Do nothing: no page is requested."""
 
 
 class PagesAreListed:
-    """Downloader middleware: takes the requests for pages out."""
+    """Downloader middleware that drops the requests for pages."""
 
     def __init__(self, crawler: Any) -> None:
         self.crawler = crawler
@@ -85,7 +85,7 @@ class PagesAreListed:
 
 
 def collect(urls: Sequence[str]) -> Iterator[Collected]:
-    """Let a spider loose on each, all at once, for there is one reactor a process."""
+    """Run a spider for each, all at once: a process has one reactor."""
     process = CrawlerProcess({**SETTINGS, "DOWNLOADER_MIDDLEWARES": {PagesAreListed: 1}})
     found: dict[str, list[str]] = {url: [] for url in urls}
     errors = {}

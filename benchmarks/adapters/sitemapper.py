@@ -1,4 +1,4 @@
-"""npm's sitemapper, a process for each document: in an index that lists itself it has no end."""
+"""npm's sitemapper, one process a document: self-listing indexes never end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEMORY = "--max-old-space-size=1024"
 
 
 def collect(urls: Sequence[str]) -> Iterator[Collected]:
-    """List what each sitemap holds."""
+    """List the URLs of each sitemap."""
     for url in urls:
         try:
             done = subprocess.run(

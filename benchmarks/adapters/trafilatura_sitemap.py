@@ -39,7 +39,7 @@ def read(document: Document) -> int:
 
 
 def collect(urls: Sequence[str]) -> Iterator[Collected]:
-    """List what each sitemap holds."""
+    """List the URLs of each sitemap."""
     return collect_each(urls, lambda url, found: found.extend(_search(url)))
 
 
@@ -55,7 +55,7 @@ def _search(url: str) -> list[str]:
 
 
 def _fetch(url: str) -> str:
-    """Fetch from this machine what is said to be elsewhere; decode it as its downloads are."""
+    """Fetch documents from this machine instead, decoded as trafilatura does."""
     port = urlsplit(url).port
     try:
         with urlopen(f"http://127.0.0.1:{port}{urlsplit(url).path}") as response:

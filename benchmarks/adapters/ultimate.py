@@ -1,4 +1,4 @@
-"""ultimate-sitemap-parser: `sitemap_from_str` in memory, a homepage's tree on the network.
+"""ultimate-sitemap-parser: `sitemap_from_str`, and a tree over the network.
 
 On the network it wants a homepage with a robots.txt beside it; so there is one beside each sitemap.
 """
@@ -33,7 +33,7 @@ def walk(url: str, found: Found) -> None:
 
 
 def collect(urls: Sequence[str]) -> Iterator[Collected]:
-    """List what each sitemap holds."""
+    """List the URLs of each sitemap."""
     return collect_each(urls, lambda url, found: found.extend(_pages(url)))
 
 

@@ -82,7 +82,7 @@ def make_batch(rows: OutputRows, schema: pa.Schema, site: str | None = None) -> 
 def _make_column(
     rows: OutputRows, name: str, kind: pa.DataType, written: pa.Array | None
 ) -> pa.Array:
-    """Return a column of entries; `written` are the dates as written, where they are known."""
+    """Return a column of entries; `written` are the dates as written, if known."""
     if isinstance(rows, EntryColumns):
         if not rows.has(name):
             return _make_empty(len(rows), kind)

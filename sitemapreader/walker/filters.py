@@ -101,7 +101,7 @@ def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:
 
 
 def _is_foreign(begin: str, scope: tuple[str, ...]) -> bool:
-    """Return whether no URL with this begin, up to its first slash, can lie in the scope."""
+    """Return whether no URL with this beginning, up to a slash, can be in scope."""
     is_origin = begin.count("/") == 3 and url_key(begin) == begin
     return is_origin and not any(prefix.startswith(begin) for prefix in scope)
 

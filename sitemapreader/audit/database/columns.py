@@ -131,7 +131,7 @@ def make_keys(urls: pa.Array) -> pa.Array:
 
 
 def find_keys(urls: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return which URLs are simple, and the keys of those that are not their own key, or null."""
+    """Return which URLs are simple, and the keys of URLs that differ from their key."""
     # Nine of ten are simple or in normal form, which Arrow can see in a tenth of the time.
     is_simple = pc.match_substring_regex(urls, _SIMPLE)
     is_other = pc.invert(is_simple)

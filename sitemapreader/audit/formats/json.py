@@ -1,4 +1,4 @@
-"""An audit as JSON, for programs; docs/audit-json.md has its schema."""
+"""An audit as JSON, for programs; docs/audit.md describes it."""
 
 from __future__ import annotations
 

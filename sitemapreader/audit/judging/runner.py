@@ -98,7 +98,7 @@ class RuleRunner:
         return next((self._missing[need] for need in rule.needs if need in self._missing), "")
 
     def _scan(self, table: str, rules: Sequence[SqlRule]) -> dict[str, int]:
-        """Count the hits of all rules that look at each URL of a table by itself, in one scan.
+        """Count the hits of all rules about single URLs of a table, in one scan.
 
         If that fails, one of them is broken: then each is counted by itself.
         """

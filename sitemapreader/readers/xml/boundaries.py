@@ -224,7 +224,7 @@ def count_lines(text: str, start: int = 0, end: int | None = None) -> int:
 
 
 def is_end(text: str, position: int, names: Iterable[str]) -> bool:
-    """Return whether the rest of a text is the end tags of these elements, and nothing else."""
+    """Return whether only the end tags of these elements are left in a text."""
     for name in names:
         position = pass_nothing(text, position)
         end_tag = f"</{name}>"

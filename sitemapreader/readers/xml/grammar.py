@@ -272,10 +272,11 @@ def learn_shape(record: str) -> Shape:
 def write_uniform_pattern(
     shape: Shape, fields: tuple[str, ...], link: str
 ) -> tuple[re.Pattern[str], tuple[int, ...]] | None:
-    """Write the pattern of records that have exactly these tags, in this order, if it is worth it.
+    """Write the pattern of records with exactly these tags, in this order.
 
-    It takes half the time of the one that takes any order. Groups: the fields that are there, whose
-    places are returned too, and the rest. `link` is the field that is a run of tags, if one is.
+    It takes half the time of the pattern for any order; `None` if there are too many tags. Groups:
+    the fields that are there, whose places are returned too, and the rest. `link` is the field that
+    is a run of tags, if one is.
     """
     if len(shape) > _MOST_TAGS or sum(map(len, chain.from_iterable(shape))) > _LONGEST_SHAPE:
         return None
