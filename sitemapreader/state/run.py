@@ -29,7 +29,6 @@ class Run:
         site: number of the site.
         saves_urls: whether it saves which URLs the documents list.
         id: number of the walk; 0 before it begins.
-        is_first: whether the state had nothing of the site before.
         is_resumed: whether it resumes an interrupted walk.
         is_new: whether the state has no URL of the site yet, so that every entry is new.
     """
@@ -37,7 +36,6 @@ class Run:
     site: int
     saves_urls: bool
     id: int = 0
-    is_first: bool = False
     is_resumed: bool = False
     is_new: bool = False
 
@@ -108,7 +106,7 @@ def read_run(db: sqlite3.Connection, site: int) -> RunRow | None:
 
 def begin(db: sqlite3.Connection, run: Run, options: RunOptions) -> Run:
     """Begin a walk, or resume an interrupted one with the same options."""
-    last = None if run.is_first else read_run(db, run.site)
+    last = read_run(db, run.site)
     is_resumed = bool(
         last
         and last.ended is None
@@ -120,14 +118,13 @@ def begin(db: sqlite3.Connection, run: Run, options: RunOptions) -> Run:
         # From here on it delivers what this walk's filters pass, which may be less.
         row = attrs.evolve(last, filters=options.filters)
     else:
-        if not run.is_first:
-            _discard_stopped(db, run)
+        _discard_stopped(db, run)
         # No document of an older walk may seem to be of this one, so a number never comes twice,
         # even if the row that had the highest one is lost.
         number = max(time.time_ns(), last.id + 1 if last else 0)
         row = RunRow(number, run.site, options.fingerprint, options.filters, time.time())
     _write(db, row)
-    is_new = run.is_first or url_index.is_empty(db, run.site)
+    is_new = url_index.is_empty(db, run.site)
     return attrs.evolve(run, id=row.id, is_resumed=is_resumed, is_new=is_new)
 
 
@@ -166,8 +163,7 @@ def finish(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals | 
         raise DamageError("the row of this walk is missing")
     complete = int(outcome.complete)
     _write(db, attrs.evolve(row, ended=time.time(), complete=complete, removed=removed))
-    if not run.is_first:
-        db.execute("DELETE FROM run WHERE site = ? AND id < ?", (run.site, run.id))
+    db.execute("DELETE FROM run WHERE site = ? AND id < ?", (run.site, run.id))
     if removed is None:
         return None
     (unknown,) = db.execute(

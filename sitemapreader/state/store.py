@@ -80,12 +80,11 @@ class SiteStore:
     def begin(self, options: RunOptions) -> None:
         """Resume the interrupted walk, or begin a new one."""
         with self.transaction():
-            sql = "INSERT OR IGNORE INTO site (name) VALUES (?)"
-            is_first = bool(self._db.execute(sql, (self._site,)).rowcount)
+            self._db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (self._site,))
             (number,) = self._db.execute(
                 "SELECT id FROM site WHERE name = ?", (self._site,)
             ).fetchone()
-            walk = attrs.evolve(self.run, site=number, is_first=is_first)
+            walk = attrs.evolve(self.run, site=number)
             self.run = run.begin(self._db, walk, options)
 
     def finish(self, outcome: RunOutcome) -> Removals | None:
