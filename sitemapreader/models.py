@@ -160,7 +160,7 @@ class Alternate(NamedTuple):
 
 @attrs.define(weakref_slot=False)
 class Extra:
-    """An element that is no known field, as written; or a link: rel and href."""
+    """An element that is not a known field, as written; or a link: rel and href."""
 
     namespace: str
     name: str

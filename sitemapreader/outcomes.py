@@ -82,7 +82,7 @@ class Document:
         role: what it was fetched as; robots.txt and the start page are documents too.
         parent: URL of the document that lists it, or "".
         via: how it was found; `None` for a robots.txt that was fetched only for its rules.
-        format: the format of its content; `None` if it is no sitemap.
+        format: the format of its content; `None` if it is not a sitemap.
         status: how it ended.
         reason: why it is not complete: an Issue's code, or "not-modified-since", "not-followed",
             "already-read", "not-read", "left-early", "same-lastmod", "same-body",

@@ -205,7 +205,7 @@ class SiteTally:
         return SiteStatus.NONE if has_none else SiteStatus.FAILED
 
     def _find_reason(self, status: SiteStatus, counts: Counter[IssueCode]) -> str:
-        """Return the first error that is no consequence, or why a document was lost."""
+        """Return the first error that is not a consequence, or why a document was lost."""
         errors = [code for code in counts if code.severity is Severity.ERROR and counts[code]]
         causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
         if status is SiteStatus.NONE:

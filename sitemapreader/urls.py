@@ -84,14 +84,14 @@ def resolve(base: str, reference: str) -> str | None:
     """Resolve a reference against the URL of its document (RFC 3986, section 5).
 
     `None` where there is no base to resolve against, or nothing that could be a URL. What has a
-    scheme is never relative: `https:x` is no path (section 5.2.2, the strict reading).
+    scheme is never relative: `https:x` is not a path (section 5.2.2, the strict reading).
     """
     is_absolute = has_web_scheme(reference)
     if not is_absolute and _SCHEME.match(reference):
         return None
     try:
         at, to = _split(base), _split(reference)
-    except ValueError:  # brackets that are no IPv6 address
+    except ValueError:  # brackets that are not an IPv6 address
         return None
     if is_absolute:
         return reference
@@ -294,7 +294,7 @@ def find_url_error(loc: str) -> IssueCode | None:
 
 
 def parse_reference(text: str) -> str | None:
-    """Return a reference beside the loc, relative or not; `None` for what is no URL."""
+    """Return a reference beside the loc, relative or not; `None` if it is not a URL."""
     return None if "<" in text or find_url_error(text) else text
 
 

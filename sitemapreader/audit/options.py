@@ -51,7 +51,7 @@ class AuditOptions:
     least_dated: int = _number(20)
     """Fewer URLs, or dated URLs, are too few to judge the dates of a sitemap."""
     equal_share: float = _number(0.9)
-    """More than this share of equal dates is no accident."""
+    """More than this share of equal dates is not an accident."""
     build_share: float = _number(0.5)
     build_minutes: int = _number(15)
     future_hours: int = _number(24)

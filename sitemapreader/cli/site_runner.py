@@ -82,7 +82,7 @@ class SiteRunner(SourceRunner[Source]):
         self.on_end(result, result.make_outcome(label))
 
     def end_unknown(self, line: str) -> None:
-        """Record an outcome for a line that is no site."""
+        """Record an outcome for a line that is not a site."""
         code = str(IssueCode.INVALID_URL)
         outcome = SiteOutcome(hide_login(line), SiteStatus.FAILED, code)
         self.on_end(SourceResult(complete=False), outcome)

@@ -130,7 +130,7 @@ def _fix_layout(storage: Storage, suggested: int, wanted: int | None) -> int:
     """Return the number of partitions of the output; fix the suggested one if new."""
     write = write_json({"version": 1, "partitions": suggested})
     if count_layout_partitions(storage) is None:
-        storage.create(LAYOUT, write)  # somebody else may be first
+        storage.create(LAYOUT, write)  # another process may be first
     partitions = count_layout_partitions(storage)
     if partitions is None or (wanted is not None and partitions != wanted):
         raise OutputError(

@@ -106,7 +106,7 @@ async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[byte
             budget.spend_bytes(response.url, len(chunk))
             yield chunk
     finally:
-        if close := getattr(chunks, "aclose", None):  # a generator that is left has to be closed
+        if close := getattr(chunks, "aclose", None):  # a generator that is left must be closed
             await close()
 
 

@@ -180,7 +180,7 @@ class AddressPolicy:
         if found is None:
             return False
         private = not is_public(found)
-        # A list: each of them has to see the address.
+        # A list: each of them must see the address.
         allowed = [hosts.allows(host, private=private) for hosts in trusted]
         return not private or any(allowed) or self._is_listed(address, found)
 

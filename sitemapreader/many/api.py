@@ -50,7 +50,7 @@ def walk_many(
     Args:
         sites: URLs, names of hosts or objects of `SiteTask`, from any iterable or async iterable.
             It is read only as fast as sites are walked, and never as a whole. A site named twice is
-            read once. A URL may be that of a site or of a sitemap. What is no URL gets an outcome,
+            read once. A URL may be that of a site or of a sitemap. Other texts get an outcome,
             too.
         at_once: how many sites are read at the same time. Sites of one registrable domain wait for
             each other.

@@ -43,7 +43,7 @@ class SiteWalk:
 
     Attributes:
         name: the site, as it was given.
-        walk: its walk, or the last of several attempts; `None` for what is no URL.
+        walk: its walk, or the last of several attempts; `None` for what is not a URL.
         removals_unknown: documents whose removed URLs are unknown, if removed ones are delivered.
     """
 

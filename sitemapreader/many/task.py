@@ -47,7 +47,7 @@ class SiteTask:
 
 
 class InvalidSiteError(ValueError):
-    """A text that is no URL, and no name of a host."""
+    """A text that is neither a URL nor the name of a host."""
 
 
 @attrs.frozen
@@ -106,7 +106,7 @@ def _looks_like_host(parsed: URL) -> bool:
 
 
 def hide_login(text: str) -> str:
-    """Remove what may be a user and a password from a text that may be no URL."""
+    """Remove what may be a user and a password from a text that may not be a URL."""
     scheme, slashes, rest = text.rpartition("://")
     userinfo, _, bare = rest.rpartition("@")
     return show_url(scheme + slashes + bare if slashes or ":" in userinfo else text)

@@ -97,7 +97,7 @@ class SiteVisitor:
             self.channel.close()
 
     async def _list_tasks(self) -> AsyncGenerator[CheckedTask, None]:
-        """Yield each site once; record an outcome for what is no URL."""
+        """Yield each site once; record an outcome for what is not a URL."""
         seen = SeenKeys()
         async for given in _iterate(self._sites):
             try:

@@ -122,7 +122,7 @@ class Output:
 
         Raises:
             OSError: they cannot be written.
-            TypeError: they are no entries; nothing of them is written.
+            TypeError: they are not entries; nothing of them is written.
         """
         if rows := _list_entries(entries):
             self._sink.write(self._encoder.encode(rows))

@@ -23,7 +23,7 @@ _STEP = 1_000
 
 
 class TextReader:
-    """Reader of lines in UTF-8; a line that is no http(s) URL is dropped."""
+    """Reader of lines in UTF-8; a line that is not an http(s) URL is dropped."""
 
     format = Format.TEXT
     finished = False

@@ -238,7 +238,7 @@ def _lock(path: Path) -> sqlite3.Connection:
     """Lock a state file; the lock ends with the process, even if that is killed."""
     lock_path = path.with_name(path.name + "-lock")
     _create(lock_path)
-    if lock_path.stat().st_size:  # nothing is ever written to it: it may be no database
+    if lock_path.stat().st_size:  # nothing is ever written to it: it may not be a database
         os.truncate(lock_path, 0)
     lock = sqlite3.connect(lock_path, timeout=0, isolation_level=None, check_same_thread=False)
     try:

@@ -48,7 +48,7 @@ class Job:
         scope: URL prefixes that its entries may have, besides its own folder's: those of sites
             whose robots.txt names it or its index.
         aliases: the keys of its URLs as listed and after redirects, and of what named it if that
-            was no index.
+            was not an index.
         document: its outcome, once it is opened.
         is_sitemap: resolves to whether the document is a sitemap.
         duplicate_of: the job that reads the same document after a redirect, or its outcome, if

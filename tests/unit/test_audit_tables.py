@@ -27,7 +27,7 @@ PAGE = package.ROOT / "docs" / "audit-rules.md"
 HEAD = """# Rules of an audit
 
 Written from the files of the rules and from the table of Issues. [Audits](audit.md) says how to
-choose among them. Words in `code` that are no parts of a sitemap are figures: fields of
+choose among them. Words in `code` that are not parts of a sitemap are figures: fields of
 `AuditOptions`.
 
 """

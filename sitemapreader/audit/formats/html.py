@@ -129,7 +129,7 @@ def _load_template() -> Template:
 
 
 def _make_harmless(value: Any) -> Any:
-    """Cut and escape a text that is no markup; write a position with two digits."""
+    """Cut and escape a text that is not markup; write a position with two digits."""
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
     if isinstance(value, str) and not isinstance(value, Markup):

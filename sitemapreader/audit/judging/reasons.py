@@ -56,7 +56,7 @@ ABOUT_US = REFUSALS | {
     IssueCode.LINK_NOT_TAKEN,
     IssueCode.MISSING_BASE,
     IssueCode.STATE_REPLACED,
-    # -- limits of ours that no search engine has
+    # -- our own limits, which no search engine has
     IssueCode.TOO_LARGE,
     IssueCode.BUDGET_DEPTH,
     IssueCode.BUDGET_CHILDREN,

@@ -39,7 +39,7 @@ _DECLARATION = re.compile(
 )
 _DECLARATION_BYTES = 1024
 
-# SECURITY: some of Python's codecs are no character encodings at all (zlib, base64), and some hide
+# SECURITY: some of Python's codecs are not character encodings (zlib, base64), and some hide
 # markup from a scan of bytes (utf-7). So a name must be an alias of one of these. GB 2312 and GBK
 # are read as their superset.
 _ALLOWED = {

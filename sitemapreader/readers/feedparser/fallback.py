@@ -127,8 +127,8 @@ class LinkSearch:
         """Return whether a link stands in the feed, plain or escaped."""
         if link in self._words:
             return True
-        # A link with a blank or a quote is no single word. Honest feeds have few such links, so a
-        # bound on the slow search harms hostile feeds only.
+        # A link with a blank or a quote is not a single word. Honest feeds have few such links, so
+        # a bound on the slow search harms hostile feeds only.
         self._searches_left -= 1
         return self._searches_left >= 0 and any(link in text for text in self._texts)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_TAG_CHARS = 8_192
 """Characters of a tag that are read, which bounds the work on a tag that never ends."""
 MAX_LINK_TEXT_CHARS = 2_048
-"""Characters behind an `<a>` in which its end is searched; a longer text is no title."""
+"""Characters behind an `<a>` in which its end is searched; a longer text is not a title."""
 
 _RAW_TEXTS = ("script", "style", "template", "textarea", "title", "iframe", "xmp")
 _RAW_ENDS = {
@@ -152,7 +152,7 @@ def _read_attributes(text: str, position: int) -> tuple[dict[str, str], int, boo
 
 def unescape_attribute(value: str) -> str:
     """Decode the character references of an attribute."""
-    # Unlike in text, a name without a semicolon is no reference before a letter, a digit or `=`:
+    # Unlike in text, a name without a semicolon is not a reference before a letter, a digit or `=`:
     # the `&copy` of `?a=1&copy=2` is a parameter
     # (https://html.spec.whatwg.org/#named-character-reference-state).
     return _REFERENCE.sub(_decode_reference, value) if "&" in value else value

@@ -161,7 +161,7 @@ class RecordContext:
 
 
 def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode | None:
-    """Return why a loc is no usable URL; `None` if it is one."""
+    """Return why a loc is not a usable URL; `None` if it is."""
     if loc is not None and loc in record.errors:
         return record.errors[loc]
     if not text:
@@ -177,7 +177,7 @@ def _may_hold_markup(text: str, repairs: AbstractSet[IssueCode]) -> bool:
 
 
 def _find_relative_error(text: str, base: str, url: str) -> IssueCode | None:
-    """Return why a relative text is no usable URL; `url` is its resolution, or ""."""
+    """Return why a relative text is not a usable URL; `url` is its resolution, or ""."""
     scheme = _SCHEME.match(text)
     if scheme and f"{scheme[1].lower()}://" not in SCHEMES:
         return IssueCode.UNSUPPORTED_SCHEME

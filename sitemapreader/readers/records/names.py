@@ -109,4 +109,4 @@ class Names(dict[Any, Name]):
 
 
 NO_NAME = Name("", "", "", "", "")
-"""What is no element has it."""
+"""The name of comments and processing instructions, which are no elements."""

@@ -38,7 +38,7 @@ _MAX_GRAM_CHOICES = 64
 # As in protego: characters that percent-encoding leaves alone need no normalising.
 _PLAIN_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*)?(/(?!/)[A-Za-z0-9_.~/=-]*)")
 _PLAIN_PATTERN = re.compile(r"[A-Za-z0-9_.~/=*-]+\$?")
-# Escapes that differ from their character: `%2F` is no separator, and `%2A` no wildcard.
+# Escapes that differ from their character: `%2F` is not a separator, nor `%2A` a wildcard.
 _KEPT_IN_PATHS = re.compile(r"%(2f|25)", re.IGNORECASE)
 _KEPT_IN_PATTERNS = re.compile(r"%(2f|25|2a)", re.IGNORECASE)
 

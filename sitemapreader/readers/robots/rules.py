@@ -121,7 +121,7 @@ class Robots:
     Attributes:
         url: its address after redirects.
         sitemaps: the sitemaps that it lists, in order, without duplicates.
-        other_lines: the first 1,000 lines that are no rules, uninterpreted.
+        other_lines: the first 1,000 lines that are not rules, uninterpreted.
         issues: the first 10 Issues of each code.
         counts: the number of Issues of each code.
         complete: False if it could not be fetched to its end. RFC 9309, section 2.3.1.4 then
@@ -150,7 +150,7 @@ class Robots:
         """Return why the rules do not let `agent` fetch `url`; `None` if they do."""
         try:
             allowed = self._rules_for(agent).allows(url)
-        except ValueError:  # brackets that are no IPv6 address; surrogates
+        except ValueError:  # brackets that are not an IPv6 address; surrogates
             return IssueCode.ROBOTS_DISALLOWED
         if allowed is None:
             return IssueCode.ROBOTS_TOO_COMPLEX

@@ -145,7 +145,7 @@ class BatchReader:
                 yield from self._read_run(run)
                 run = []
                 yield from self._read_gap(record[0])
-                if self._scanner.learn_names():  # a nested root, or a prefix that was bound anew
+                if self._scanner.learn_names():  # a nested root, or a prefix that was bound again
                     self._scanner.reset(record[0])
                     continue
                 if PATTERNS and not self._stats.records:  # it was the head of a feed

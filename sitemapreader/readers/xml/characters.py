@@ -51,7 +51,7 @@ def are_sound(text: str) -> bool:
     """
     try:
         data = text.encode()
-    except UnicodeEncodeError:  # a byte that was no UTF-8
+    except UnicodeEncodeError:  # a byte that was not UTF-8
         return False
     if data.translate(None, _LEGAL):
         return False
@@ -171,5 +171,5 @@ def remove_controls(text: str, repairs: set[IssueCode]) -> str:
 
 
 def replace_bad_bytes(text: str) -> str:
-    """Replace bytes that were no UTF-8 by the replacement character."""
+    """Replace bytes that were not UTF-8 by the replacement character."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

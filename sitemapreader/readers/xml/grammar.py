@@ -301,7 +301,7 @@ def write_uniform_pattern(
     return re.compile(f"{''.join(parts)}|{_REST}"), tuple(places)
 
 
-# -- elements of which nothing will have to be said
+# -- elements that will need no Issue
 
 _QUOTED = '[^"<>]*+'
 _NO_TEXT = "(?!)"

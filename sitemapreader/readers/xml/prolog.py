@@ -251,7 +251,7 @@ class PrologReader:
     def _note_prolog(self, events: list[Event], end: int) -> None:
         """Report what stands before the root, up to `end`, though it should not."""
         start = self.data.find("<")
-        if not end and self.data.startswith("<?xml", start):  # which has to be the very first
+        if not end and self.data.startswith("<?xml", start):  # which must be the very first
             end = start
         if end:
             value = replace_bad_bytes(self.data[:end])

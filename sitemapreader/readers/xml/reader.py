@@ -24,8 +24,8 @@ _UTF_8 = getincrementaldecoder("utf-8")
 class XmlReader:
     """Reader of urlset, sitemapindex, RSS and Atom, in UTF-8.
 
-    Bytes that are no UTF-8 become lone surrogates: so the record in which they stand is broken, and
-    no other.
+    Bytes that are not UTF-8 become lone surrogates: so the record in which they stand is broken,
+    and no other.
     """
 
     def __init__(self, stats: ReadStats, limits: Limits) -> None:

@@ -72,7 +72,7 @@ class TreeReader:
                 parser.feed(text[start : start + _STEP_CHARS])
             parser.feed(_END_TAG)
             root: Element = parser.close()
-        except (ParseError, ValueError):  # ValueError: a byte that is no UTF-8
+        except (ParseError, ValueError):  # ValueError: a byte that is not UTF-8
             return None
         if self._is_too_deep(root):
             return None
@@ -102,7 +102,7 @@ class TreeReader:
         It may open and close elements around records, but not the root.
         """
         wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
-        # A gap is no record that was cut out, but any text: a whole second document with its own
+        # A gap is not a record that was cut out, but any text: a whole second document with its own
         # DOCTYPE, say. It is refused behind a start tag; the armed parser refuses it regardless.
         parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
         try:

@@ -3,7 +3,7 @@
 -- unit: links
 -- detects: Neither x-default, nor ISO 639-1 with an ISO 15924 script and an ISO 3166-1 alpha-2
 --   region behind it as needed.
--- meaning: A code that is not known is ignored: en-UK is no English of anywhere.
+-- meaning: A code that is not known is ignored: en-UK is not the English of any country.
 -- advice: Use the ISO codes: en-GB, es-MX.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 SELECT u.loc AS url, concat_ws(': ', l.code, nullif(l.hint, '')) AS detail, a.document

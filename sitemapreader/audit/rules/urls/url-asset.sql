@@ -1,4 +1,4 @@
--- title: Files that are no pages
+-- title: Files that are not pages
 -- severity: warning
 -- unit: URLs
 -- detects: The path ends in a suffix of `asset_suffixes`: .css, .js, .json, .xml, .jpg and others.

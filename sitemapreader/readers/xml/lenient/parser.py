@@ -293,7 +293,7 @@ class LenientParser:
     def _sample(self, match: re.Match[str]) -> str:
         return self._text[match.start() : match.start() + _SAMPLE_CHARS]
 
-    # -- what is no element
+    # -- markup that is not an element
 
     def _add_text(self, start: int, end: int) -> Iterator[None]:
         text = self._text[start:end]
