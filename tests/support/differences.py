@@ -293,7 +293,7 @@ DIFFERENCES = (
         {"crawlee-python/robots_cross_host_non_http": ("sitemaps",)},
     ),
     Difference(
-        "Discovery: If that gives none",
+        "Discovery: If no sitemap from there answers",
         "a guess counts if there is a real sitemap: these answer with nothing, or not at all",
         gives([]),
         {

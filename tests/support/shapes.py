@@ -217,7 +217,12 @@ def per_block(timings: list[Timing]) -> float:
     return max(timing.milliseconds / blocks for timing, blocks in zip(timings, sizes, strict=True))
 
 
-def growth(timings: list[Timing]) -> float:
-    """Return how many times longer four times the size takes: 4 if time is linear, 16 if square."""
-    *_, middle, large = (max(timing.milliseconds, LEAST_MS) for timing in timings)
+def growth(timings: list[Timing], slow: float = 1.0) -> float:
+    """Return how many times longer four times the size takes: 4 if time is linear, 16 if square.
+
+    Args:
+        timings: of sizes that follow each other.
+        slow: how many times slower the machine is than the one `LEAST_MS` is written for.
+    """
+    *_, middle, large = (max(timing.milliseconds, LEAST_MS * slow) for timing in timings)
     return large / middle

@@ -21,7 +21,7 @@ def judge(timings: list[Timing]) -> list[str]:
     slow = slowness()
     longest_step = max(timing.longest_step for timing in timings)
     checks = {
-        f"growth {growth(timings)}": growth(timings) < MAX_GROWTH,
+        f"growth {growth(timings, slow)}": growth(timings, slow) < MAX_GROWTH,
         f"{per_block(timings)} ms for 32 KiB": per_block(timings) < MAX_MS_PER_BLOCK * slow,
         f"a step of {longest_step} ms": longest_step < MAX_STEP_MS * slow,
     }
