@@ -4,7 +4,7 @@
 -- needs: robots
 -- detects: The rules for an audited robot disallow the address of a sitemap that is named or
 --   listed.
--- meaning: A crawler that keeps to robots.txt never sees the sitemap.
+-- meaning: A crawler that obeys robots.txt never sees the sitemap.
 -- advice: Allow the path of the sitemaps.
 -- source: https://api-docs.lumar.io/docs/report-templates/crawl_sitemaps/sitemaps_broken_disallowed/
 -- search-console: URL restricted by robots.txt

@@ -3,8 +3,8 @@
 -- unit: sitemaps
 -- needs: fetch
 -- detects: The sitemap was read over http, and most URLs of the sitemaps are https.
--- meaning: Anybody on the way can change the list; the protocol counts http and https as two
---   hosts.
+-- meaning: Anyone on the network path can change the list; the protocol counts http and https as
+--   two hosts.
 -- advice: Serve and name it over https.
 -- source: https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
 SELECT url, '' AS detail, id AS document

@@ -1,4 +1,4 @@
--- title: URLs that differ in case alone
+-- title: URLs that differ only in case
 -- severity: warning
 -- unit: URLs
 -- detects: Keys that are one when scheme, www., final slash, case and tracking parameters are

@@ -1,4 +1,4 @@
--- title: Only what is ignored
+-- title: Only ignored fields
 -- severity: info
 -- unit: sitemaps
 -- detects: priority or changefreq on over half of at least `least_dated` URLs of a sitemap,

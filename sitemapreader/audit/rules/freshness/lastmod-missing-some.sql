@@ -3,7 +3,7 @@
 -- unit: sitemaps
 -- detects: Of at least `least_dated` URLs of a sitemap, more than none and less than `dated_share`
 --   are dated.
--- meaning: Search engines visit these by guess.
+-- meaning: Search engines can only guess when to visit these.
 -- advice: Write lastmod for all pages of which it is known.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT url, (urls - dated) || ' of ' || urls || ' are not dated' AS detail, id AS document

@@ -3,7 +3,7 @@
 -- unit: sitemaps
 -- detects: Of at least `least_dated` dated URLs of a sitemap, over `stale_share` are older than
 --   `stale_years` years.
--- meaning: It may be so, or the generator does not notice edits any more.
+-- meaning: They may be right, or the generator no longer notices edits.
 -- advice: Check that lastmod moves when a page is edited.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT d.url,

@@ -1,9 +1,9 @@
 -- title: Both www and the bare host
 -- severity: error
 -- unit: hosts
--- detects: Two hosts that differ in `www.` alone have URLs.
--- meaning: One of them redirects; search engines have to guess which is meant.
--- advice: List the canonical host alone.
+-- detects: Two hosts that differ only in `www.` have URLs.
+-- meaning: One of them redirects; search engines must guess which is meant.
+-- advice: List only the canonical host.
 -- source: https://support.google.com/webmasters/answer/7451001
 SELECT w.scheme || '://' || w.host || '/' AS url,
        'www: ' || w.urls || ' URLs; bare: ' || b.urls AS detail, NULL AS document

@@ -1,4 +1,4 @@
--- title: Hosts that nobody can reach
+-- title: Unreachable hosts
 -- severity: error
 -- unit: URLs
 -- detects: localhost, a literal address, a name under .local, .test, .internal and the like; a

@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: URLs
 -- detects: hreflang links are present, and the page's own loc is not among them.
--- meaning: Each version has to list itself and all others.
+-- meaning: Each version must list itself and all others.
 -- advice: Add the page's own language.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
 SELECT u.loc AS url, 'links to ' || l.links || ' others' AS detail, u.document

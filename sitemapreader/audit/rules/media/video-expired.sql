@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: videos
 -- detects: expiration_date lies before now.
--- meaning: They are not shown any more.
+-- meaning: They are no longer shown.
 -- advice: Remove the video.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
 SELECT u.loc AS url, 'expired ' || strftime(v.expiration_date, '%Y-%m-%d') AS detail, u.document

@@ -4,7 +4,7 @@
 -- needs: fetch
 -- detects: XML that is served neither as */xml nor as *+xml, text not as text/plain, a gzip file
 --   not as gzip, octet-stream or xml; no Content-Type at all.
--- meaning: Readers that go by the header take the sitemap for something else; browsers show it as
+-- meaning: Readers that trust the header mistake the sitemap for something else; browsers show it as
 --   a page.
 -- advice: Serve application/xml, text/plain or application/gzip.
 -- source: https://www.rfc-editor.org/rfc/rfc9110

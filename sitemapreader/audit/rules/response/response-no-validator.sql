@@ -3,7 +3,7 @@
 -- unit: sitemaps
 -- needs: fetch
 -- detects: An answer of a server with status 200 has neither of the two headers.
--- meaning: A crawler has to fetch the whole file to learn that nothing has changed.
+-- meaning: A crawler must fetch the whole file to learn that nothing has changed.
 -- advice: Send one of them, and answer 304: crawlers ask daily.
 -- source: https://www.rfc-editor.org/rfc/rfc9110
 SELECT url, '' AS detail, id AS document

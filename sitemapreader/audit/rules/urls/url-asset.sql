@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: URLs
 -- detects: The path ends in a suffix of `asset_suffixes`: .css, .js, .json, .xml, .jpg and others.
--- meaning: Search engines index pages; images belong into image:image.
+-- meaning: Search engines index pages; images belong in image:image.
 -- advice: List pages.
 -- source: https://www.semrush.com/kb/542-site-audit-issues-list
 SELECT loc AS url, '' AS detail, document

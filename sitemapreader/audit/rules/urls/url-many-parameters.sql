@@ -3,7 +3,7 @@
 -- unit: URLs
 -- detects: At least `many_parameters` parameters, or one of `search_parameters`: q, s, search,
 --   sort, order, filter, page.
--- meaning: Such pages are views of others; there is no end of them.
+-- meaning: Such pages are views of others, in endless variations.
 -- advice: List the canonical category.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 SELECT loc AS url, '' AS detail, document
