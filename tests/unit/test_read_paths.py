@@ -6,9 +6,9 @@ from random import Random
 from unittest import mock
 
 import pytest
-from reading import FEED, check_ways, locs, read, url, urlset
+from reading import FEED, check_ways, issues, locs, read, url, urlset
 
-from sitemapreader.issues import Issue
+from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Alternate, Image, UrlEntry, Video
 from sitemapreader.readers.xml.batches import BatchReader
 
@@ -317,3 +317,11 @@ def test_comments_around_the_root_take_the_short_way(before: str, behind: str) -
 def test_other_text_behind_the_root_is_no_comment(behind: str) -> None:
     """What is no whole comment behind the root is read as it is in long documents."""
     check_ways(urlset(url(b"")) + behind.encode())
+
+
+def test_a_small_document_keeps_every_limit() -> None:
+    """The short way takes no document whose record has more elements than the caller allows."""
+    fields = b"<lastmod>2024-01-02</lastmod><priority>0.5</priority>"
+    events = check_ways(urlset(url(fields)), record_elements=2)
+    assert issues(events) == [IssueCode.TOO_MANY_ELEMENTS]
+    assert locs(check_ways(urlset(url(fields)), record_elements=3)) == ["http://a.b/1"]
