@@ -79,6 +79,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if is_left_out and is_default else None
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name gzip data by its argument: it has a time in it, and workers must agree on names."""
+    return argname if isinstance(val, bytes) and val.startswith(b"\x1f\x8b") else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Hide the tests from the garbage collector, which else goes through all of them each time."""
