@@ -32,7 +32,6 @@ SHORT_KEYS = {
     "readers.robots.rules._names_of": "the caller's own User-Agent",
     "readers.records.namespaces._known_key": "URIs of up to 200 characters",
     "state.fingerprints._hash_plain_record": "dates of up to 64 characters",
-    "walker.filters._is_origin": "origins of up to 300 characters",
     "state.rows._describe": "classes of ours",
     "readers.xml.small._allow_all": "the caller's limits",
     "readers.xml.small._learn_root": "start tags of up to 1,000 characters",
