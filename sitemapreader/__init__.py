@@ -22,9 +22,9 @@ async def main():
 asyncio.run(main())
 ```
 
-Public are the names in `__all__`, those of `sitemapreader.audit`, and the modules of
-`sitemapreader.recipes` with the names that their documentation shows. Everything else is internal
-and may change in any version.
+Public are the names in `__all__`, those of `sitemapreader.audit`, `sitemapreader.distributed` and
+`sitemapreader.fetch.httpx`, and the modules of `sitemapreader.recipes` with the names that their
+documentation shows. Everything else is internal and may change in any version.
 """
 
 from __future__ import annotations
