@@ -55,12 +55,13 @@ UPDATE document SET urls = coalesce(urls, 0), dated = coalesce(dated, 0),
 _FIND_REPEATED = """
 CREATE TABLE repeated AS
 WITH folds AS MATERIALIZED (
+    SELECT id, hash(without_slash(bare_host(after_scheme(loc)))) AS folded
+    FROM url_row WHERE is_simple
+    UNION ALL
     SELECT id, hash(
-        CASE WHEN is_simple THEN without_slash(bare_host(after_scheme(key)))
-        ELSE bare_host(host) || lower(without_slash(path_of(key))) || without_extras(query_of(key))
-        END
-    ) AS folded
-    FROM url
+        bare_host(host) || lower(without_slash(path_of(key))) || without_extras(query_of(key))
+    )
+    FROM unusual_url
 ), members AS (
     SELECT id, folded FROM folds
     WHERE folded IN (SELECT folded FROM folds GROUP BY folded HAVING count(*) > 1)
