@@ -57,7 +57,7 @@ async def walk_folder(folder: Path) -> int:
 
 def measure(way: str, folder: Path) -> dict[str, Any]:
     """Do the work of one process, and return its figures."""
-    begin, report = time.perf_counter(), {}
+    begin, report = time.perf_counter(), dict[str, float]()
     if way == "walk":
         urls = asyncio.run(walk_folder(folder))
     else:

@@ -134,15 +134,18 @@ def find_keys(urls: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return which URLs are simple, and the keys of URLs that differ from their key."""
     # Nine of ten are simple or in normal form, which Arrow can see in a tenth of the time.
     is_simple = pc.match_substring_regex(urls, _SIMPLE)
-    is_other = pc.invert(is_simple)
-    others = urls.filter(is_other)
+    unusual = urls.filter(pc.invert(is_simple))
+    # A key keeps escapes of bytes beyond ASCII.
+    unescaped = pc.replace_substring_regex(unusual, "%[89A-F][0-9A-F]", "_")
     is_normal = pc.and_(
-        pc.match_substring_regex(others, _NORMAL), pc.invert(pc.match_substring(others, "/."))
+        pc.match_substring_regex(unescaped, _NORMAL), pc.invert(pc.match_substring(unusual, "/."))
     )
-    marked = zip(others.to_pylist(), is_normal.to_pylist(), strict=True)
-    keys = [None if normal or (key := url_key(url)) == url else key for url, normal in marked]
-    filled = make_array(keys, pa.string())
-    return is_simple, pc.replace_with_mask(pa.nulls(len(urls), pa.string()), is_other, filled)
+    locs = unusual.filter(pc.invert(is_normal)).to_pylist()
+    keys = [key if (key := url_key(loc)) != loc else None for loc in locs]
+    nothing = pa.nulls(len(unusual), pa.string())
+    others = pc.replace_with_mask(nothing, pc.invert(is_normal), make_array(keys, pa.string()))
+    nothing = pa.nulls(len(urls), pa.string())
+    return is_simple, pc.replace_with_mask(nothing, pc.invert(is_simple), others)
 
 
 def _unpack(column: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -1,4 +1,4 @@
-"""The database of an audit: DuckDB on disk, with bounded memory."""
+"""The database of an audit: DuckDB with bounded memory, in a file or a temporary folder."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MEMORY_LIMIT = "100MB"
-"""What DuckDB may use; beyond that it writes into a folder beside the file."""
+"""What DuckDB may use; beyond that it writes into the temporary folder, or beside the file."""
 _IS_OURS = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'url_row'"
 _THREADS = 4
 """Each takes some memory of its own, and most machines of CI have no more cores."""
-
-
 DISK_ERRORS = (
     duckdb.IOException,
     duckdb.OutOfMemoryException,
@@ -36,7 +34,10 @@ DISK_ERRORS = (
 
 
 class AuditDatabase:
-    """A DuckDB file, which a walk fills and rules ask.
+    """A DuckDB database, which a walk fills and rules ask.
+
+    Args:
+        path: of its file; without one its tables are in memory, and spill into a temporary folder.
 
     Attributes:
         connection: the one connection; it may be used in one thread at a time.
@@ -50,7 +51,7 @@ class AuditDatabase:
             _remove_old(self._path)
         config: dict[str, Any] = {
             "memory_limit": MEMORY_LIMIT,
-            "threads": min(_THREADS, os.cpu_count() or 1),
+            "threads": 1,  # inserts are small: handing them over costs half as much again
             # SECURITY: nothing is fetched behind the user's back, and no extension is loaded.
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
@@ -60,8 +61,12 @@ class AuditDatabase:
             config["temp_directory"] = self._folder.name
         with self.map_disk_errors():
             self.connection = duckdb.connect(str(self._path or ":memory:"), config=config)
-        self.connection.execute(files(__package__).joinpath("schema.sql").read_text("utf-8"))
+            self.connection.execute(files(__package__).joinpath("schema.sql").read_text("utf-8"))
         self.hit_queries: dict[str, tuple[str, dict[str, object]]] = {}
+
+    def use_threads(self) -> None:
+        """Answer queries in several threads from now on."""
+        self.ask(f"SET threads = {min(_THREADS, os.cpu_count() or 1)}")
 
     def insert(self, table: str, rows: pa.Table) -> None:
         """Append rows; their columns go by name, and missing ones are NULL."""
