@@ -1,4 +1,4 @@
-"""The database of an audit: DuckDB with bounded memory, in a file or a temporary folder."""
+"""The database of an audit: DuckDB with bounded memory."""
 
 from __future__ import annotations
 
