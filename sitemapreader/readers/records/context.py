@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.dates import parse_column
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode
 from sitemapreader.readers.formats import RECORDS
 from sitemapreader.readers.records.elements import XML_BASE, Record, join_texts, list_texts
@@ -21,7 +20,6 @@ from sitemapreader.urls import (
 if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Set as AbstractSet
-    from datetime import datetime
     from xml.etree.ElementTree import Element
 
     from sitemapreader.models import Event, SitemapEntry, UrlEntry
@@ -139,25 +137,16 @@ class RecordContext:
             return texts[0]
         return ""
 
-    def read_date(self, element: Element | None, url: str) -> tuple[datetime | None, str | None]:
-        """Return a date and its text as written."""
-        if element is None or not (text := self.read_field(element, url, IssueCode.LASTMOD)):
-            return None, None
-        (moment,) = parse_column([text])
-        if moment is None:
-            self.add_issue(IssueCode.LASTMOD, element, url=url, value=text)
-        return moment, text
-
     def read_value(
         self, element: Element | None, url: str, parse: Callable[[str], Any], code: IssueCode
-    ) -> Any:
-        """Return a field's value, or `None` and an Issue if it cannot be read."""
+    ) -> tuple[Any, str | None]:
+        """Return a field's value and its text as written; add an Issue for an unreadable one."""
         if element is None or not (text := self.read_field(element, url, code)):
-            return None
+            return None, None
         value = parse(text)
         if value is None:
             self.add_issue(code, element, url=url, value=text)
-        return value
+        return value, text
 
 
 def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode | None:

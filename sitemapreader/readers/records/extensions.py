@@ -123,7 +123,7 @@ def _read_field(
         text = context.read_field(element, url, IssueCode.EXTENSION)
         value: Any = field.build(text, read_attributes(element)) if text else None
     else:
-        value = context.read_value(element, url, field.parse, IssueCode.EXTENSION)
+        value, _ = context.read_value(element, url, field.parse, IssueCode.EXTENSION)
     if value is None:
         return
     if field.many:

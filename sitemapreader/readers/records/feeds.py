@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sitemapreader.dates import parse_lastmod
+from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format, UrlEntry
 from sitemapreader.readers.records.elements import (
     get_text,
@@ -75,7 +77,8 @@ def _deliver(
     url = context.check_loc(text, link)
     if url is None:
         return
-    lastmod, written = context.read_date(_find_date(context, record, ranks), url)
+    date = _find_date(context, record, ranks)
+    lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
     sitemap = context.stats.sitemap
     title = _find_title(context, record)
     context.deliver(

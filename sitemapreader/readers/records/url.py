@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.records.elements import get_text, join_texts, list_texts
@@ -78,24 +79,21 @@ def _split_by_loc(context: RecordContext, element: Element) -> list[Part]:
 
 def _make_sitemap_entry(context: RecordContext, url: str, fields: Fields) -> None:
     lastmod = _find_own(context, url, fields)["lastmod"]
-    moment, lastmod_text = context.read_date(lastmod, url)
-    context.deliver(SitemapEntry(url, moment, Via.INDEX, context.stats.sitemap, lastmod_text))
+    moment, written = context.read_value(lastmod, url, parse_lastmod, IssueCode.LASTMOD)
+    context.deliver(SitemapEntry(url, moment, Via.INDEX, context.stats.sitemap, written))
     for name, field in _find_others(fields):
         context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
 
 
 def _make_url_entry(context: RecordContext, url: str, fields: Fields) -> None:
     own = _find_own(context, url, fields)
-    moment, lastmod_text = context.read_date(own["lastmod"], url)
-    changefreq, priority = own["changefreq"], own["priority"]
-    entry = UrlEntry(
-        url,
-        moment,
-        context.read_value(changefreq, url, parse_changefreq, IssueCode.CHANGEFREQ),
-        context.read_value(priority, url, parse_priority, IssueCode.PRIORITY),
-        sitemap=context.stats.sitemap,
-        lastmod_text=lastmod_text,
+    moment, written = context.read_value(own["lastmod"], url, parse_lastmod, IssueCode.LASTMOD)
+    frequency, _ = context.read_value(
+        own["changefreq"], url, parse_changefreq, IssueCode.CHANGEFREQ
     )
+    priority, _ = context.read_value(own["priority"], url, parse_priority, IssueCode.PRIORITY)
+    sitemap = context.stats.sitemap
+    entry = UrlEntry(url, moment, frequency, priority, sitemap=sitemap, lastmod_text=written)
     if others := _find_others(fields):
         found: dict[str, list[Any]] = {}
         for name, field in others:
