@@ -255,18 +255,18 @@ class BatchReader:
             yield from self._read_broken((self._position, end))
 
     def _read_leniently(self, start: int, end: int) -> Iterator[list[Event]]:
-        builder = RecordBuilder(self.prolog, self._names, self._limits)
-        text = self._pending[start:end]
-        yield from self._build(builder, text, self._count_lines(start))
+        builder = yield from self._build(start, self._pending[start:end])
         if builder.open:
             builder.finish(IssueCode.MISMATCHED_TAG)
             yield from self._read_built(builder)
         self._position = end
 
     def _build(
-        self, builder: RecordBuilder, text: str, line: int, *, is_tail: bool = False
-    ) -> Iterator[list[Event]]:
-        """Read a text leniently; the record that its end cuts stays open in the builder."""
+        self, start: int, text: str, *, is_tail: bool = False
+    ) -> Generator[list[Event], None, RecordBuilder]:
+        """Read a text leniently; a record that its end cuts stays open in the builder."""
+        builder = RecordBuilder(self.prolog, self._names, self._limits)
+        line = self._count_lines(start)
         parser = LenientParser(builder, self.prolog, self._names, self._limits, text, line)
         parser.is_tail = is_tail
         for _ in parser.read():
@@ -278,6 +278,7 @@ class BatchReader:
         if parser.trailing:
             self._stats.add_issue_once(events, IssueCode.TRAILING_BYTES, value=parser.trailing)
         yield self._context.take_events()
+        return builder
 
     def _read_built(self, builder: RecordBuilder) -> Iterator[list[Event]]:
         if builder.nested_root:
@@ -326,9 +327,7 @@ class BatchReader:
         last = text.rfind("<")
         if self._scanner.name and last >= 0 and _PARTIAL_TAG.match(text, last):
             text = text[:last]
-        builder = RecordBuilder(self.prolog, self._names, self._limits)
-        line = self._count_lines(self._position)
-        yield from self._build(builder, text, line, is_tail=True)
+        builder = yield from self._build(self._position, text, is_tail=True)
         if builder.open:
             yield from self._read_cut(builder, why)
         elif not self.prolog.closed:

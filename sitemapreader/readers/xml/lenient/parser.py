@@ -33,7 +33,7 @@ from sitemapreader.readers.xml.lenient.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.names import Names
@@ -113,7 +113,7 @@ class LenientParser:
         pause = _STEP_CHARS
         while match := (yield from self._next_markup(position)):
             literal = is_text(match)
-            yield from self._add_text(position, match.end() if literal else match.start())
+            yield from self._read_text(position, match.end() if literal else match.start())
             position = match.end()
             if match.lastgroup in CLOSINGS:
                 position = yield from self._pass_over(match.lastgroup, position)
@@ -127,7 +127,7 @@ class LenientParser:
             if position > pause or tags == _STEP_TAGS:
                 pause, tags = position + _STEP_CHARS, 0
                 yield
-        yield from self._add_text(position, len(self._text))
+        yield from self._read_text(position, len(self._text))
 
     def _next_markup(self, position: int) -> Generator[None, None, re.Match[str] | None]:
         """Return the next tag, comment or the like; pause within long texts."""
@@ -295,20 +295,23 @@ class LenientParser:
 
     # -- markup that is not an element
 
-    def _add_text(self, start: int, end: int) -> Iterator[None]:
+    def _read_text(self, start: int, end: int) -> Iterator[None]:
         text = self._text[start:end]
-        if not text:
-            return
-        if self._builder.open:
-            for part in slices(text):
-                self._builder.add_text(unescape(part, self._builder.repairs))
-                if len(part) < len(text):
-                    yield
-            self._note_bad_bytes(text)
+        if text and self._builder.open:
+            yield from self._add_text(text, unescape)
             if "<" in text:
                 self._builder.repairs.add(IssueCode.BARE_LESS_THAN)
         else:
             self._note_trailing(text.strip())
+
+    def _add_text(self, text: str, decode: Callable[[str, set[IssueCode]], str]) -> Iterator[None]:
+        """Add text to the record; pause where it is long."""
+        for part in slices(text):
+            self._builder.add_text(decode(part, self._builder.repairs))
+            if len(part) < len(text):
+                yield
+        if self._has_bad_bytes and _LOST in text:
+            self._builder.repairs.add(IssueCode.ENCODING)
 
     def _note_trailing(self, text: str) -> None:
         """Record text outside of all records if the root has ended."""
@@ -320,11 +323,7 @@ class LenientParser:
         closing = self._find(CLOSINGS[kind], start)
         if kind == "cdata":
             content, end = self._read_section(start, closing)
-            for part in slices(content):
-                self._builder.add_text(remove_controls(part, self._builder.repairs))
-                if len(part) < len(content):
-                    yield
-            self._note_bad_bytes(content)
+            yield from self._add_text(content, remove_controls)
             return end
         if kind == "instruction":
             self._builder.mark_template()
@@ -369,10 +368,6 @@ class LenientParser:
         if pattern not in self._found or (found and found.start() < start):
             found = self._found[pattern] = pattern.search(self._text, start)
         return found
-
-    def _note_bad_bytes(self, text: str) -> None:
-        if self._has_bad_bytes and _LOST in text:
-            self._builder.repairs.add(IssueCode.ENCODING)
 
     def _line_at(self, position: int) -> int:
         self._line += self._text.count("\n", self._counted, position)
