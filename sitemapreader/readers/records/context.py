@@ -140,7 +140,7 @@ class RecordContext:
     def read_value(
         self, element: Element | None, url: str, parse: Callable[[str], Any], code: IssueCode
     ) -> tuple[Any, str | None]:
-        """Return a field's value and its text as written; add an Issue for an unreadable one."""
+        """Return a field's value and its text; add an Issue for an unreadable one."""
         if element is None or not (text := self.read_field(element, url, code)):
             return None, None
         value = parse(text)
