@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from auditing import HOST, page, urlset
 from commands import run
+from launcher import get_launcher, launch
 
 from sitemapreader.audit import audit_sync
 from sitemapreader.audit.database import connection
@@ -67,11 +69,10 @@ def check_failure(done: subprocess.CompletedProcess[str], words: str) -> None:
 def test_a_file_that_cannot_grow(folder: Path, tmp_path: Path, option: str) -> None:
     """Each output that cannot grow is one line and exit code 1; no part of it stays behind."""
     name, words = OUTPUTS[option]
-    command = [sys.executable, "-c", LIMITED, "audit", str(folder), "-q", "-o", "-"]
-    command = command[:-2] if option == "--output" else command
-    done = subprocess.run(
-        [*command, option, str(tmp_path / name)], check=False, capture_output=True, text=True
-    )
+    arguments = ["audit", str(folder), "-q", option, str(tmp_path / name)]
+    arguments += [] if option == "--output" else ["-o", "-"]
+    order = (LIMITED, arguments, str(tmp_path), dict(os.environ))
+    done = launch(get_launcher(), order)
     check_failure(done, words)
     assert list(tmp_path.iterdir()) == []
 
