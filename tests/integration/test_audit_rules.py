@@ -391,7 +391,7 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
     "url-many-parameters": (
         site(page("/a?b=1&amp;c=2&amp;d=3&amp;e=4") + page("/a?sort=price")),
         2,
-        site(page("/a?b=1&amp;c=2&amp;d=3") + page("/a?resort=1")),
+        site(page("/a?b=1&amp;c=2&amp;d=3") + page("/a?resort=1") + page("/a#/b?page=1")),
     ),
     "url-asset": (
         site(page("/main.css") + page("/a/B.JPG")),

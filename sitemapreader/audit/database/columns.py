@@ -88,6 +88,7 @@ class RowNumbering:
 
 
 def _share(numbers: array[int], kind: pa.DataType) -> pa.Array:
+    """Return numbers as an array of Arrow that shares their memory."""
     # `pa.array` would import pandas, if that is installed.
     return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])
 

@@ -57,7 +57,8 @@ CREATE MACRO path_of(loc) AS
          THEN regexp_extract(loc, '^[^:]*://[^/?#]*([^?#]*)', 1)
          ELSE substr(loc, instr(loc, '://') + 3 + length(split_part(loc, '/', 3))) END;
 CREATE MACRO query_of(loc) AS
-    CASE WHEN contains(loc, '?') THEN split_part(substr(loc, instr(loc, '?') + 1), '#', 1)
+    CASE WHEN contains(loc, '?')
+         THEN substr(split_part(loc, '#', 1), instr(split_part(loc, '#', 1) || '?', '?') + 1)
          ELSE '' END;
 CREATE MACRO host_of(key) AS split_part(key, '/', 3);
 CREATE MACRO scheme_of(key) AS split_part(key, ':', 1);
