@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 import package
 import pytest
 from aiohttp import web
-from commands import COMMAND, allow, run, serving, urlset
+from commands import allow, run, serving, start, urlset
 
 from sitemapreader import FolderFetcher, walk
 
@@ -276,12 +276,7 @@ def test_a_slow_list_holds_up_nobody() -> None:
 
     with (
         serving(answer) as (url,),
-        subprocess.Popen(
-            [*COMMAND, "-q", "-i", "-", *allow(url)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-        ) as process,
+        start("-q", "-i", "-", *allow(url), stdin=subprocess.PIPE, encoding="utf-8") as process,
     ):
         assert process.stdin is not None
         assert process.stdout is not None

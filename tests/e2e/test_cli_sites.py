@@ -218,7 +218,7 @@ def test_nobody_is_asked_without_a_terminal(user: str) -> None:
     """Without a terminal a missing password is wrong usage, and an empty one is sent."""
     watch = Watch()
     with serving(watch.answer) as (url,):
-        done = run(url, "-u", user, stdin=-3)
+        done = run(url, "-u", user)
     if user.endswith(":"):
         assert done.returncode == 0
         sent = {value.removeprefix("Basic ") for _, value in watch.values("Authorization")}
