@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from timing import retried
 from walking import Pages, fault, index, status, urlset
 
 from sitemapreader import (
@@ -265,6 +266,7 @@ async def test_a_site_may_have_so_many_urls() -> None:
     }
 
 
+@retried
 async def test_a_site_may_take_so_long() -> None:
     """`site_seconds` ends the walk over a site that never answers, and no other."""
 

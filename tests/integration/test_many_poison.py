@@ -8,6 +8,7 @@ from itertools import chain, count, islice, repeat
 from typing import TYPE_CHECKING
 
 from resolving import NamedAddresses
+from timing import retried
 from walking import urlset
 
 from sitemapreader import FetchOptions, HttpFetcher, Limits, walk_many
@@ -74,6 +75,7 @@ async def serve() -> AsyncIterator[int]:
         yield port
 
 
+@retried
 async def test_hosts_that_drip_or_never_end_cost_no_other_site_anything() -> None:
     """Neighbours are whole, what was sent of the others is delivered, and each has its reason."""
     found: dict[str, list[str]] = {name: [] for name in EXPECTED}

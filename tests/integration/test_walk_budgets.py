@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from timing import retried
 from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.documents.budget import Budget
@@ -120,6 +121,7 @@ class Stalled(StoredResponse):
         await asyncio.sleep(3_600)
 
 
+@retried
 async def test_seconds() -> None:
     """When its time is over a walk ends, in the middle of a document that does not come as well."""
     pages = site()
@@ -131,6 +133,7 @@ async def test_seconds() -> None:
     assert walked.codes == ["budget-seconds", "budget-seconds"]
 
 
+@retried
 async def test_seconds_and_a_server_that_says_nothing() -> None:
     """The time of a walk ends the wait for an answer, and the search, too."""
 
@@ -154,6 +157,7 @@ class _Silence:
     async def __aexit__(self, *_: object) -> None: ...
 
 
+@retried
 async def test_seconds_do_not_cut_what_was_read() -> None:
     """A consumer that is slower than the walk may take gets all that was read in its time."""
     pages: Pages = {TOP: urlset(*(f"https://example.org/{n}" for n in range(3_000)))}
