@@ -259,6 +259,7 @@ class DocumentTracker:
     async def finish(self, document: Document) -> None:
         """Save the outcome once it is acknowledged."""
         store, visit = self._store, self._visit
+        self._visit = None  # it leads back to this tracker: see `Frontier.end`
         lastmod, asked_at, children = _lastmod_of(self._entry), self._asked_at, self._children
         filters = self._filters(document)
 
