@@ -243,6 +243,15 @@ def test_any_mixture_of_links(seed: int) -> None:
     check_ways(f'<feed xmlns="http://www.w3.org/2005/Atom" xmlns:x="x:">{entries}</feed>'.encode())
 
 
+def test_what_follows_a_root_without_content_is_no_head() -> None:
+    """Elements behind a root that is closed at once are reported; the entries there are read."""
+    entry = '<entry><link href="https://a.b/1"/></entry>'
+    data = f'<feed xmlns="http://www.w3.org/2005/Atom"/><id>i</id><title>t</title>{entry}'
+    events = check_ways(data.encode())
+    assert locs(events) == ["https://a.b/1"]
+    assert IssueCode.TRAILING_BYTES in issues(events)
+
+
 def test_a_long_body_hides_no_item() -> None:
     """A body longer than several blocks is passed over; the items around it are there."""
     body = f"<content><![CDATA[{'<item>&' * 20_000}]]></content>"

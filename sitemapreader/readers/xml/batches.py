@@ -177,7 +177,8 @@ class BatchReader:
     def _read_common(self) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
         begin = self._position
-        if not self._stats.records and self.prolog.format.is_feed:
+        is_head = not (self._stats.records or self.prolog.closed)
+        if is_head and self.prolog.format.is_feed:
             begin, channel = self._pattern.find_head(self._pending, begin)
             if channel:
                 self.prolog.open_wrapper(channel, {})
