@@ -325,3 +325,12 @@ def test_a_small_document_keeps_every_limit() -> None:
     events = check_ways(urlset(url(fields)), record_elements=2)
     assert issues(events) == [IssueCode.TOO_MANY_ELEMENTS]
     assert locs(check_ways(urlset(url(fields)), record_elements=3)) == ["http://a.b/1"]
+
+
+@pytest.mark.parametrize("record", ["", "<lastmod>odd</lastmod>", "<x:y/>", "<!-- </url> -->"])
+def test_nobody_checks_comments_between_records(record: str) -> None:
+    """A character that XML forbids, in a comment behind a record, says nothing of the record."""
+    comment = b"<!-- \x04 &nbsp; <url></url> -->"
+    records = (url(record.encode()) + b"\n" + comment + b"\n") * 3
+    check_ways(urlset(records))
+    check_ways(urlset(records + url(b"<lastmod>odd</lastmod>")))

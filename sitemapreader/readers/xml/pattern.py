@@ -127,7 +127,7 @@ class PatternReader:
                 odd.update(place for place, one in enumerate(column) if len(one) > longest)
         spans: list[Span] = []
         if odd or not are_sound(read):
-            spans = [match.span() for match in pattern.finditer(text, start, end)]
+            spans = self._find_spans(pattern, text, start, end)
             odd |= {place for place, span in enumerate(spans) if not are_sound(text[slice(*span)])}
         places = [place for place in range(size) if place not in odd]
         if odd:
@@ -138,8 +138,19 @@ class PatternReader:
             return [entries], end
         odd.update(places[place] for place in columns.odd)
         entries = [entry for place, entry in enumerate(entries) if place not in columns.odd]
-        spans = spans or [match.span() for match in pattern.finditer(text, start, end)]
+        spans = spans or self._find_spans(pattern, text, start, end)
         return list(_weave(spans, odd, iter(entries))), end
+
+    def _find_spans(self, pattern: re.Pattern[str], text: str, start: int, end: int) -> list[Span]:
+        """Return the spans of records, without the comments behind them."""
+        end_tag = re.compile(re.escape(self.end_tag) + r"\s*+>")
+        spans = []
+        for match in pattern.finditer(text, start, end):
+            ends = (tag.end() for tag in end_tag.finditer(text, *match.span()))
+            spans.append(
+                (match.start(), next(at for at in ends if pass_nothing(text, at) >= match.end()))
+            )
+        return spans
 
     def find_head(self, text: str, start: int) -> tuple[int, str | None]:
         """Return where the first record of a feed begins, and the channel around it.
