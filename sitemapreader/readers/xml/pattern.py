@@ -127,8 +127,8 @@ class PatternReader:
                 odd.update(place for place, one in enumerate(column) if len(one) > longest)
         spans: list[Span] = []
         if odd or not are_sound(read):
-            spans = self._find_spans(pattern, text, start, end)
-            odd |= {place for place, span in enumerate(spans) if not are_sound(text[slice(*span)])}
+            spans = [match.span() for match in pattern.finditer(text, start, end)]
+            odd.update(self._find_unsound(text, spans))
         places = [place for place in range(size) if place not in odd]
         if odd:
             found = [[column[place] for place in places] for column in found]
@@ -138,19 +138,23 @@ class PatternReader:
             return [entries], end
         odd.update(places[place] for place in columns.odd)
         entries = [entry for place, entry in enumerate(entries) if place not in columns.odd]
-        spans = spans or self._find_spans(pattern, text, start, end)
+        spans = spans or [match.span() for match in pattern.finditer(text, start, end)]
+        for place in odd:
+            spans[place] = self._cut_comments(text, *spans[place])
         return list(_weave(spans, odd, iter(entries))), end
 
-    def _find_spans(self, pattern: re.Pattern[str], text: str, start: int, end: int) -> list[Span]:
-        """Return the spans of records, without the comments behind them."""
-        end_tag = re.compile(re.escape(self.end_tag) + r"\s*+>")
-        spans = []
-        for match in pattern.finditer(text, start, end):
-            ends = (tag.end() for tag in end_tag.finditer(text, *match.span()))
-            spans.append(
-                (match.start(), next(at for at in ends if pass_nothing(text, at) >= match.end()))
-            )
-        return spans
+    def _find_unsound(self, text: str, spans: list[Span]) -> Iterator[int]:
+        """Yield the places of records whose characters or references need a closer look."""
+        for place, span in enumerate(spans):
+            if not are_sound(text[slice(*span)]):
+                start, end = self._cut_comments(text, *span)
+                if not are_sound(text[start:end]):
+                    yield place
+
+    def _cut_comments(self, text: str, start: int, end: int) -> Span:
+        """Return the span of a record without the comments behind it."""
+        ends = re.compile(re.escape(self.end_tag) + r"\s*+>").finditer(text, start, end)
+        return start, next(tag.end() for tag in ends if pass_nothing(text, tag.end()) >= end)
 
     def find_head(self, text: str, start: int) -> tuple[int, str | None]:
         """Return where the first record of a feed begins, and the channel around it.
