@@ -78,7 +78,7 @@ class Limits:
 
     # one document
     raw_bytes: int = _limit(PROTOCOL_MAX_BYTES + 1)
-    """Bytes of a body as it comes over the wire."""
+    """Bytes of a body as it comes over the wire. A fetcher that you pass to a walk has its own."""
     inflated_bytes: int = _limit(256 * MIB)
     """Bytes after decompression; some real sitemaps exceed the protocol's 50 MiB."""
     entries: int = _limit(1_000_000)

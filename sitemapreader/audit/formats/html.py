@@ -11,8 +11,8 @@ from importlib.resources import files
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.audit import figures
 from sitemapreader.audit.models import Category
-from sitemapreader.audit.report import figures
 from sitemapreader.audit.report.charts import BarPart, chart_months, stack_parts, sum_years
 from sitemapreader.audit.report.languages import build_matrix
 from sitemapreader.audit.report.sitemaps import (

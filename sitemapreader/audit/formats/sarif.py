@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from sitemapreader.audit.figures import count_units
 from sitemapreader.audit.models import Place
 from sitemapreader.issues import Severity, excerpt
 
@@ -86,7 +87,7 @@ def _make_result(finding: Finding, place: Place, number: int) -> dict[str, Any]:
         excerpt(" ".join(part for part in (each.url, each.detail) if part), _MAX_TEXT)
         for each in examples[:3]
     )
-    text = f"{finding.rule.title}: {place.count:,} {finding.rule.unit}"
+    text = f"{finding.rule.title}: {count_units(place.count, finding.rule.unit)}"
     # the fingerprint of a result is the same in each run, so that a host knows what is new
     identity = sha256(f"{finding.code}\n{place.document}".encode()).hexdigest()
     result: dict[str, Any] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sitemapreader.audit.figures import count_units
 from sitemapreader.issues import Severity, excerpt
 
 if TYPE_CHECKING:
@@ -30,15 +31,19 @@ def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
 def _describe_site(facts: Facts) -> Iterator[str]:
     yield f"Sitemaps of {excerpt(facts.source, _MAX_TEXT)}"
     complete = "everything was read" if facts.complete else "not everything was read"
-    yield f"{facts.urls:,} URLs in {facts.documents_total:,} documents; {complete}"
+    documents = count_units(facts.documents_total, "documents")
+    yield f"{count_units(facts.urls, 'URLs')} in {documents}; {complete}"
 
 
 def _describe_finding(finding: Finding) -> Iterator[str]:
     rule = finding.rule
     new = "" if finding.new is None else f", {finding.new:,} new"
-    of = f" of {finding.of:,}" if finding.of else ""
+    # "1 of 3,000 URLs", but "1 host"
+    hits = f"{finding.count:,} of {count_units(finding.of, rule.unit)}"
+    if not finding.of:
+        hits = count_units(finding.count, rule.unit)
     yield f"{_NAMES[finding.severity]}: {rule.title} [{rule.code}]"
-    yield f"    {finding.count:,}{of} {rule.unit}{new}. {rule.advice}"
+    yield f"    {hits}{new}. {rule.advice}"
     for example in finding.examples[:_EXAMPLES]:
         yield f"    - {_describe_example(example)}"
     if finding.count > _EXAMPLES and finding.examples:

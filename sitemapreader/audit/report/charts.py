@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
-from sitemapreader.audit.report.figures import show_number, show_short_number
+from sitemapreader.audit.figures import show_number, show_short_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.audit.report.figures import show_number, show_share
+from sitemapreader.audit.figures import show_number, show_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -86,6 +86,8 @@ def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
         return None
     prolog = found[0]
     limits = Limits()
+    # Documents and threads share this reader. What it learns from one of them only decides how the
+    # next one is read, never what comes of it: with a full table of names, in the usual way.
     names = Names(prolog.uri, prolog.format, limits.names)
     tree = TreeReader(prolog, limits)
     return PatternReader(prolog, names, tree, limits), prolog.root, prolog.format
