@@ -24,7 +24,7 @@ from sitemapreader.readers.xml.boundaries import (
     pass_nothing,
     swallows_record,
 )
-from sitemapreader.readers.xml.characters import COMMENT_END, NOTHING
+from sitemapreader.readers.xml.characters import COMMENT_END
 from sitemapreader.readers.xml.lenient.builder import RecordBuilder
 from sitemapreader.readers.xml.lenient.parser import LenientParser
 from sitemapreader.readers.xml.pattern import PatternReader
@@ -141,7 +141,7 @@ class BatchReader:
             record := (yield from self._scanner.find_record(self._pending))
         ):
             end = run[-1][1] if run else self._position
-            if not NOTHING.fullmatch(self._pending, end, record[0]):
+            if pass_nothing(self._pending, end) != record[0]:
                 yield from self._read_run(run)
                 run = []
                 yield from self._read_gap(record[0])

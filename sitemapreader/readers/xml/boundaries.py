@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.readers.records.fields import KNOWN_TAGS
 from sitemapreader.readers.records.namespaces import OWN
-from sitemapreader.readers.xml.characters import ATTRIBUTES, CLOSINGS, NOTHING
+from sitemapreader.readers.xml.characters import (
+    ATTRIBUTES,
+    BLANKS,
+    CLOSINGS,
+    COMMENT_END,
+    COMMENT_START,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -236,8 +242,16 @@ def is_end(text: str, position: int, names: Iterable[str]) -> bool:
 
 def pass_nothing(text: str, position: int) -> int:
     """Return where blanks and comments end that begin at a place."""
-    found = NOTHING.match(text, position)
-    return found.end() if found else position
+    # SECURITY: an expression would keep a state for each hyphen of a long comment
+    while blanks := BLANKS.match(text, position):
+        position = blanks.end()
+        if not text.startswith(COMMENT_START, position):
+            return position
+        end = text.find("--", position + len(COMMENT_START))
+        if end < 0 or not text.startswith(COMMENT_END, end):
+            return position
+        position = end + len(COMMENT_END)
+    return position
 
 
 def record_end(records: frozenset[str]) -> re.Pattern[str]:

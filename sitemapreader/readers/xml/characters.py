@@ -16,8 +16,8 @@ _LOST = "\ufffd"
 
 ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
 """Everything between the name of a tag and its `>`, if all quotes are closed."""
-COMMENT_END = "-->"
-CLOSINGS = {"<!--": COMMENT_END, "<?": "?>", "<![CDATA[": "]]>"}
+COMMENT_START, COMMENT_END = "<!--", "-->"
+CLOSINGS = {COMMENT_START: COMMENT_END, "<?": "?>", "<![CDATA[": "]]>"}
 """Markup that holds no elements: how it begins, how it ends."""
 
 # -- well-formed text
@@ -25,8 +25,7 @@ CLOSINGS = {"<!--": COMMENT_END, "<?": "?>", "<![CDATA[": "]]>"}
 _CONTENT = r"[^\]]*+(?>(?:\](?!\]>)[^\]]*+)*)"  # a set would take three times as long
 SECTION = rf"<!\[CDATA\[{_CONTENT}\]\]>"
 COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
-NOTHING = re.compile(f"(?>(?:[ \\t\\r\\n]++|{COMMENT})*)")
-"""What may stand between two records, and around the root, without an Issue."""
+BLANKS = re.compile(r"[ \t\r\n]*+")
 _SECTION = re.compile(rf"<!\[CDATA\[({_CONTENT})\]\]>")
 _HIDDEN = re.compile(rf"<!(?:(\[)CDATA\[{_CONTENT}\]\]>|{COMMENT.removeprefix('<!')})")
 """A section, which the group tells, or a comment; one literal beginning makes it fast."""
