@@ -15,12 +15,14 @@ from walking import Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.errors import StateError
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.state import State
 from sitemapreader.state.schema import seal_of
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable
     from pathlib import Path
 
@@ -48,6 +50,17 @@ def locs_on(day: int) -> set[str]:
 
 async def come(day: int, db: Path) -> Walked:
     return await walk_all(serve(day), None, sitemaps=[TOP], state=db, changes=True, unique=True)
+
+
+async def collect(day: int, db: Path, came: set[str]) -> Counter[IssueCode]:
+    """Add what a walk delivers, before an error too; return how many Issues it has of each code."""
+    fetcher = MemoryFetcher(serve(day))
+    async with walk(
+        sitemaps=[TOP], state=db, changes=True, unique=True, fetcher=fetcher
+    ) as entries:
+        async for entry in entries:
+            came.add(entry.loc)
+    return entries.report.counts
 
 
 async def make_state(db: Path) -> set[str]:
@@ -86,14 +99,13 @@ async def check_damage(db: Path, given: set[str]) -> str:
     look(db)
     came = set(given)
     ended = ""
-    for _ in range(2):
+    for _ in range(3):
         try:
-            walked = await come(4, db)
+            counts = await collect(4, db, came)
         except StateError:
             ended = ended or "error"
             continue
-        came |= set(walked.locs)
-        ended = ended or ("replaced" if "state-replaced" in walked.codes else "used")
+        ended = ended or ("replaced" if counts[IssueCode.STATE_REPLACED] else "used")
     assert locs_on(4) <= came
     look(db)
     return ended
