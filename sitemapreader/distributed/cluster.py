@@ -29,9 +29,8 @@ MAX_TRIES = 6
 _TASKS_PER_WORKER = 2
 """Tasks that a worker has at a time: one that it works on and one that waits."""
 _MAX_BUNDLE = 8
-"""Partitions of one task. They overlap, so that slow hosts keep no worker waiting."""
-_BUNDLES_PER_WORKER = 8
-"""At least so many tasks for each worker, so that all end at about the same time."""
+"""Partitions of one task. They overlap, so that slow hosts keep a worker waiting only at the end of
+a task."""
 _REFILL_SECONDS = 3.0
 _NO_PROFILE = {"distributed.worker.profile.enabled": False}
 """Dask's profiler looks into other threads, which has hung workers before Python 3.11.9
@@ -190,7 +189,7 @@ class ClusterRun:
     def _make_bundles(self) -> list[list[int]]:
         missing = find_missing(self._storage.output, self._run)
         workers = max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
-        size = min(_MAX_BUNDLE, max(1, len(missing) // (workers * _BUNDLES_PER_WORKER)))
+        size = max(1, min(_MAX_BUNDLE, len(missing) // workers))
         return [missing[at : at + size] for at in range(0, len(missing), size)]
 
     def _hand_out(self) -> None:
