@@ -90,6 +90,8 @@ n (i) AS (
     )
 )
 """
+# CROSS JOIN keeps the order: SQLite would go through the chunks of all sites.
+_CHUNKS_OF_BATCH = "merge_batch AS batch CROSS JOIN chunk ON chunk.document = batch.document"
 _NTH_OF_CHUNK = _nth_fingerprint("fingerprints", "i")
 
 
@@ -218,7 +220,7 @@ def _merge_batch(db: sqlite3.Connection, site: int) -> None:
     if db.execute("SELECT 1 FROM merge_batch LIMIT 1").fetchone() is None:
         return
     if db.execute(
-        "SELECT 1 FROM chunk JOIN merge_batch ON merge_batch.document = chunk.document"
+        f"SELECT 1 FROM {_CHUNKS_OF_BATCH}"
         " WHERE seal <> seal_chunk(chunk.document, chunk.run, count, fingerprints) LIMIT 1"
     ).fetchone():
         raise DamageError("a list of URLs is damaged")
@@ -242,7 +244,7 @@ def _insert_fingerprints(db: sqlite3.Connection, target: str, *, replaces: bool)
     db.execute(
         f"WITH RECURSIVE {_POSITIONS},"
         f" unpacked AS (SELECT {_NTH_OF_CHUNK} AS fingerprint, chunk.document AS document"
-        "  FROM chunk JOIN merge_batch AS batch ON batch.document = chunk.document"
+        f"  FROM {_CHUNKS_OF_BATCH}"
         f"  AND batch.run = chunk.run AND {'' if replaces else 'NOT '}batch.replaces"
         "  CROSS JOIN n WHERE n.i < chunk.count)"
         f" INSERT OR IGNORE INTO {target} FROM unpacked ORDER BY fingerprint, document"
@@ -256,7 +258,7 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
         f"INSERT INTO old WITH RECURSIVE {_POSITIONS},"
         f" unpacked AS (SELECT {_NTH_OF_CHUNK} AS fingerprint,"
         "  chunk.document AS document, chunk.id AS chunk, n.i AS i, NULL AS loc"
-        "  FROM chunk JOIN merge_batch AS batch ON batch.document = chunk.document"
+        f"  FROM {_CHUNKS_OF_BATCH}"
         "   AND batch.run <> chunk.run AND batch.replaces CROSS JOIN n WHERE n.i < chunk.count"
         "  UNION ALL SELECT fingerprint, document, 0, 0, loc FROM gone"
         f"  WHERE site = {site} AND document IN ({replaced}))"
@@ -279,8 +281,8 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
         ((site, fingerprint, document, loc) for fingerprint, document, loc in _with_locs(db, rows)),
     )
     db.execute(
-        "DELETE FROM chunk WHERE EXISTS (SELECT 1 FROM merge_batch AS batch"
-        " WHERE batch.document = chunk.document AND batch.run <> chunk.run AND batch.replaces)"
+        f"DELETE FROM chunk WHERE id IN (SELECT chunk.id FROM {_CHUNKS_OF_BATCH}"
+        " AND batch.run <> chunk.run AND batch.replaces)"
     )
     db.execute("DELETE FROM temp.old")
 
