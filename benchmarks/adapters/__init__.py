@@ -72,6 +72,8 @@ def collect_each(
         try:
             with limited(SECONDS_PER_DOCUMENT):
                 collect(url, found)
-        except Exception as problem:  # a tool that fails in any way has failed, and no more
+        except (
+            Exception
+        ) as problem:  # a failure of any kind is a result: other tools raise anything
             error = f"{type(problem).__name__}: {problem}"
         yield Collected(url, found, error)

@@ -130,9 +130,9 @@ class SiteVisitor:
                 await self._read(task, site, walked)
             except StateError:  # of the disk or the file: nothing more can be remembered
                 raise
-            # A bug that the content of one site meets must not cost the others, of which there may
-            # be a million: its traceback is logged, and it is the reason of the site's outcome.
             except Exception as error:
+                # Any bug that the content of one site meets must not cost the others, of which
+                # there may be a million: its traceback is logged, and the outcome names it.
                 if error is self._callers_fault:
                     raise
                 LOGGER.exception("a bug ended the walk over %s", task.name)

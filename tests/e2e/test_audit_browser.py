@@ -34,7 +34,9 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One browser for all tests of a worker; no network is behind it."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="the extra dev brings it")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="no playwright: pip install playwright"
+    )
     # a sandbox needs what root and containers do not have; the pages are our own
     flags = ["--no-sandbox"] if os.getuid() == 0 else []
     with playwright.sync_playwright() as driver:

@@ -50,10 +50,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of half a megabyte, where the system lets us mount one."""
     mount, unmount = shutil.which("mount"), shutil.which("umount")
     if sys.platform != "linux" or not mount or not unmount:
-        pytest.skip("the system mounts no file systems in memory")
+        pytest.skip("no tmpfs, the small disk of this test: run it on Linux, with mount")
     command = [mount, "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(tmp_path)]
     if subprocess.run(command, check=False, capture_output=True).returncode:
-        pytest.skip("to mount a small disk takes root")
+        pytest.skip("no right to mount a small disk: run it as root")
     yield tmp_path
     subprocess.run([unmount, "--lazy", str(tmp_path)], check=True)
 
@@ -64,7 +64,7 @@ def check_failure(done: subprocess.CompletedProcess[str], words: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of file size as Linux has them")
+@pytest.mark.skipif(sys.platform != "linux", reason="no RLIMIT_FSIZE as on Linux: run it there")
 @pytest.mark.parametrize("option", OUTPUTS)
 def test_a_file_that_cannot_grow(folder: Path, tmp_path: Path, option: str) -> None:
     """Each output that cannot grow is one line and exit code 1; no part of it stays behind."""

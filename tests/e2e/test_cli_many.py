@@ -86,7 +86,7 @@ def test_a_report_in_every_format(tmp_path: Path, sites: list[str], form: str) -
     done = run("-q", *sites[:2], str(file), "--report", str(report))
     assert done.returncode == 0
     if form == "parquet":
-        parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra arrow")
+        parquet = pytest.importorskip("pyarrow.parquet", reason="no pyarrow: pip install .[arrow]")
         rows = parquet.read_table(report).to_pylist()
     elif form == "csv":
         rows = list(read_rows(report))

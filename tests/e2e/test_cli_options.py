@@ -252,7 +252,7 @@ def test_memory_does_not_grow_with_the_list() -> None:
         "code = main(['-q', '-i', '-'])\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    pytest.importorskip("resource", reason="the system does not say how much memory was used")
+    pytest.importorskip("resource", reason="no module resource: run it on Linux or macOS")
 
     def peak(lines: int) -> int:
         done = subprocess.run(

@@ -78,7 +78,10 @@ def free_port(host: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8 at hand")
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="no 200 loopback addresses: run it on Linux, where all of 127.0.0.0/8 is loopback",
+)
 @pytest.mark.parametrize("given", ["a file", "standard input"])
 def test_two_hundred_sites_five_of_them_dead(tmp_path: Path, given: str) -> None:
     """All that live are read, several at once, in whole lines; the dead are named with a reason."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from launcher import Run
 
-NONE = "the system has no terminals that a program can make"
+NONE = "no pseudo-terminals: run it on Linux or macOS"
 pty = pytest.importorskip("pty", reason=NONE)
 termios = pytest.importorskip("termios", reason=NONE)
 

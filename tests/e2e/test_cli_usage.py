@@ -152,9 +152,9 @@ def workplace(tmp_path: Path) -> Path:
 def test_an_example_works(line: str, workplace: Path) -> None:
     """Each example is run in a shell, with a real server in the place of example.org."""
     if "fish" in line and shutil.which("fish") is None:
-        pytest.skip("there is no fish")
+        pytest.skip("no fish: apt-get install fish")
     if "curl" in line and shutil.which("curl") is None:
-        pytest.skip("there is no curl")
+        pytest.skip("no curl: apt-get install curl")
 
     async def answer(request: web.Request) -> web.StreamResponse:
         file = SITE / request.path.lstrip("/")

@@ -21,10 +21,11 @@ from sitemapreader.cli.options.sources import SHELLS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pty = pytest.importorskip("pty", reason="the system has no terminals that a program can make")
+pty = pytest.importorskip("pty", reason="no pseudo-terminals: run it on Linux or macOS")
 BIN = Path(sys.executable).parent
 pytestmark = pytest.mark.skipif(
-    not (BIN / "sitemapreader").exists(), reason="the program is not installed beside Python"
+    not (BIN / "sitemapreader").exists(),
+    reason="no sitemapreader beside this Python: pip install -e .",
 )
 ALL_IN_ZSH = """
 autoload -U compinit; compinit -u -D; zle -C all complete-word _generic; bindkey '^Xa' all
@@ -91,7 +92,7 @@ def shell(
 ) -> Iterator[Shell]:
     """Start a shell in a folder with two files, one of which has a blank in its name."""
     if shutil.which(request.param) is None:
-        pytest.skip(f"there is no {request.param}")
+        pytest.skip(f"no {request.param}: apt-get install {request.param}")
     folder = tmp_path_factory.mktemp(request.param) / "here"
     folder.mkdir()
     (folder / "my site.xml").touch()
@@ -132,7 +133,7 @@ def test_what_a_shell_offers(shell: Shell, line: str, offers: set[str]) -> None:
     assert set(shell.complete(line)) == offers
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish: apt-get install fish")
 @pytest.mark.parametrize(
     ("line", "offers"),
     [
@@ -169,7 +170,7 @@ def test_the_script_loads(name: str, tmp_path: Path) -> None:
     script = run("completion", name)
     assert (script.returncode, script.stderr) == (0, "")
     if shutil.which(name) is None:
-        pytest.skip(f"there is no {name}")
+        pytest.skip(f"no {name}: apt-get install {name}")
     (tmp_path / "script").write_text(script.stdout, "utf-8")
     quiet = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"], "tcsh": ["-f"]}[name]
     before = "autoload -U compinit; compinit -u -D; " if name == "zsh" else ""

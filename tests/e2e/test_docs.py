@@ -61,7 +61,7 @@ def test_python(page: Path, number: int, server: str, tmp_path: Path, *, regener
     """A block of Python runs, and prints what the page says below it."""
     block = pages.blocks(page, "python")[number]
     for library in block.needs():
-        pytest.importorskip(library, reason=f"{library} is not installed")
+        pytest.importorskip(library, reason=f"no {library}: pip install {library}")
     printed = []
     for run in range(pages.RUNS):
         folder = tmp_path / str(run)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SITE = package.ROOT / "testdata" / "site"
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 FULL = Path("/dev/full")
-needs_full = pytest.mark.skipif(not FULL.exists(), reason="the system has no full device")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full: run it on Linux")
 
 
 SERVED = threading.Event()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from commands import serving
 
-pytest.importorskip("pty", reason="the system has no terminals that a program can make")
+pytest.importorskip("pty", reason="no pseudo-terminals: run it on Linux or macOS")
 from test_cli_terminal import answer_slowly, sitting_at
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
 
 PROGRAM = """
 import sys

@@ -428,7 +428,9 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for the peak of memory")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="no /proc, which knows the peak of memory: run it on Linux"
+)
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_costs_little(name: str) -> None:
     """Less than 40 MB of memory, in steps of at most 44 ms where 300 MiB at once take seconds."""

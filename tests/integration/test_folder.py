@@ -141,7 +141,7 @@ async def test_a_base_with_a_path(site: Path) -> None:
             await fetch(fetcher, "https://site.example" + path)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
+@pytest.mark.skipif(os.name != "posix", reason="no named pipes: run it on Linux or macOS")
 async def test_only_files_are_opened(site: Path) -> None:
     """A named pipe would wait for a writer for ever."""
     os.mkfifo(site / "pipe.xml")

@@ -25,7 +25,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.walker import walk
 
-httpx = pytest.importorskip("httpx", reason="the extra `httpx` is not installed")
+httpx = pytest.importorskip("httpx", reason="no httpx: pip install .[httpx]")
 from sitemapreader.fetch.httpx import HttpxFetcher  # noqa: E402 (it needs the extra)
 
 if TYPE_CHECKING:

@@ -304,7 +304,7 @@ def test_without_await() -> None:
 
 async def test_rows_as_columns() -> None:
     """Record batches have the rows of all sites, and the column `site` first."""
-    pa = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+    pa = pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
     async with walk_many(HOSTS, fetcher=MemoryFetcher(make_web(*HOSTS))) as run:
         table = pa.Table.from_batches([batch async for batch in run.record_batches()])
     assert table.column_names[:2] == ["site", "loc"]

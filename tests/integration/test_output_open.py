@@ -50,7 +50,7 @@ def test_the_name_says_the_format(
 ) -> None:
     """A file is written as with the format named; a path is a text or a Path."""
     if "parquet" in name:
-        pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+        pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
     path, named = tmp_path / name, tmp_path / "named"
     with open_output(kind(path)) as output:
         output.write(ENTRIES)
@@ -83,7 +83,7 @@ def test_a_name_that_says_nothing(name: str, tmp_path: Path) -> None:
 
 def test_parquet_is_not_compressed_twice() -> None:
     """A Parquet file is compressed inside, and its name says so."""
-    pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+    pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
     for arguments in (("x.parquet.gz",), ("x.gz", "parquet")):
         with pytest.raises(ValueError, match=r"end the name with \.parquet"):
             open_output(*arguments)
@@ -102,7 +102,7 @@ GIVEN: dict[str, Callable[[], UrlEntry | Iterable[UrlEntry]]] = {
 def test_one_entry_or_many(given: str, name: str, tmp_path: Path) -> None:
     """What is written does not depend on how it was handed over; nothing is no record."""
     if name == "x.parquet":
-        pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+        pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
     for path, entries in ((tmp_path / name, GIVEN[given]), (tmp_path / f"1{name}", GIVEN["list"])):
         with open_output(path) as output:
             output.write([])

@@ -28,7 +28,7 @@ from sitemapreader import (
 )
 from sitemapreader.output.schema import COLUMNS, SCHEMA_VERSION
 
-pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
+pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -183,7 +183,7 @@ def test_any_batch_is_sound(entries: list[UrlEntry]) -> None:
 
 def test_duckdb_reads_it(file: Path) -> None:
     """DuckDB needs nothing of ours: nested fields, times with a zone, aggregates."""
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    duckdb = pytest.importorskip("duckdb", reason="no duckdb: pip install duckdb")
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         found = connection.execute(
@@ -198,7 +198,7 @@ def test_duckdb_reads_it(file: Path) -> None:
 
 def test_polars_reads_it(file: Path) -> None:
     """Polars needs nothing of ours, its lazy reader included."""
-    polars = pytest.importorskip("polars", reason="polars is not installed")
+    polars = pytest.importorskip("polars", reason="no polars: pip install polars")
     frame = polars.scan_parquet(file)
     assert frame.select(polars.len()).collect().item() == ROWS
     first = frame.head(1).collect()

@@ -60,7 +60,7 @@ def test_a_fault_leaves_nothing_behind(tmp_path: Path, format: str) -> None:  # 
     assert old.read_text() == "old"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full: run it on Linux")
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_full_disk(format: str) -> None:  # noqa: A002 (as in open_output)
     """No space left is an OSError, at the latest when the context is left."""
@@ -74,7 +74,7 @@ def test_a_full_disk(format: str) -> None:  # noqa: A002 (as in open_output)
     assert raised.value.errno == errno.ENOSPC
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of file size as Linux has them")
+@pytest.mark.skipif(sys.platform != "linux", reason="no RLIMIT_FSIZE as on Linux: run it there")
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_disk_that_fills_up(tmp_path: Path, format: str) -> None:  # noqa: A002 (as in open_output)
     """A file that cannot grow any further is an OSError, and leaves nothing behind."""

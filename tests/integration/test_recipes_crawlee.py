@@ -21,7 +21,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.walker import walk
 
 if find_spec("crawlee") is None:
-    pytest.skip("the extra `crawlee` is not installed", allow_module_level=True)
+    pytest.skip("no crawlee: pip install .[crawlee]", allow_module_level=True)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

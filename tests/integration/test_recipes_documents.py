@@ -332,7 +332,9 @@ async def test_it_iterates_without_await(site: Site, told: Index) -> None:
 
 async def test_langchain_takes_it(site: Site, told: Index) -> None:
     """A loader of LangChain gives documents with ids, and deletions to the callback."""
-    loaders = pytest.importorskip("langchain_core.document_loaders", reason="no langchain-core")
+    loaders = pytest.importorskip(
+        "langchain_core.document_loaders", reason="no langchain-core: pip install langchain-core"
+    )
     site.publish("a.xml", "/1", "/2")
     deleted: list[str] = []
     loader = make_langchain_loader(told.source(), deleted.append)
@@ -348,7 +350,9 @@ async def test_langchain_takes_it(site: Site, told: Index) -> None:
 
 async def test_llama_index_takes_it(site: Site, told: Index) -> None:
     """A reader of LlamaIndex gives documents with ids, and deletions to the callback."""
-    base = pytest.importorskip("llama_index.core.readers.base", reason="no llama-index-core")
+    base = pytest.importorskip(
+        "llama_index.core.readers.base", reason="no llama-index-core: pip install llama-index-core"
+    )
     site.publish("a.xml", "/1", "/2")
     deleted: list[str] = []
     reader = make_llama_index_reader(told.source(), deleted.append)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 if find_spec("scrapy") is None:  # not imported: each worker would, and none needs it
-    pytest.skip("the extra `scrapy` is not installed", allow_module_level=True)
+    pytest.skip("no scrapy: pip install .[scrapy]", allow_module_level=True)
 
 SECONDS = 90
 NAMESPACES = (

@@ -190,7 +190,7 @@ def test_hostile_text_is_escaped_in_text(number: int) -> None:
 
 def test_frames_have_the_fields(example: Report) -> None:
     """A row a document, a column a field; an Issue likewise, with its severity."""
-    pd = pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    pd = pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
     frame = example.documents_frame()
     fields = [field.name for field in attrs.fields(Document) if not field.name.startswith("_")]
     assert [*frame.columns] == fields
@@ -207,7 +207,7 @@ def test_frames_have_the_fields(example: Report) -> None:
 
 async def test_frames_of_a_walk_that_failed() -> None:
     """What is missing in a record is missing in its row; numbers stay whole numbers."""
-    pd = pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    pd = pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
     report = (await walk_all(PAGES)).report
     frame = report.documents_frame().set_index("url")
     assert frame.loc[GONE, "reason"] == "http-status"
@@ -219,7 +219,7 @@ async def test_frames_of_a_walk_that_failed() -> None:
 
 def test_frames_of_nothing_have_their_columns() -> None:
     """An empty report gives frames with the same columns and types."""
-    pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
     empty, full = Report(0), hostile()
     for ours, theirs in (
         (empty.documents_frame(), full.documents_frame()),
@@ -232,8 +232,8 @@ def test_frames_of_nothing_have_their_columns() -> None:
 
 def test_frames_can_be_saved(tmp_path: object) -> None:
     """Lone surrogates, which no file in UTF-8 can hold, are written with backslashes."""
-    pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
-    pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
+    pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
     frame = hostile().documents_frame()
     frame.to_parquet(f"{tmp_path}/x.parquet")
     assert "\\ud800" in frame["url"][0]

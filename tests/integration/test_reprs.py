@@ -56,7 +56,7 @@ def test_a_blocking_walk_says_so_too() -> None:
 
 def test_a_warning_names_the_first_document() -> None:
     """It says which document was lost, and how many more."""
-    pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+    pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
     from sitemapreader import to_dataframe  # noqa: PLC0415 (it needs pandas)
 
     children = [f"{SITE}{number}.xml" for number in range(3)]

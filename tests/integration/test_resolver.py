@@ -52,7 +52,7 @@ async def test_a_name_that_does_not_resolve() -> None:
         assert await open_and_fail(fetcher, "http://nowhere.test/") == IssueCode.DNS
 
 
-@pytest.mark.skipif(find_spec("pycares") is None, reason="it is an extra: speedups")
+@pytest.mark.skipif(find_spec("pycares") is None, reason="no pycares: pip install .[speedups]")
 def test_aiodns_resolves_where_it_is_installed() -> None:
     """A fetcher asks aiodns for names, with no thread for each."""
     script = (

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def s3_bucket() -> Iterator[str]:
     """An S3 of moto's on loopback, with a bucket."""
-    moto = pytest.importorskip("moto.server")
-    s3fs = pytest.importorskip("s3fs")
+    moto = pytest.importorskip("moto.server", reason="no moto: pip install moto[server]")
+    s3fs = pytest.importorskip("s3fs", reason="no s3fs: pip install s3fs")
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

@@ -59,7 +59,9 @@ KINDS = list(compress(SMALL))
 @pytest.fixture(scope="module")
 def zlib_ng() -> ModuleType:
     """Give zlib-ng."""
-    module: ModuleType = pytest.importorskip("zlib_ng.zlib_ng", reason="it is an extra: speedups")
+    module: ModuleType = pytest.importorskip(
+        "zlib_ng.zlib_ng", reason="no zlib-ng: pip install .[speedups]"
+    )
     return module
 
 

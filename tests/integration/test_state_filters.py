@@ -283,12 +283,12 @@ async def take(step: Step, db: Path, *, changes: bool) -> tuple[set[str], Walked
 
 
 async def check_sequence(steps: list[Step], *, changes: bool) -> None:
-    """Walk step by step; whatever passes, in a document that was there, has come by its end."""
+    """Check that each walk has delivered, with those before it, all entries that pass now."""
     with tempfile.TemporaryDirectory() as folder:
         db = Path(folder) / "site.db"
         given: set[str] = set()
         last = attrs.evolve(steps[-1], filters={}, failing=None, follows=None, leaves_after=None)
-        for now in [*steps, last, last]:  # the first may resume what one before it had read
+        for now in [*steps, last, last]:  # the first `last` may resume an interrupted walk
             came, walked = await take(now, db, changes=changes)
             given |= came
             if walked is None:
@@ -297,7 +297,7 @@ async def check_sequence(steps: list[Step], *, changes: bool) -> None:
                 if now.failing == number or now.follows not in (None, number):
                     continue
                 if walked.outcome(MAPS[number])[1] == FINISHED_BEFORE:
-                    continue  # it was read before the stop, and is not asked for again
+                    continue  # read before the stop, so this walk does not fetch it again
                 wanted = {
                     address(letter)
                     for letter, day in listed.items()

@@ -25,8 +25,8 @@ from sitemapreader import (
 )
 from sitemapreader.output.schema import COLUMNS
 
-pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
-pd = pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
+pd = pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
 
 from sitemapreader import read_batches, to_arrow, to_dataframe  # noqa: E402 (they need these two)
 
@@ -254,7 +254,7 @@ def test_a_stream_that_is_left_ends_its_walk(end: str) -> None:
 
 def test_duckdb_queries_a_stream() -> None:
     """DuckDB takes the stream under its name, lists included."""
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    duckdb = pytest.importorskip("duckdb", reason="no duckdb: pip install duckdb")
     stream = read_batches(EXAMPLE, fetcher=example())
     with duckdb.connect() as connection:
         connection.register("stream", stream)
@@ -264,7 +264,7 @@ def test_duckdb_queries_a_stream() -> None:
 
 def test_polars_takes_a_stream() -> None:
     """Polars makes a frame of the stream, lists included."""
-    polars = pytest.importorskip("polars", reason="polars is not installed")
+    polars = pytest.importorskip("polars", reason="no polars: pip install polars")
     frame = polars.from_arrow(read_batches(EXAMPLE, fetcher=example()))
     assert frame.shape == (43, len(NAMES))
     assert frame["images"].list.len().sum() == 3

@@ -17,8 +17,8 @@ from walking import ROBOTS, SITE, Pages, index, status, urlset
 
 from sitemapreader import IncompleteWarning, MemoryFetcher, StoredResponse, read, walk, walk_sync
 
-pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
-pd = pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
+pd = pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
 
 from sitemapreader import read_batches, to_arrow, to_dataframe  # noqa: E402 (they need these two)
 

@@ -49,7 +49,7 @@ def test_walk_many_sync_takes_what_walk_many_takes() -> None:
 def test_relatives_take_that_list(name: str) -> None:
     """An editor sees the arguments of `walk`: the signature is not made at run time."""
     if name != "walk_sync":
-        pytest.importorskip("pandas", reason="the extra `pandas` is not installed")
+        pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
     function: Callable[..., Any] = getattr(sitemapreader, name)
     assert not hasattr(function, "__signature__")
     assert not hasattr(function, "__wrapped__")
