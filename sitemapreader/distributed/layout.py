@@ -26,7 +26,7 @@ LAYOUT = "layout.json"
 SUCCESS = "_SUCCESS.json"
 HOSTS_PER_PARTITION = 2_000
 _FEWEST_HOSTS = 64
-"""Hosts of a partition in a small list: as many as one process reads at once."""
+"""Hosts of a partition in a small list, about: as many as one process reads at once."""
 _FEWEST_PARTITIONS = 16
 """Partitions of a list that has the hosts for them, so that a few cores have something to do."""
 MAX_PARTITIONS = 65_536

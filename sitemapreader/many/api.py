@@ -108,8 +108,9 @@ def walk_many_sync(
 
 
 def _make_config(arguments: SharedArguments) -> WalkConfig:
-    """Check the arguments that each walk gets, with a placeholder for its site."""
+    """Check the arguments that all walks share; each walk gets its own site later."""
     search = {name: value for name, value in arguments.items() if name in _SEARCH}
+    # A search needs a site to be checked; `SiteVisitor` replaces it.
     checked = Search(site="https://localhost/", **search)  # type: ignore[arg-type]
     others = {n: v for n, v in arguments.items() if n not in (*_SEARCH, *_RUN)}
     return WalkConfig(

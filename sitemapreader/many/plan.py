@@ -69,7 +69,7 @@ class RunPlan:
     """How the sites of a run are walked.
 
     Attributes:
-        config: the arguments of each walk; its site is a placeholder.
+        config: the arguments of each walk but its site, which `SiteVisitor` sets.
         at_once: how many sites are read at the same time.
         site_urls: how many URLs of one site are delivered.
         fetcher: opens URLs for all walks; `None` for one of the run's own.
