@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import chain
 from types import AsyncGeneratorType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -94,15 +95,9 @@ class WalkStreams:
             if not _is_running(stream):
                 await stream.aclose()
 
-    async def iterate_entries(self) -> AsyncGenerator[UrlEntry, None]:
-        """Yield the entries, one by one."""
-        more = True
-        while more:
-            cursor = self._cursor
-            for entry in cursor.entries:
-                yield entry
-            if cursor is self._cursor:
-                more = await self._pull()
+    def iterate_entries(self) -> AsyncGenerator[UrlEntry, None]:
+        """Return a generator of the entries, one by one."""
+        return self._iterate(lambda cursor: cursor.entries)
 
     async def iterate_batches(self) -> AsyncGenerator[list[UrlEntry], None]:
         """Yield the entries in lists."""
@@ -146,15 +141,17 @@ class WalkStreams:
             else:
                 more = await self._pull()
 
-    async def iterate_events(self) -> AsyncGenerator[Event, None]:
-        """Yield entries, found sitemaps and Issues."""
+    def iterate_events(self) -> AsyncGenerator[Event, None]:
+        """Return a generator of entries, found sitemaps and Issues."""
+        return self._iterate(lambda cursor: chain(cursor.entries, cursor.others))
+
+    async def _iterate(self, read: Callable[[BatchCursor], Iterator[T]]) -> AsyncGenerator[T, None]:
+        """Yield what `read` returns for each batch, until another loop overtakes this one."""
         more = True
         while more:
             cursor = self._cursor
-            for entry in cursor.entries:
-                yield entry
-            for other in cursor.others:
-                yield other
+            for event in read(cursor):
+                yield event
             if cursor is self._cursor:
                 more = await self._pull()
 
