@@ -138,16 +138,17 @@ class StateFile:
     def transaction(self) -> Iterator[None]:
         """Commit all changes of the block, or none if it raises."""
         begin, commit, undo = _WITHIN_HELD if self._is_held else _ALONE
+        self._check_held()
         with self.guard():
             self.connection.execute(begin)
             try:
                 yield
+                self.connection.execute(commit)
             except BaseException:
                 if self.connection.in_transaction:
                     for statement in undo:
                         self.connection.execute(statement)
                 raise
-            self.connection.execute(commit)
 
     def hold(self) -> None:
         """Hold back all changes from now on, until `commit_held`; closing drops them."""
@@ -161,6 +162,7 @@ class StateFile:
         Each file has its temporary and its final path. Raises StateError or OSError; then nothing
         was renamed or committed.
         """
+        self._check_held()
         published = publication.Publication.begin(self.path, files)
         try:
             published.rename()
@@ -174,6 +176,16 @@ class StateFile:
         self._is_held = False
         published.finish()
         self.sync()
+
+    def _check_held(self) -> None:
+        """Raise StateError if SQLite has dropped the changes that are held back."""
+        # A full disk or an interrupt can undo the whole transaction, not only its savepoint
+        # (https://www.sqlite.org/lang_transaction.html, section 3). Later changes would then be
+        # committed at once, without the files.
+        if self._is_held and not self.connection.in_transaction:
+            raise StateError(
+                self.path, "an error has undone the changes of this run: run the same again"
+            )
 
     def sync(self) -> None:
         """Flush committed changes to the disk; may be called from any thread."""

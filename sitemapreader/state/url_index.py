@@ -14,6 +14,7 @@ fingerprint says so (`UNDELIVERED`, `OUTDATED`).
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from itertools import groupby
 from operator import itemgetter
 from os.path import commonprefix
@@ -183,17 +184,19 @@ def finish_merge(db: sqlite3.Connection, site: int, run: int, *, knows_all: bool
         return 0
     gone = "gone WHERE site = :site AND document IN (SELECT document FROM finished)"
     _delete_listed(db, site, gone)
-    rows = db.execute(
+    removals = db.execute(
         f"SELECT substr(fingerprint, 1, {URL_HASH_BYTES}), min(loc) FROM {gone}"
         f" AND NOT EXISTS (SELECT 1 FROM url_index WHERE site = :site"
         f"  AND {_same_url('url_index.fingerprint', 'gone.fingerprint')})"
         f" GROUP BY 1 ORDER BY 2",
         {"site": site},
     )
-    removed = db.executemany(
-        "INSERT INTO removed VALUES (?, ?, ?)",
-        ((site, url_hash, _check_loc(loc, url_hash)) for url_hash, loc in rows),
-    ).rowcount
+    # Closed, because after an interrupt SQLite refuses everything as long as a query is open.
+    with closing(removals) as rows:
+        removed = db.executemany(
+            "INSERT INTO removed VALUES (?, ?, ?)",
+            ((site, url_hash, _check_loc(loc, url_hash)) for url_hash, loc in rows),
+        ).rowcount
     db.execute(f"DELETE FROM {gone}", {"site": site})
     return max(removed, 0)
 
@@ -275,11 +278,13 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
     unknown = f"old WHERE substr(fingerprint, {URL_HASH_BYTES + 1}) = x'{UNDELIVERED.hex()}'"
     _delete_listed(db, site, unknown)  # what was never delivered cannot be reported as removed
     db.execute(f"DELETE FROM {unknown}")
-    rows = db.execute("SELECT chunk, i, fingerprint, document, loc FROM old ORDER BY chunk, i")
-    db.executemany(
-        "INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)",
-        ((site, fingerprint, document, loc) for fingerprint, document, loc in _with_locs(db, rows)),
-    )
+    with closing(  # as above
+        db.execute("SELECT chunk, i, fingerprint, document, loc FROM old ORDER BY chunk, i")
+    ) as rows:
+        db.executemany(
+            "INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)",
+            ((site, *found) for found in _with_locs(db, rows)),
+        )
     db.execute(
         f"DELETE FROM chunk WHERE id IN (SELECT chunk.id FROM {_CHUNKS_OF_BATCH}"
         " AND batch.run <> chunk.run AND batch.replaces)"

@@ -1,0 +1,169 @@
+"""Merges of a state file: an error in one, or one of another site, leaves nothing to the next."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+from contextlib import asynccontextmanager, closing
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
+from walking import Pages, index, urlset, walk_all
+
+from sitemapreader.errors import StateError
+from sitemapreader.state.database import StateFile
+from sitemapreader.state.run import RunOptions
+from sitemapreader.state.store import SiteStore
+from sitemapreader.walker.persistence.access import StateAccess
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+Tables: TypeAlias = dict[str, list[tuple[object, ...]]]
+A, B = "https://a.example/", "https://b.example/"
+OPTIONS = RunOptions(b"options", "", lambda _: True)
+TABLES = {
+    "url_index": "hex(fingerprint), url FROM url_index JOIN document ON id = document",
+    "gone": "loc, url FROM gone JOIN document ON id = document",
+    "removed": "name, loc FROM removed JOIN site ON site.id = site",
+    "chunk": "url, count, hex(fingerprints) FROM chunk JOIN document ON document.id = document",
+    "document": "url, listed_run IS merged_run FROM document",
+}
+"""Table -> columns that are the same in any file with the same content."""
+
+
+def serve(home: str, day: int) -> Pages:
+    """Return a site on a day: URLs stay, change, come and go, and a document vanishes."""
+    names = ["one", "two"] if day < 3 else ["two"]
+    pages: Pages = {f"{home}top.xml": index(*(f"{home}{name}.xml" for name in names))}
+    for name in names:
+        numbers = range(3 * day, 3 * day + 12)
+        locs = [(f"{home}{name}/{n}", f"2020-01-{1 + n * day % 20:02}") for n in numbers]
+        pages[f"{home}{name}.xml"] = urlset(*locs)
+    return pages
+
+
+async def come(home: str, day: int, db: Path) -> set[str]:
+    walked = await walk_all(
+        serve(home, day), None, sitemaps=[f"{home}top.xml"], state=db, changes=True
+    )
+    return set(walked.locs)
+
+
+def read_tables(db: Path) -> Tables:
+    with closing(sqlite3.connect(db)) as connection:
+        return {
+            name: sorted(connection.execute(f"SELECT {query}")) for name, query in TABLES.items()
+        }
+
+
+@asynccontextmanager
+async def kept_open(db: Path) -> AsyncIterator[sqlite3.Connection]:
+    """Give the connection that all walks of the block share."""
+    access = StateAccess.open(db, "this test")
+    try:
+        yield access.file.connection
+    finally:
+        await access.close("this test")
+
+
+async def make_expected(db: Path) -> Tables:
+    """Walk over both sites on three days, one walk after another, each with its own connection."""
+    await come_often(db, 1, 2, 3)
+    return read_tables(db)
+
+
+async def come_often(db: Path, *days: int) -> None:
+    """Walk over both sites, one walk after another."""
+    for day in days:
+        for home in (A, B):
+            await come(home, day, db)
+
+
+class Interruption:
+    """Interrupts SQLite after so many steps, as a walk that is left while it merges."""
+
+    def __init__(self, connection: sqlite3.Connection, steps: int) -> None:
+        self.steps = 0
+        self._last = steps
+        self._connection = connection
+        connection.set_progress_handler(self._count, 1)
+
+    def _count(self) -> None:
+        self.steps += 1
+        if self.steps == self._last:
+            self._connection.interrupt()
+
+    def end(self) -> None:
+        self._connection.set_progress_handler(None, 1)
+
+
+async def interrupt_walk(before: Path, steps: int) -> tuple[int, Tables]:
+    """Interrupt a walk over A, and walk again; return the steps until then, and the tables."""
+    db = before.with_name(f"{steps}.db")
+    shutil.copy(before, db)
+    async with kept_open(db) as connection:
+        interruption = Interruption(connection, steps)
+        is_interrupted = False
+        try:
+            await come(A, 3, db)
+        except StateError:
+            is_interrupted = True
+        interruption.end()
+        await come(B, 3, db)
+        if is_interrupted:
+            await come(A, 3, db)
+    return interruption.steps, read_tables(db)
+
+
+async def test_a_merge_after_one_that_failed(tmp_path: Path) -> None:
+    """Whatever statement of a walk fails, the next ones of its connection merge what is so."""
+    expected = await make_expected(tmp_path / "expected.db")
+    before = tmp_path / "before.db"
+    await come_often(before, 1, 2)
+    steps, found = await interrupt_walk(before, 1_000_000)
+    assert steps > 2_000
+    assert found == expected
+    for number in range(1, steps, steps // 23):
+        assert (await interrupt_walk(before, number))[1] == expected, number
+
+
+async def test_merges_of_two_sites_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walks that share a connection, and merge in threads, leave what single walks leave."""
+    monkeypatch.setattr("sitemapreader.walker.persistence.writer._FEW_DOCUMENTS", 0)
+    db = tmp_path / "both.db"
+    async with kept_open(db):
+        for day in (1, 2, 3):
+            await asyncio.gather(come(A, day, db), come(B, day, db))
+    assert read_tables(db) == await make_expected(tmp_path / "single.db")
+
+
+@pytest.mark.parametrize("second", ["transaction", "commit"])
+def test_an_error_that_undoes_what_is_held_back(tmp_path: Path, second: str) -> None:
+    """After an error that undoes all that is held back, nothing more is committed, by anybody."""
+    db, path, temporary = tmp_path / "all.db", tmp_path / "urls.csv", tmp_path / ".urls.part"
+    temporary.write_text("new", "utf-8")
+    file = StateFile(db)
+    try:
+        file.hold()
+        SiteStore(file, A, saves_urls=True).begin(OPTIONS)
+        interruption = Interruption(file.connection, 8)
+        with pytest.raises(StateError, match="interrupted"):
+            SiteStore(file, A, saves_urls=True).begin(OPTIONS)
+        interruption.end()
+        assert not file.connection.in_transaction
+        store = SiteStore(file, B, saves_urls=True)
+        steps = {
+            "transaction": lambda: store.begin(OPTIONS),
+            "commit": lambda: file.commit_held([(temporary, path)]),
+        }
+        with pytest.raises(StateError, match="run the same again"):
+            steps[second]()
+    finally:
+        file.close()
+    assert not path.exists()
+    assert list(tmp_path.glob("*.corrupt-*")) == []
+    with closing(sqlite3.connect(db)) as connection:
+        assert connection.execute("SELECT name FROM site").fetchall() == []
