@@ -68,7 +68,7 @@ def _show_changed(options: Limits | FetchOptions) -> str:
     return f"{type(options).__name__}({', '.join(changed)})"
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(kw_only=True, repr=False, cache_hash=True)
 class Limits:
     """Limits on one document and on a whole walk.
 

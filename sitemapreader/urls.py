@@ -18,7 +18,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS, PROTOCOL_MAX_LOC_CHARS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from urllib.parse import SplitResult
 
     from publicsuffixlist import PublicSuffixList
@@ -308,18 +308,19 @@ def url_warnings(url: str) -> list[IssueCode]:
     return codes
 
 
-def are_clean_urls(locs: list[str]) -> bool:
+def are_clean_urls(locs: Sequence[str]) -> bool:
     """Return whether all are absolute http(s) URLs without an error or a warning."""
     # A few passes in C over all of them joined cost less than a Python call for each.
     joined = "".join(locs)
     if not joined.isascii() and not joined.isprintable():
         return False
-    if any(char in joined for char in _SUSPECT_CHARACTERS) or not locs:
-        return False
-    origin = _ORIGIN.match(locs[0])
+    for char in _SUSPECT_CHARACTERS:
+        if char in joined:
+            return False
+    origin = _ORIGIN.match(locs[0]) if locs else None
     return (
         origin is not None
         # Mostly all URLs have the origin of the first one.
         and (all(map(str.startswith, locs, repeat(origin[0]))) or all(map(_ORIGIN.match, locs)))
-        and max(map(len, locs)) < PROTOCOL_MAX_LOC_CHARS
+        and (len(joined) < PROTOCOL_MAX_LOC_CHARS or max(map(len, locs)) < PROTOCOL_MAX_LOC_CHARS)
     )

@@ -76,7 +76,7 @@ def _select(events: list[Event], since: datetime | None) -> Iterable[Event]:
 
 
 def _chunks(source: bytes | BinaryIO | Iterable[bytes]) -> Iterator[bytes]:
-    if isinstance(source, bytes | bytearray | memoryview):
+    if isinstance(source, (bytes, bytearray, memoryview)):
         view = memoryview(source)
         yield from (bytes(view[i : i + _CHUNK_BYTES]) for i in range(0, len(view), _CHUNK_BYTES))
         return

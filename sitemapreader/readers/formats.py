@@ -40,7 +40,7 @@ def check_formats(names: ExtraFormats) -> frozenset[Format]:
     """
     if isinstance(names, str):
         raise TypeError(f"extra_formats must be several: write {{{names!r}}}, not {names!r}")
-    formats = frozenset[str](names)
+    formats: frozenset[str] = frozenset(names)
     if unknown := formats.difference(_EXTRA_FORMATS):
         raise ValueError(
             f"extra_formats has {min(unknown)!r}: choose from {', '.join(_EXTRA_FORMATS)}; "

@@ -36,7 +36,7 @@ _HEX = "[9AaDd]|[2-9A-Fa-f].|[1-9A-Fa-f]..|[1-9A-Ca-c]...|[1-9A-Fa-f]....".repla
 )
 _ODD_REFERENCE = re.compile(rf"&(?!(?:{'|'.join(_XML)}|#0*+(?:{_DECIMAL})|#x0*+(?:{_HEX}));)")
 _ODD_CHARACTERS = (_LOST, "\ufffe", "\uffff")
-_SOUND_REFERENCE = re.compile(r"&(?:(lt|gt|quot|apos)|#([0-9]+)|#x([0-9A-Fa-f]+));")
+_SOUND_REFERENCE = re.compile("&([^;]++);")
 _BLANKS = re.compile("\r\n|[\t\r\n]")
 _NO_CHARACTER = "\0"
 """Stands in no text of XML."""
@@ -96,13 +96,13 @@ def decode_attributes(values: Collection[str]) -> Collection[str]:
 def _resolve_references(text: str) -> str:
     if "&" not in text:
         return text
-    return _SOUND_REFERENCE.sub(_resolve, text).replace("&amp;", "&")
+    pieces = _SOUND_REFERENCE.split(text)  # every second one is the name of a reference
+    pieces[1::2] = map(_resolve, pieces[1::2])
+    return "".join(pieces)
 
 
-def _resolve(found: re.Match[str]) -> str:
-    name, decimal, number = found.groups()
-    character = _XML[name] if name else chr(int(decimal) if decimal else int(number, 16))
-    return "&amp;" if character == "&" else character  # which begins no other reference
+def _resolve(name: str) -> str:
+    return _XML.get(name) or chr(int(name.lstrip("#x"), 16 if name[1] == "x" else 10))
 
 
 # -- broken text

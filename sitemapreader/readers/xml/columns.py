@@ -23,7 +23,7 @@ class Columns:
         self.odd: set[int] = set()
         self.size = size
         # Whether anything must be decoded; "[" for `<![CDATA[`, as one character is found faster
-        self._is_marked = any(mark in text for mark in "&[\r")
+        self._is_marked = "&" in text or "[" in text or "\r" in text
 
     def texts(self, column: Sequence[str]) -> list[str]:
         """Decode texts, and trim them; an empty list if there are none."""
@@ -39,7 +39,7 @@ class Columns:
             return None
         return texts if all(texts) else [text or None for text in texts]
 
-    def check_locs(self, locs: list[str]) -> None:
+    def check_locs(self, locs: Sequence[str]) -> None:
         """Mark the records whose URLs need a closer look as odd."""
         if not are_clean_urls(locs):
             self.blame(not PLAIN_URL.fullmatch(loc) and not are_clean_urls([loc]) for loc in locs)
@@ -56,10 +56,12 @@ class Columns:
             return None
         if parse is parse_lastmod:
             values: Column = parse_column(texts)
+            are_read = all(values)
         else:
-            known = {text: parse(text) if text else None for text in set(texts)}
-            values = [known[text] for text in texts]
-        if values.count(None) > texts.count(""):
+            known = {text: parse(text) for text in set(texts) if text}
+            are_read = None not in known.values()
+            values = list(map(known.get, texts))
+        if not are_read:
             self.blame(
                 value is None and bool(text) for value, text in zip(values, texts, strict=True)
             )

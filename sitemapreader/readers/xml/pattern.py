@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from sitemapreader.readers.xml.tree import TreeReader
 
     Span: TypeAlias = tuple[int, int]
+    Texts: TypeAlias = list[tuple[str, ...]]
+    """The texts of records by columns."""
 
 _FIELDS = len(PROTOCOL_FIELDS)
 """Groups of the record pattern that are fields of the protocol."""
@@ -129,9 +131,10 @@ class PatternReader:
         if odd or not are_sound(read):
             spans = [match.span() for match in pattern.finditer(text, start, end)]
             odd.update(self._find_unsound(text, spans))
-        places = [place for place in range(size) if place not in odd]
+        places: Sequence[int] = range(size)
         if odd:
-            found = [[column[place] for place in places] for column in found]
+            places = [place for place in places if place not in odd]
+            found = [tuple(column[place] for place in places) for column in found]
         columns = Columns(read, len(places))
         entries = self._make_entries(columns, found, sitemap) if places else []
         if not odd and not columns.odd:
@@ -167,26 +170,24 @@ class PatternReader:
                 return head.end(), head[1]
         return start, None
 
-    def _find_columns(
-        self, pattern: re.Pattern[str], text: str, start: int
-    ) -> tuple[list[list[str]], str]:
+    def _find_columns(self, pattern: re.Pattern[str], text: str, start: int) -> tuple[Texts, str]:
         """Find the records from a place on; return a column a group, and the rest."""
-        columns: list[list[str]] = [[]] * pattern.groups
+        alike: Texts = []
         if known := self._learn_uniform(pattern, text, start):
             uniform, places = known
-            found, rest = _split_records(uniform, text, start)
+            found, rest = _find_records(uniform, text, start)
             size = len(found[0])
-            columns = [[""] * size] * (pattern.groups - 1)
+            alike = [("",) * size] * (pattern.groups - 1)
             for place, column in zip(places, found, strict=True):
-                columns[place] = column
+                alike[place] = column
             if self.end_tag not in rest:
-                return columns, rest
+                return alike, rest
             if size < _FEW_RECORDS:
                 self._is_uniform, self._uniform = False, None
             start = len(text) - len(rest)
-        found, rest = _split_records(pattern, text, start)
+        found, rest = _find_records(pattern, text, start)
         self._is_long = self._is_long or len(found[0]) > _FEW_RECORDS
-        return [a + b for a, b in zip(columns, found, strict=False)], rest
+        return [a + b for a, b in zip(alike, found, strict=True)] if alike else found, rest
 
     def _learn_uniform(
         self, pattern: re.Pattern[str], text: str, start: int
@@ -254,7 +255,7 @@ class PatternReader:
 
     # -- entries
 
-    def _make_entries(self, columns: Columns, found: list[list[str]], sitemap: str) -> Events:
+    def _make_entries(self, columns: Columns, found: Texts, sitemap: str) -> Events:
         if self._prolog.format.is_feed:
             return self._make_posts(columns, found, sitemap)
         locs, lastmods = columns.texts(found[0]) or found[0], columns.texts(found[1])
@@ -279,9 +280,7 @@ class PatternReader:
         self._leave_unread(columns, entries, runs)
         return list(entries)
 
-    def _leave_unread(
-        self, columns: Columns, entries: list[UrlEntry], runs: list[list[str]]
-    ) -> None:
+    def _leave_unread(self, columns: Columns, entries: list[UrlEntry], runs: Texts) -> None:
         """Leave elements of extensions unread until asked for, if all are clean."""
         *known, others = runs
         for (key, prefix), run in zip(self._runs, known, strict=True):
@@ -309,7 +308,7 @@ class PatternReader:
             and self._names.count_extras(names)
         )
 
-    def _make_posts(self, columns: Columns, found: list[list[str]], sitemap: str) -> EntryColumns:
+    def _make_posts(self, columns: Columns, found: Texts, sitemap: str) -> EntryColumns:
         """Make the entries of a feed's records."""
         links, titles, *dates = found[: 2 + len(FEED_DATE_NAMES[self._prolog.format])]
         is_atom = self._prolog.format is Format.ATOM
@@ -356,16 +355,13 @@ def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
     return pattern.sub("", BORDER.join(runs)) == BORDER * (len(runs) - 1)
 
 
-def _split_records(pattern: re.Pattern[str], text: str, start: int) -> tuple[list[list[str]], str]:
-    """Split a text into columns, one for each group; the last group is the rest."""
-    # One flat list makes no work for the garbage collector; a tuple for each record does
-    flat = pattern.split(text[start:])
-    *columns, rests = (flat[group :: pattern.groups + 1] for group in range(1, pattern.groups + 1))
-    rest = (rests and rests[-1]) or ""
+def _find_records(pattern: re.Pattern[str], text: str, start: int) -> tuple[Texts, str]:
+    """Find records from a place on; return a column a group, and the rest."""
+    rows = pattern.findall(text, start)
+    rest = rows[-1][-1] if rows else ""
     if rest:
-        for column in columns:
-            del column[-1]
-    return [[one or "" for one in each] if None in each else each for each in columns], rest
+        del rows[-1]
+    return list(zip(*rows, strict=True))[:-1] or [()] * (pattern.groups - 1), rest
 
 
 def _weave(spans: list[Span], odd: set[int], entries: Iterator[Event]) -> Iterator[Any]:
