@@ -26,6 +26,7 @@ from sitemapreader.distributed.layout import (
     write_json,
 )
 from sitemapreader.distributed.storage import Storage
+from sitemapreader.many.task import name_site
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.urls import has_web_scheme, url_key
 
@@ -65,7 +66,7 @@ def plan(
 
     Args:
         hosts: hosts or URLs, or a file of them, one a line, with `#` comments; any URL that fsspec
-            opens, compressed or not. One that is named twice counts once.
+            opens, compressed or not. One that is named twice counts once. Logins are left out.
         output: a folder, or a URL that fsspec knows.
         partitions: a power of two; by default about one for 2,000 hosts. It is fixed when the
             output is made, because the state of a host is stored there.
@@ -154,7 +155,8 @@ def _clean_hosts(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         text = _COMMENT.sub("", " ".join(line.split()))[: MAX_URL_CHARS + 1]
         if text:
-            yield text
+            # A login would be written into the output, and its host has another name in outcomes.
+            yield name_site(text) if "@" in text else text
 
 
 def _fill_buckets(hosts: Iterable[str], buckets: list[Path]) -> None:

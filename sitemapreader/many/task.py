@@ -105,6 +105,14 @@ def _looks_like_host(parsed: URL) -> bool:
     return "." in host and not host.startswith(".") and not host.endswith(_FILES)
 
 
+def name_site(text: str) -> str:
+    """Return the name that the outcome of a site has: its text without a login."""
+    try:
+        return check_task(text).name
+    except InvalidSiteError as error:
+        return str(error)
+
+
 def hide_login(text: str) -> str:
     """Remove what may be a user and a password from a text that may not be a URL."""
     scheme, slashes, rest = text.rpartition("://")

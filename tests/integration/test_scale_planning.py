@@ -18,6 +18,7 @@ from sitemapreader.distributed.layout import (
 )
 from sitemapreader.distributed.planning import plan, read_partition_hosts
 from sitemapreader.distributed.storage import Storage
+from sitemapreader.many.task import name_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +70,15 @@ def test_a_file_may_have_comments_and_be_compressed(tmp_path: Path) -> None:
         "https://example.net/#part",
         "example.org",
     ]
+
+
+def test_a_login_is_not_written_into_the_output(tmp_path: Path) -> None:
+    """A host with a login is listed without it, under the name that its outcome has."""
+    hosts = ["https://u:secret@example.org/", "u:secret@example.net", "http://u:secret@[::1"]
+    listed = plan(hosts, str(tmp_path))
+    names = ["example.net", "http://[::1", "https://example.org/"]
+    assert sorted(chain(*read_all(tmp_path, listed))) == names
+    assert [name_site(name) for name in names] == names
 
 
 def test_what_is_no_url_stays_in_the_list(tmp_path: Path) -> None:
