@@ -1,17 +1,20 @@
-"""Event loops for code without `await`, and the end of tasks."""
+"""Event loops for code without `await`, work in threads, and the end of tasks."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
     from contextlib import AbstractAsyncContextManager
 
 T = TypeVar("T")
+
+_INTERRUPT_SECONDS = 0.05
 
 
 class LoopThread:
@@ -87,6 +90,21 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     with ThreadPoolExecutor(1, "sitemapreader") as executor:
         return executor.submit(asyncio.run, work).result()
+
+
+async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) -> T:
+    """Run work in a thread; when cancelled, interrupt it and wait for its end."""
+    task = asyncio.create_task(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            interrupt()  # again and again: the work may be between two statements
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([task], timeout=_INTERRUPT_SECONDS)
+        if not task.cancelled():
+            task.exception()
+        raise
 
 
 async def end_task(task: asyncio.Task[None]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -100,12 +100,14 @@ async def audit(
     store = AuditDatabase(database)
     try:
         with store.map_disk_errors():
-            known = None if urls is None else await asyncio.to_thread(load_known, store, urls)
+            known = None
+            if urls is not None:
+                known = await store.run_in_thread(partial(load_known, store, urls))
             before = None if baseline is None else read_baseline(baseline, store)
             run = AuditRun(store, plan, figures, figures.make_parameters(begun))
             await run.walk(found, arguments)
-            await asyncio.to_thread(run.judge, has_known=known is not None)
-            return await asyncio.to_thread(
+            await store.run_in_thread(partial(run.judge, has_known=known is not None))
+            finish = partial(
                 run.finish,
                 before,
                 source=found.name,
@@ -114,6 +116,7 @@ async def audit(
                 known_urls=known,
                 seconds=round(monotonic() - begin, 3),
             )
+            return await store.run_in_thread(finish)
     except BaseException:
         store.discard()
         raise

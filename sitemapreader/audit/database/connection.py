@@ -8,16 +8,19 @@ from importlib.resources import files
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.event_loop import run_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
+
+T = TypeVar("T")
 
 MEMORY_LIMIT = "100MB"
 """What DuckDB may use; beyond that it writes into the temporary folder, or beside the file."""
@@ -67,6 +70,10 @@ class AuditDatabase:
     def use_threads(self) -> None:
         """Answer queries in several threads from now on."""
         self.ask(f"SET threads = {min(_THREADS, os.cpu_count() or 1)}")
+
+    async def run_in_thread(self, work: Callable[[], T]) -> T:
+        """Run work on the database in a thread; when cancelled, interrupt it first."""
+        return await run_in_thread(work, self.connection.interrupt)
 
     def insert(self, table: str, rows: pa.Table) -> None:
         """Append rows; their columns go by name, and missing ones are NULL."""

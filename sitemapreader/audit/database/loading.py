@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.audit.database.columns import FIELDS, RowNumbering, make_rows
@@ -71,7 +72,8 @@ class WalkLoader:
         await self._wait()
         waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
         if waiting:
-            self._inserting = asyncio.ensure_future(asyncio.to_thread(self._insert, waiting))
+            inserting = self._database.run_in_thread(partial(self._insert, waiting))
+            self._inserting = asyncio.create_task(inserting)
 
     async def _wait(self) -> None:
         inserting, self._inserting = self._inserting, None

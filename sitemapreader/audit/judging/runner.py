@@ -77,8 +77,8 @@ class RuleRunner:
             try:
                 hits = self._count_hits(each, passed, counts.get(each.rule.code))
             except duckdb.Error as error:
-                if isinstance(error, DISK_ERRORS):
-                    raise  # the disk, not the rule
+                if isinstance(error, (*DISK_ERRORS, duckdb.InterruptException)):
+                    raise  # the disk or the caller, not the rule
                 self.not_run.append(NotRun(each.rule, f"its query failed: {error}", is_error=True))
                 continue
             self._database.hit_queries[each.rule.code] = (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from sitemapreader.errors import StateError
-from sitemapreader.event_loop import end_task
+from sitemapreader.event_loop import end_task, run_in_thread
 from sitemapreader.state.database import StateFile
 
 if TYPE_CHECKING:
@@ -99,14 +99,4 @@ class StateAccess:
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
         """Run work in a thread; when cancelled, interrupt it and wait for its end."""
-        task = asyncio.create_task(asyncio.to_thread(work))
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            while not task.done():
-                self.file.connection.interrupt()
-                with suppress(asyncio.CancelledError, StateError):
-                    await asyncio.wait([task], timeout=0.05)
-            if not task.cancelled():
-                task.exception()
-            raise
+        return await run_in_thread(work, self.file.connection.interrupt)

@@ -1,0 +1,72 @@
+"""An audit that is cancelled while its database works: it ends at once, and leaves nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from typing import TYPE_CHECKING
+
+import pytest
+from auditing import HOST, page, urlset
+
+from sitemapreader.audit import audit
+from sitemapreader.audit.database.connection import AuditDatabase
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENDLESS = "FROM range(1000000000000) AS numbers (n) WHERE n % 7 = 8"
+"""Hours of work that find nothing."""
+RULE = f"""-- title: Endless
+-- severity: info
+SELECT n::VARCHAR AS url, '' AS detail, NULL::UINTEGER AS document {ENDLESS}
+"""
+
+
+def list_names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("where", ["a temporary database", "a database of the caller"])
+@pytest.mark.parametrize("step", ["insert", "list", "rule"])
+async def test_an_audit_that_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, where: str
+) -> None:
+    """The query is interrupted, the audit is cancelled, and its database is deleted."""
+    site, rules, temporary = (tmp_path / name for name in ("site", "rules", "temporary"))
+    for folder in (site, rules, temporary):
+        folder.mkdir()
+    (site / "robots.txt").write_text(f"Sitemap: {HOST}/s.xml")
+    (site / "s.xml").write_bytes(urlset(page("/a")))
+    (rules / "endless.sql").write_text(RULE)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    loop, works = asyncio.get_running_loop(), asyncio.Event()
+    ask = AuditDatabase.ask
+
+    def ask_and_tell(self: AuditDatabase, query: str, **parameters: object) -> object:
+        if ENDLESS in query:
+            loop.call_soon_threadsafe(works.set)
+        return ask(self, query, **parameters)
+
+    def insert(self: AuditDatabase, table: str, *_: object) -> None:
+        if table == {"insert": "url_row", "list": "arrived"}.get(step):
+            self.ask(f"SELECT count(*) {ENDLESS}")
+
+    monkeypatch.setattr(AuditDatabase, "ask", ask_and_tell)
+    if step != "rule":
+        monkeypatch.setattr(AuditDatabase, "insert", insert)
+    task = asyncio.create_task(
+        audit(
+            site,
+            rules=rules,
+            select=["endless"],
+            urls=[f"{HOST}/b"] if step == "list" else None,
+            database=tmp_path / "kept.duckdb" if where == "a database of the caller" else None,
+        )
+    )
+    await works.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert list_names(tmp_path) == {"site", "rules", "temporary"}
+    assert list_names(temporary) == set()
