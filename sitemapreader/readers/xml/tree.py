@@ -7,7 +7,6 @@ bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a
 from __future__ import annotations
 
 import re
-from functools import partial
 from html import escape
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from xml.parsers import expat
 
 from defusedxml.ElementTree import DefusedXMLParser
 
+from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.elements import Record
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
@@ -74,10 +74,11 @@ class TreeReader:
             root: Element = parser.close()
         except (ParseError, ValueError):  # ValueError: a byte that is not UTF-8
             return None
-        if self._is_too_deep(root):
+        errors = self._cut_long_texts(root) if len(text) > self._limits.field_chars else {}
+        if errors is None or self._is_too_deep(root):
             return None
-        find_line = partial(_find_line, text, line, root)
-        return [Record(element, find_line) for element in root]
+        find_line = _LineFinder(text, line, root)
+        return [Record(element, find_line, errors=errors) for element in root]
 
     @property
     def start_tag(self) -> str:
@@ -116,8 +117,7 @@ class TreeReader:
     def _may_break_limit(self, text: str) -> bool:
         limits = self._limits
         return (
-            len(text) > limits.field_chars
-            or "<?" in text
+            "<?" in text
             or text.count("<") > limits.record_elements
             or ("xmlns" in text and _LONG_NAMESPACE.search(text) is not None)
             or self.has_many_attributes(text)
@@ -128,6 +128,26 @@ class TreeReader:
         # A long tag is found in a tenth of the time that it takes to look at attributes
         return bool(self._long_tag.search(text) and self._many_attributes.search(text))
 
+    def _cut_long_texts(self, root: Element) -> dict[Element, IssueCode] | None:
+        """Remove the texts of fields that are too long; return these fields.
+
+        `None` if a record has such a text itself, or an attribute has.
+        """
+        errors = {}
+        for element in root.iter():
+            texts = filter(None, [element.text, *(child.tail for child in element)])
+            if any(self._is_long(text) and not text.isspace() for text in texts):
+                errors[element] = IssueCode.FIELD_TOO_LONG
+                element.text = None
+                for child in element:
+                    child.tail = None
+            if any(map(self._is_long, element.attrib.values())):
+                return None
+        return None if errors.keys() & {root, *root} else errors
+
+    def _is_long(self, text: str) -> bool:
+        return len(text) > self._limits.field_chars
+
     def _is_too_deep(self, root: Element) -> bool:
         depth, level = 0, list(root)
         while level and depth <= self._limits.record_depth:
@@ -135,11 +155,21 @@ class TreeReader:
         return depth > self._limits.record_depth
 
 
-def _find_line(text: str, line: int, root: Element, element: Element) -> int:
-    """Return the line on which an element of a batch begins."""
-    place = list(root.iter()).index(element) - 1
-    tags = (markup for markup in _MARKUP.finditer(text) if markup[1])
-    return line + count_lines(text, 0, next(islice(tags, place, None)).start())
+class _LineFinder:
+    """Finder of the lines on which the elements of a batch begin."""
+
+    def __init__(self, text: str, line: int, root: Element) -> None:
+        self._text = text
+        self._line = line
+        self._root = root
+        self._starts: dict[Element, int] = {}
+
+    def __call__(self, element: Element) -> int:
+        """Return the line of an element."""
+        if not self._starts:
+            tags = (markup.start() for markup in _MARKUP.finditer(self._text) if markup[1])
+            self._starts = dict(zip(islice(self._root.iter(), 1, None), tags, strict=True))
+        return self._line + count_lines(self._text, 0, self._starts[element])
 
 
 def parse_element(start_tag: str, text: str) -> Element:
