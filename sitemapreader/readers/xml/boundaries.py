@@ -19,6 +19,7 @@ from sitemapreader.readers.xml.characters import (
     CLOSINGS,
     COMMENT_END,
     COMMENT_START,
+    SECTION_START,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ _ANY_TAG = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>", re.DOTALL
 )
 _SECTION = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_SECTION_START = "<![CDATA["
 
 
 class Scanner:
@@ -212,11 +212,11 @@ def swallows_record(text: str, records: frozenset[str]) -> bool:
 
     That is XML, but not what was meant: the first section was not closed.
     """
-    if text.count(_SECTION_START) < 2:
+    if text.count(SECTION_START) < 2:
         return False
     end_tag = record_end(records)
     return any(
-        _SECTION_START in section[1] and end_tag.search(section[1])
+        SECTION_START in section[1] and end_tag.search(section[1])
         for section in _SECTION.finditer(text)
     )
 

@@ -17,7 +17,8 @@ _LOST = "\ufffd"
 ATTRIBUTES = r"""[^<>"']*+(?>(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)"""
 """Everything between the name of a tag and its `>`, if all quotes are closed."""
 COMMENT_START, COMMENT_END = "<!--", "-->"
-CLOSINGS = {COMMENT_START: COMMENT_END, "<?": "?>", "<![CDATA[": "]]>"}
+SECTION_START = "<![CDATA["
+CLOSINGS = {COMMENT_START: COMMENT_END, "<?": "?>", SECTION_START: "]]>"}
 """Markup that holds no elements: how it begins, how it ends."""
 
 # -- well-formed text
@@ -27,8 +28,8 @@ SECTION = rf"<!\[CDATA\[{_CONTENT}\]\]>"
 COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
 BLANKS = re.compile(r"[ \t\r\n]*+")
 _SECTION = re.compile(rf"<!\[CDATA\[({_CONTENT})\]\]>")
-_HIDDEN = re.compile(rf"<!(?:(\[)CDATA\[{_CONTENT}\]\]>|{COMMENT.removeprefix('<!')})")
-"""A section, which the group tells, or a comment; one literal beginning makes it fast."""
+_HIDDEN = re.compile(rf"<!(?:\[CDATA\[({_CONTENT})\]\]>|{COMMENT.removeprefix('<!')})")
+"""A section, whose text is the group, or a comment; one literal beginning makes it fast."""
 _LEGAL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r")
 _DECIMAL = "9|10|13|3[2-9]|[4-9][0-9]|[1-9][0-9]{2,3}|[1-4][0-9]{4}|[1-9][0-9]{5}"
 _HEX = "[9AaDd]|[2-9A-Fa-f].|[1-9A-Fa-f]..|[1-9A-Ca-c]...|[1-9A-Fa-f]....".replace(
@@ -59,10 +60,10 @@ def are_sound(text: str) -> bool:
     if "]" in text or "[" in text:  # one character is found ten times as fast as three
         pieces = _HIDDEN.split(text)
         # A section in which another begins was not closed
-        if pieces[1::2].count("[") != text.count("<![CDATA["):
+        if any(section and SECTION_START in section for section in pieces[1::2]):
             return False
         text = "".join(pieces[::2])
-        if "]" in text and "]]>" in text:
+        if ("[" in text and SECTION_START in text) or ("]" in text and "]]>" in text):
             return False
     return not _ODD_REFERENCE.search(text)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
-_TEXT = f"[^<]*+(?>(?:{SECTION}[^<]*+)?)"
+_TEXT = f"[^<]*+(?>(?=</)|{SECTION}[^<]*+)"
 _INSTRUCTION = r"<\?[^?]*+(?>(?:\?(?!>)[^?]*+)*)\?>"
 _PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
 _REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
@@ -76,7 +76,8 @@ class Grammar:
 
     def run(self, start: str) -> str:
         """Write a run of tags whose names begin alike, with the text between them."""
-        return self.once(f"(?=<{start})", f"(?>(?:</?+{start}[^<]*+|{SECTION}[^<]*+)+)")
+        tag = _any_of([start, f"/{start}", SECTION.removeprefix("<")])
+        return self.once(f"(?=<{start})", f"(?>(?:<{tag}[^<]*+)+)")
 
 
 def _any_of(alternatives: list[str]) -> str:

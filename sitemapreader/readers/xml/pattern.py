@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.xml.tree import TreeReader
 
     Span: TypeAlias = tuple[int, int]
-    Texts: TypeAlias = list[tuple[str, ...]]
+    Texts: TypeAlias = list[Sequence[str]]
     """The texts of records by columns."""
 
 _FIELDS = len(PROTOCOL_FIELDS)
@@ -175,9 +175,9 @@ class PatternReader:
         alike: Texts = []
         if known := self._learn_uniform(pattern, text, start):
             uniform, places = known
-            found, rest = _find_records(uniform, text, start)
+            found, rest = _find_alike(uniform, text, start)
             size = len(found[0])
-            alike = [("",) * size] * (pattern.groups - 1)
+            alike = [[""] * size] * (pattern.groups - 1)
             for place, column in zip(places, found, strict=True):
                 alike[place] = column
             if self.end_tag not in rest:
@@ -187,7 +187,7 @@ class PatternReader:
             start = len(text) - len(rest)
         found, rest = _find_records(pattern, text, start)
         self._is_long = self._is_long or len(found[0]) > _FEW_RECORDS
-        return [a + b for a, b in zip(alike, found, strict=True)] if alike else found, rest
+        return [[*a, *b] for a, b in zip(alike, found, strict=True)] if alike else found, rest
 
     def _learn_uniform(
         self, pattern: re.Pattern[str], text: str, start: int
@@ -355,13 +355,25 @@ def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
     return pattern.sub("", BORDER.join(runs)) == BORDER * (len(runs) - 1)
 
 
+def _find_alike(pattern: re.Pattern[str], text: str, start: int) -> tuple[Texts, str]:
+    """Find records that have all groups; return a column a group, and the rest."""
+    # One flat list makes no work for the garbage collector; a tuple for each record does
+    flat = pattern.split(text[start:])
+    size = pattern.groups + 1
+    rest = (len(flat) > 1 and flat[-2]) or ""
+    if rest:
+        del flat[-size:]
+    return [flat[group::size] for group in range(1, pattern.groups)], rest
+
+
 def _find_records(pattern: re.Pattern[str], text: str, start: int) -> tuple[Texts, str]:
     """Find records from a place on; return a column a group, and the rest."""
     rows = pattern.findall(text, start)
     rest = rows[-1][-1] if rows else ""
     if rest:
         del rows[-1]
-    return list(zip(*rows, strict=True))[:-1] or [()] * (pattern.groups - 1), rest
+    columns: Texts = list(zip(*rows, strict=True)) or [()] * pattern.groups
+    return columns[:-1], rest
 
 
 def _weave(spans: list[Span], odd: set[int], entries: Iterator[Event]) -> Iterator[Any]:
