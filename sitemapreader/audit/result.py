@@ -123,7 +123,8 @@ class Audit:
             OSError: the file cannot be written.
         """
         text = self.format(format or find_audit_format(str(path)))
-        write_file(path, text.encode())
+        # The name of an audited folder may not be UTF-8.
+        write_file(path, text.encode("utf-8", "backslashreplace"))
 
     def write_hits(self, path: str | os.PathLike[str]) -> int:
         """Write all hits into a file, and return how many there are.

@@ -7,6 +7,8 @@ import csv
 import gzip
 import io
 import json
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -488,6 +490,19 @@ def test_json_has_findings_and_facts(audited: Audit) -> None:
     assert content["findings"][0]["severity"] in {"error", "warning", "info"}
     assert content["facts"]["urls"] == 3
     assert content["facts"]["begun"] == NOW.isoformat()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no names that are not UTF-8: run it on Linux")
+def test_names_that_are_not_utf_8(folder: Path, tmp_path: Path) -> None:
+    """A folder with such a name is audited and its report written; a database cannot have one."""
+    odd = tmp_path / os.fsdecode(b"\xff")
+    odd.symlink_to(folder)
+    with audit_sync(odd, figures=FIGURES) as result:
+        for suffix in ("html", "json", "txt"):
+            result.write(tmp_path / f"report.{suffix}")
+            assert rb"\udcff" in (tmp_path / f"report.{suffix}").read_bytes()
+    with pytest.raises(AuditInputError, match="choose a name"):
+        audit_sync(folder, database=odd / "audit.duckdb")
 
 
 def test_an_unknown_suffix_is_an_error(audited: Audit, tmp_path: Path) -> None:

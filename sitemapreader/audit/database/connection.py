@@ -136,6 +136,12 @@ class AuditDatabase:
 
 def _remove_old(path: Path) -> None:
     """Remove the database of an earlier audit; raise AuditInputError for other files."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise AuditInputError(
+            f"DuckDB cannot open {str(path)!r}: choose a name that is UTF-8"
+        ) from None
     if not path.exists():
         return
     try:
