@@ -22,11 +22,11 @@ REFUSED = (
     b'<x:y z="%b"/>' % LONG,
     b"<x:y>T</x:y>" + LONG,
 )
-"""What the lenient parser has to read: broken, or too long for the record itself."""
+"""What is broken, or too long for the record itself."""
 
 
 def read_leniently(data: bytes) -> list[object]:
-    with mock.patch.object(TreeReader, "_may_break_limit", return_value=True):
+    with mock.patch.object(TreeReader, "_is_too_much", return_value=True):
         return [*read(data, field_chars=60)]
 
 

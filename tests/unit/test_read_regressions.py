@@ -92,7 +92,7 @@ def test_fast_is_exact(name: str) -> None:
 def test_lenient_is_exact(name: str) -> None:
     """What is well-formed says the same in a batch that is broken elsewhere."""
     events = read(ALIKE[name], **LIMITS.get(name, {}))
-    with mock.patch.object(TreeReader, "_may_break_limit", return_value=True):
+    with mock.patch.object(TreeReader, "_is_too_much", return_value=True):
         assert read_by_tree(ALIKE[name], **LIMITS.get(name, {})) == events
 
 
@@ -204,7 +204,7 @@ def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
     record = b'<url xmlns="urn:%d"><loc>http://a.b/%d</loc></url>'
     records = b"".join(record % (number, number) for number in range(5)) + url(b"")
     for data in (urlset(records), b"<urlset>" + records + b"</urlset>"):
-        with mock.patch.object(TreeReader, "_may_break_limit", return_value=is_heavy):
+        with mock.patch.object(TreeReader, "_is_too_much", return_value=is_heavy):
             events = read_by_tree(data)
         assert locs(events) == [f"http://a.b/{number}" for number in (0, 1, 2, 3, 4, 1)]
         codes = [event.code for event in events if isinstance(event, Issue)]
@@ -214,7 +214,7 @@ def test_records_in_a_namespace_of_their_own(is_heavy: bool) -> None:
 @pytest.mark.parametrize("is_heavy", [False, True])
 def test_a_record_behind_an_empty_root_is_seen(is_heavy: bool) -> None:
     """An empty root inside of a feed takes nothing away: a broken entry behind it is dropped."""
-    with mock.patch.object(TreeReader, "_may_break_limit", return_value=is_heavy):
+    with mock.patch.object(TreeReader, "_is_too_much", return_value=is_heavy):
         events = read(b'<feed><title/><urlset a=""/><entry </entry>')
     codes = [IssueCode.NESTED_ROOT, IssueCode.MISSING_LOC, IssueCode.NOT_WELL_FORMED]
     assert issues(events) == codes

@@ -72,6 +72,13 @@ def join_own_texts(element: Element) -> str:
     return "".join(filter(None, texts)).strip()
 
 
+def discard_texts(element: Element) -> None:
+    """Remove its own texts."""
+    element.text = None
+    for child in element:
+        child.tail = None
+
+
 def read_attributes(element: Element) -> dict[str, str]:
     """Return its attributes by their names in lower case.
 

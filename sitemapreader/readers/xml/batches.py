@@ -266,7 +266,7 @@ class BatchReader:
         self, start: int, text: str, *, is_tail: bool = False
     ) -> Generator[list[Event], None, RecordBuilder]:
         """Read a text leniently; a record that its end cuts stays open in the builder."""
-        builder = RecordBuilder(self.prolog, self._names, self._limits)
+        builder = RecordBuilder(self._limits)
         line = self._count_lines(start)
         parser = LenientParser(builder, self.prolog, self._names, self._limits, text, line)
         parser.is_tail = is_tail
@@ -282,7 +282,7 @@ class BatchReader:
         return builder
 
     def _read_built(self, builder: RecordBuilder) -> Iterator[list[Event]]:
-        if builder.nested_root:
+        if self.prolog.has_nested_root:
             self._stats.add_issue_once(self._context.events, IssueCode.NESTED_ROOT)
         records, builder.records = builder.records, []
         yield from self._read_records(records)

@@ -60,6 +60,7 @@ class Prolog:
         records: local names of the format's records, in lower case.
         namespaces: prefix ("" for the default) -> URI, as bound here; a new dict at each change.
         base: the root's xml:base, as written.
+        own_prefix: an undeclared prefix that records are written with, or "".
         closed: an end tag of a root was met, which closes nested roots too; or there is no root.
         has_nested_root: a root was met inside of the root, or behind it.
     """
@@ -70,6 +71,7 @@ class Prolog:
     namespaces: dict[str, str] = attrs.field(factory=dict)
     uri: str = ""
     base: str = ""
+    own_prefix: str = ""
     closed: bool = False
     has_nested_root: bool = False
     _wrappers: list[tuple[str, dict[str, str]]] = attrs.field(factory=list)

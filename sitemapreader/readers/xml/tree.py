@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from html import escape
 from itertools import chain, islice
-from typing import TYPE_CHECKING
-from xml.etree.ElementTree import ParseError, XMLParser
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import ParseError, ProcessingInstruction, TreeBuilder, XMLParser
 from xml.parsers import expat
 
 from defusedxml.ElementTree import DefusedXMLParser
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.elements import Record
+from sitemapreader.readers.records.elements import Record, discard_texts, has_name, join_own_texts
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
 
@@ -38,8 +38,8 @@ _LONG_NAMESPACE = re.compile(
     rf"xmlns[^<>=]{{0,{MAX_NAMESPACE_CHARS}}}+=[^<>]{{{MAX_NAMESPACE_CHARS}}}"
 )
 """A parser makes the name of each element with it."""
-_MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<)[^/]", re.DOTALL)
-"""A comment, a section or, with a group, the beginning of a start tag."""
+_MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<\?.*?\?>|<[^/])", re.DOTALL)
+"""A comment, a section or, with a group, what becomes an element: a PI, the start of a tag."""
 
 
 class TreeReader:
@@ -58,12 +58,11 @@ class TreeReader:
     def parse(self, text: str, line: int) -> Generator[list[Event], None, list[Record] | None]:
         """Return the records of a batch whose first line is `line`; with pauses.
 
-        `None` if they are not well-formed, or one of them may break a limit, or has a processing
-        instruction in it: the lenient parser reports these.
+        `None` if they are not well-formed, or too much to be built: the lenient parser reports it.
         """
-        if self._may_break_limit(text):
+        if self._is_too_much(text):
             return None
-        parser = XMLParser()  # noqa: S314 (a DTD cannot stand behind a start tag)
+        parser = XMLParser(target=TreeBuilder(insert_pis=True))  # noqa: S314 (a DTD cannot stand behind a start tag)
         try:
             parser.feed(self.start_tag)
             for start in range(0, len(text), _STEP_CHARS):
@@ -74,11 +73,11 @@ class TreeReader:
             root: Element = parser.close()
         except (ParseError, ValueError):  # ValueError: a byte that is not UTF-8
             return None
-        errors = self._cut_long_texts(root) if len(text) > self._limits.field_chars else {}
-        if errors is None or self._is_too_deep(root):
-            return None
         find_line = _LineFinder(text, line, root)
-        return [Record(element, find_line, errors=errors) for element in root]
+        limits = self._limits
+        if "<?" in text or len(text) > limits.field_chars or _is_deep(root, limits.record_depth):
+            return [Record(each, find_line, *find_errors(each, limits)) for each in root]
+        return [Record(element, find_line) for element in root]
 
     @property
     def start_tag(self) -> str:
@@ -114,11 +113,10 @@ class TreeReader:
 
     # -- limits
 
-    def _may_break_limit(self, text: str) -> bool:
-        limits = self._limits
+    def _is_too_much(self, text: str) -> bool:
+        most = self._limits.record_elements
         return (
-            "<?" in text
-            or text.count("<") > limits.record_elements
+            (text.count("<") > most and text.count("<") - text.count("</") > most + 1)
             or ("xmlns" in text and _LONG_NAMESPACE.search(text) is not None)
             or self.has_many_attributes(text)
         )
@@ -128,31 +126,50 @@ class TreeReader:
         # A long tag is found in a tenth of the time that it takes to look at attributes
         return bool(self._long_tag.search(text) and self._many_attributes.search(text))
 
-    def _cut_long_texts(self, root: Element) -> dict[Element, IssueCode] | None:
-        """Remove the texts of fields that are too long; return these fields.
 
-        `None` if a record has such a text itself, or an attribute has.
-        """
-        errors = {}
-        for element in root.iter():
-            texts = filter(None, [element.text, *(child.tail for child in element)])
-            if any(self._is_long(text) and not text.isspace() for text in texts):
-                errors[element] = IssueCode.FIELD_TOO_LONG
-                element.text = None
-                for child in element:
-                    child.tail = None
-            if any(map(self._is_long, element.attrib.values())):
-                return None
-        return None if errors.keys() & {root, *root} else errors
+def find_errors(
+    record: Element, limits: Limits
+) -> tuple[IssueCode | None, dict[Element, IssueCode]]:
+    """Return which limits a record breaks, and which of its elements are to blame.
 
-    def _is_long(self, text: str) -> bool:
-        return len(text) > self._limits.field_chars
+    The first is why it must be dropped, if it must; the others are fields that cannot be read.
+    """
+    errors: dict[Element, IssueCode] = {}
+    waiting = [(record, 1)]
+    while waiting:
+        element, depth = waiting.pop()
+        children: list[Element[Any]] = list(element)
+        texts = filter(None, (element.text, *(child.tail for child in children)))
+        is_long = any(len(text) > limits.field_chars and not text.isspace() for text in texts)
+        if depth > limits.record_depth:
+            return IssueCode.TOO_DEEP, errors
+        if len(element.attrib) > limits.attributes:
+            return IssueCode.TOO_MANY_ATTRIBUTES, errors
+        if max(map(len, element.attrib.values()), default=0) > limits.field_chars:
+            return IssueCode.FIELD_TOO_LONG, errors
+        if is_long and element is record:
+            return IssueCode.FIELD_TOO_LONG, errors
+        if is_long:
+            errors[element] = IssueCode.FIELD_TOO_LONG
+            discard_texts(element)
+        if instructions := [child for child in children if child.tag == ProcessingInstruction]:
+            errors[element] = IssueCode.TEMPLATE
+            for instruction in instructions:
+                instruction.text = None
+            if len(instructions) == len(children):  # which do not split its text
+                text = join_own_texts(element)
+                discard_texts(element)
+                element.text = text
+        waiting += [(child, depth + 1) for child in children if has_name(child)]
+    return None, errors
 
-    def _is_too_deep(self, root: Element) -> bool:
-        depth, level = 0, list(root)
-        while level and depth <= self._limits.record_depth:
-            depth, level = depth + 1, list(chain.from_iterable(level))
-        return depth > self._limits.record_depth
+
+def _is_deep(root: Element, most: int) -> bool:
+    """Return whether an element below the root has more than `most` levels."""
+    depth, level = 0, list(root)
+    while level and depth <= most:
+        depth, level = depth + 1, list(chain.from_iterable(level))
+    return depth > most
 
 
 class _LineFinder:

@@ -172,7 +172,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     with (
         mock.patch.object(batches, "PATTERNS", new=False),
         mock.patch.object(small, "PATTERNS", new=False),
-        mock.patch.object(tree.TreeReader, "_may_break_limit", return_value=True),
+        mock.patch.object(tree.TreeReader, "_is_too_much", return_value=True),
     ):
         lenient = read(case)
     if _without(lenient) != _without(by_tree) and not is_ambiguous(inflate(case.data)):

@@ -6,60 +6,35 @@ Only records become trees, one at a time; everything around them is passed over.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Comment, Element
+from xml.etree.ElementTree import TreeBuilder
 
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.formats import RECORD_OF, ROOTS
-from sitemapreader.readers.records.elements import Record, has_name, join_texts
+from sitemapreader.readers.records.elements import Record, join_texts
+from sitemapreader.readers.xml.tree import find_errors
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.names import Name, Names
-    from sitemapreader.readers.xml.prolog import Prolog
 
 
 @attrs.define
 class OpenElement:
-    """An element without its end tag so far; `tag` is its lower-case local name."""
+    """An element without its end tag so far.
 
-    element: Element
+    Attributes:
+        name: its name, `{uri}local`.
+        tag: its local name in lower case.
+        namespaces: all that are bound in it, by their prefixes.
+        has_text: whether any text of its own but blanks was met.
+    """
+
+    name: str
     tag: str
+    namespaces: dict[str, str]
     has_text: bool = False
-    """Whether any text of its own but blanks was met."""
-    _parts: list[str] = attrs.field(factory=list)
-    """Of the text behind the last child: its pieces, how long it is, whether it is all blanks."""
-    _chars: int = 0
-    _is_blank: bool = True
-
-    def add_text(self, text: str, limit: int) -> bool:
-        """Add a piece of text; return False if it has grown too long.
-
-        Blanks alone are never too much: so they stand between two fields.
-        """
-        self._parts.append(text)
-        self._chars += len(text)
-        self._is_blank = self._is_blank and text.isspace()
-        self.has_text = self.has_text or not self._is_blank
-        return self._is_blank or self._chars <= limit
-
-    def end_text(self) -> None:
-        """Move the text into the element, because a tag has come."""
-        text = "".join(self._parts)
-        if len(self.element):
-            self.element[-1].tail = text
-        else:
-            self.element.text = text
-        self._parts.clear()
-        self._chars, self._is_blank = 0, True
-
-    def discard_texts(self) -> None:
-        """Forget its texts."""
-        self._parts.clear()
-        self.element.text = None
-        for child in self.element:
-            child.tail = None
 
 
 class RecordBuilder:
@@ -68,76 +43,58 @@ class RecordBuilder:
     Attributes:
         records: the finished ones.
         open: the elements that are open, from the record inwards; none outside of records.
-        nested_root: a root was met inside of the root, or behind it.
         repairs: what was repaired in the open record.
+        error: why the open record must be dropped; nothing more of it is built.
     """
 
-    def __init__(self, prolog: Prolog, names: Names, limits: Limits) -> None:
+    def __init__(self, limits: Limits) -> None:
         self.records: list[Record] = []
         self.open: list[OpenElement] = []
-        self.nested_root = False
         self.repairs: set[IssueCode] = set()
-        self._prolog = prolog
-        self._names = names
+        self.error: IssueCode | None = None
         self._limits = limits
+        self._tree = TreeBuilder()
         self._lines: dict[Element, int] = {}
-        self._error: IssueCode | None = None
-        self._errors: dict[Element, IssueCode] = {}
-        self._elements = 0
-        self._unbuilt = 0
+        self._has_break = False
+        """Whether a stray tag, and no text, was met."""
 
-    def start(self, tag: str, attributes: dict[str, str], line: int) -> None:
-        """Open an element; `tag` is its name, `{uri}local`."""
-        name = self._names[tag]
-        if not self.open and not self._start_around(tag, name, attributes, line):
-            return
-        if len(self.open) == 1 and self._prolog.is_record(name):
-            self.finish(IssueCode.MISMATCHED_TAG)
-            self._start_record(tag, name, attributes, line)
-            return
-        self._elements += 1
-        self._error = self._error or self._find_error(attributes)
-        if self._error:  # nothing more of the record is kept, so nothing more is built
-            self._unbuilt += 1
-            return
-        self.open[-1].end_text()
-        self._open(tag, name, attributes, line)
+    def start(self, opened: OpenElement, attributes: dict[str, str], line: int) -> None:
+        """Open an element: the record, if none is open."""
+        if not self.open:
+            self._tree = TreeBuilder(insert_comments=True, insert_pis=True)
+            self._lines, self.repairs = {}, set()
+            self.error, self._has_break = None, False
+        elif not self.error and len(self.open) >= self._limits.record_depth:
+            self.error = IssueCode.TOO_DEEP
+        elif not self.error and len(self._lines) > self._limits.record_elements:
+            self.error = IssueCode.TOO_MANY_ELEMENTS
+        if not self.error:
+            self._lines[self._tree.start(opened.name, attributes)] = line
+            self.open.append(opened)
 
     def add_text(self, text: str) -> None:
         """Add text to the innermost open element."""
-        if not self.open or self._error:
-            return
-        innermost = self.open[-1]
-        if self._errors.get(innermost.element) is IssueCode.FIELD_TOO_LONG:
-            return
-        if innermost.add_text(text, self._limits.field_chars):
-            return
-        if len(self.open) == 1:
-            self._error = IssueCode.FIELD_TOO_LONG
-        else:
-            self._errors.setdefault(innermost.element, IssueCode.FIELD_TOO_LONG)
-            innermost.discard_texts()
+        if self.open and not self.error:
+            self._tree.data(text)
+            if not text.isspace():
+                self.open[-1].has_text = True
+                self._has_break = False
 
     def add_break(self) -> None:
         """Record a stray tag, which separates two texts."""
-        self.open[-1].end_text()
-        element = self.open[-1].element
-        last = element[-1] if len(element) else None
-        # one mark is enough for a flood of them
-        if last is None or has_name(last) or (last.tail and not last.tail.isspace()):
-            element.append(Comment())
+        if not (self.error or self._has_break):  # one is enough for a flood of them
+            self._tree.comment("")
+            self._has_break = True
+
+    def mark_template(self) -> None:
+        """Record a processing instruction: what it stands in is incomplete."""
+        if self.open and not self.error:
+            self._tree.pi("")
 
     def end(self) -> None:
-        """Close the innermost element."""
-        if self._unbuilt:
-            self._unbuilt -= 1
-        else:
-            self.pop()
-
-    def pop(self) -> None:
-        """Close the innermost element of the record, if there is one."""
+        """Close the innermost element, if there is one."""
         if len(self.open) > 1:
-            self.open.pop().end_text()
+            self._end_element()
         elif self.open:
             self.finish()
 
@@ -145,13 +102,12 @@ class RecordBuilder:
         """Close the record with everything that is open in it."""
         if repair:
             self.repairs.add(repair)
-        for one in self.open:
-            one.end_text()
-        record, *_ = self.open
-        self.records.append(
-            Record(record.element, self._lines.__getitem__, self._error, self._errors, self.repairs)
-        )
-        self.open.clear()
+        while self.open:
+            self._end_element()
+        record = self._tree.close()
+        error, errors = find_errors(record, self._limits)
+        lines = self._lines.__getitem__
+        self.records.append(Record(record, lines, error or self.error, errors, self.repairs))
         self.repairs = set()
 
     def cut(self) -> str:
@@ -159,66 +115,17 @@ class RecordBuilder:
 
         Returns the texts of all that was there.
         """
-        for one in self.open:
-            one.end_text()
-        record, *fields = self.open
-        text = join_texts(record.element)
+        *fields, record = [self._end_element() for _ in range(len(self.open))]
+        text = join_texts(record)
         if fields:
-            record.element.remove(fields[0].element)
-        del self.open[1:]
+            record.remove(fields[-1])
         self.finish()
         return text
 
     def fail(self, error: IssueCode) -> None:
         """Mark the open record, if there is one, as one to drop."""
         if self.open:
-            self._error = self._error or error
+            self.error = self.error or error
 
-    def mark_template(self) -> None:
-        """Mark the open field as incomplete: it holds a processing instruction."""
-        if len(self.open) > 1:
-            self._errors[self.open[-1].element] = IssueCode.TEMPLATE
-
-    # -- records
-
-    def _start_around(self, tag: str, name: Name, attributes: dict[str, str], line: int) -> bool:
-        """Open an element outside of all records; return whether it is a record's field."""
-        prolog = self._prolog
-        if prolog.is_record(name) or prolog.is_foreign_record(name):
-            self._start_record(tag, name, attributes, line)
-        elif name.tag in ROOTS:
-            self.nested_root = True
-            prolog.open_nested_root(ROOTS[name.tag][1])
-            self._names.add_own(name.uri)
-        elif name.own == "loc" and (record := RECORD_OF.get(prolog.format)):
-            record_tag = f"{{{name.uri}}}{record}" if name.uri else record
-            self._start_record(record_tag, self._names[record_tag], {}, line)
-            self.repairs.add(IssueCode.MISMATCHED_TAG)
-            return True
-        return False
-
-    def _start_record(self, tag: str, name: Name, attributes: dict[str, str], line: int) -> None:
-        self._elements = self._unbuilt = 0
-        self._errors, self.repairs = {}, set()
-        self._error = self._find_error(attributes)
-        self._open(tag, name, attributes, line)
-
-    def _open(self, tag: str, name: Name, attributes: dict[str, str], line: int) -> None:
-        element = Element(tag, attributes)
-        self._lines[element] = line
-        if self.open:
-            self.open[-1].element.append(element)
-        self.open.append(OpenElement(element, name.tag))
-
-    def _find_error(self, attributes: dict[str, str]) -> IssueCode | None:
-        limits = self._limits
-        if len(self.open) >= limits.record_depth:
-            return IssueCode.TOO_DEEP
-        if self._elements > limits.record_elements:
-            return IssueCode.TOO_MANY_ELEMENTS
-        if len(attributes) > limits.attributes:
-            return IssueCode.TOO_MANY_ATTRIBUTES
-        longest = max(map(len, attributes.values())) if attributes else 0
-        if longest > limits.field_chars:
-            return IssueCode.FIELD_TOO_LONG
-        return None
+    def _end_element(self) -> Element:
+        return self._tree.end(self.open.pop().name)

@@ -1,4 +1,4 @@
-"""Broken markup as tags, comments and attributes, and the tags without an end."""
+"""Broken markup as tags, comments, sections and attributes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.formats import RECORDS, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
-from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
+from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS, USUAL_PREFIXES
 from sitemapreader.readers.xml.characters import ATTRIBUTES, unescape
 
 if TYPE_CHECKING:
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 # A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
 # `>`; and where there is none, at the next `<`.
 MARKUP = re.compile(
-    r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|(?P<instruction>\?)"
+    r"<(?:(?P<section>!--|!\[CDATA\[|\?)"
     r"|(?P<end>/?)(?P<name>[^\W\d][\w.:\xb7-]*+)"
     rf"(?:(?P<attributes>{ATTRIBUTES})>"
     r"|(?P<loose>[^<>]*+)(?P<closed>>)?))"
 )
-CLOSINGS = {
-    "comment": re.compile(r"-->"),
-    "cdata": re.compile(r"\]\]>"),
-    "instruction": re.compile(r"\?>"),
-}
+
+_ANY_TAG = re.compile(
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<(?P<end>/?)(?P<name>[^\W\d][\w.:\xb7-]*+)",
+    re.DOTALL,
+)
 _STEP = 2_000
 """Tags between two pauses: about 3 ms."""
 
@@ -43,41 +43,20 @@ def get_tag(match: re.Match[str]) -> str:
     return local.lower()
 
 
-def find_unclosed(text: str) -> Generator[None, None, set[int]]:
-    """Return where the start tags without an end tag begin; with pauses."""
-    closings = dict(CLOSINGS)
-    stack: list[tuple[str, int]] = []
-    depths: dict[str, int] = {}
-    unclosed: set[int] = set()
-    position = number = 0
-    while match := MARKUP.search(text, position):
-        position, number = match.end(), number + 1
+def get_attributes(match: re.Match[str]) -> str:
+    """Return what stands behind the name in a tag."""
+    return match["attributes"] or match["loose"] or ""
+
+
+def index_tags(text: str) -> Generator[None, None, dict[str, list[tuple[int, bool]]]]:
+    """Return where the tags of each name begin, and which are end tags."""
+    tags: dict[str, list[tuple[int, bool]]] = {}
+    for number, match in enumerate(_ANY_TAG.finditer(text), 1):
+        if match["name"]:
+            tags.setdefault(get_tag(match), []).append((match.start(), bool(match["end"])))
         if number % _STEP == 0:
             yield
-        kind = match.lastgroup or ""
-        if kind in CLOSINGS:
-            closing = closings[kind].search(text, position) if kind in closings else None
-            if closing is None:
-                closings.pop(kind, None)  # none comes any more: the text is not searched again
-            else:
-                position = closing.end()
-            continue
-        if is_text(match):
-            continue
-        tag = get_tag(match)
-        if not match["end"]:
-            if not (match["attributes"] or match["loose"] or "").endswith("/"):
-                stack.append((tag, match.start()))
-                depths[tag] = depths.get(tag, 0) + 1
-            continue
-        while depths.get(tag):
-            above, start = stack.pop()
-            depths[above] -= 1
-            if above == tag:
-                break
-            unclosed.add(start)
-    unclosed.update(start for _, start in stack)
-    return unclosed
+    return tags
 
 
 def _is_known(match: re.Match[str]) -> bool:
@@ -95,13 +74,19 @@ _NORMAL_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 _PREFIX = re.compile(r"xmlns(?::([^\W\d][\w.\xb7-]*+))?")
 
 
+def expand_name(uri: str, local: str) -> str:
+    """Write a name as `{uri}local`."""
+    return f"{{{uri}}}{local}" if uri else local
+
+
 def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:
     """Add the namespace declarations among a tag's attributes."""
     for name, value in attributes.items():
         match = _PREFIX.fullmatch(name)
         if match and (value or not match[1]):
             # SECURITY: the name of each element is made with its namespace
-            namespaces[match[1] or ""] = value[: MAX_NAMESPACE_CHARS + 1]
+            uri = value[: MAX_NAMESPACE_CHARS + 1]
+            namespaces[match[1] or ""] = uri.replace("}", "%7D")  # which ends it there
 
 
 def find_unbound(attributes: dict[str, str], namespaces: Container[str]) -> str | None:
@@ -126,3 +111,16 @@ def read_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str,
         value = double or single or bare
         attributes.setdefault(name, unescape(value.translate(_NORMAL_BLANKS), repairs))
     return attributes
+
+
+def resolve(attributes: dict[str, str], namespaces: dict[str, str]) -> dict[str, str]:
+    """Return the attributes by `{uri}local`, as a parser does, without declarations."""
+    resolved = {}
+    for name, value in attributes.items():
+        prefix, colon, local = name.partition(":")
+        if colon and prefix != "xmlns":
+            uri = namespaces.get(prefix) or USUAL_PREFIXES.get(prefix, prefix)
+            resolved[f"{{{uri}}}{local}"] = value
+        elif prefix != "xmlns":
+            resolved[name] = value
+    return resolved

@@ -8,40 +8,48 @@ leaves its code on the record. Time is linear: every character is passed a bound
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.formats import ROOTS
+from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACES, USUAL_PREFIXES
 from sitemapreader.readers.xml.characters import (
+    CLOSINGS,
+    COMMENT_START,
+    SECTION_START,
     remove_controls,
     replace_bad_bytes,
     slices,
     unescape,
 )
+from sitemapreader.readers.xml.lenient.builder import OpenElement
 from sitemapreader.readers.xml.lenient.markup import (
-    CLOSINGS,
     MARKUP,
     bind,
+    expand_name,
     find_unbound,
-    find_unclosed,
+    get_attributes,
     get_tag,
+    index_tags,
     is_text,
     read_attributes,
+    resolve,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.names import Names
+    from sitemapreader.readers.records.names import Name, Names
     from sitemapreader.readers.xml.lenient.builder import RecordBuilder
     from sitemapreader.readers.xml.prolog import Prolog
 
+_CLOSINGS = {begin: re.compile(re.escape(end)) for begin, end in CLOSINGS.items()}
 _BEGIN = re.compile(r"<(?:/?[^\W\d]|!--|!\[CDATA\[|\?)")
-_LONGEST_BEGIN = len("<![CDATA[")
+_LONGEST_BEGIN = len(SECTION_START)
 _TAG_BEGIN = re.compile(r"<")
 _ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _RECORD_TAG = r"</?(?:[\w.\xb7-]++:)?(?i:RECORDS)(?=[\s/>])"
@@ -98,13 +106,8 @@ class LenientParser:
         self._text = clean.replace("\r\n", "\n").replace("\r", "\n")  # XML 1.0, section 2.11
         self._line = line
         self._counted = 0
-        self._scopes: list[dict[str, str]] = []
-        """All namespaces in each open element, the record's outermost."""
-        self._starts: list[int] = []
-        """Where each of these elements begins."""
-        self._unclosed: set[int] | None = None
-        self._own_prefix = ""
-        """An undeclared prefix that records are written with."""
+        self._tags: dict[str, list[tuple[int, bool]]] = {}
+        """Where the tags of each name stand, and whether they are end tags; made when needed."""
         self._found: dict[re.Pattern[str], re.Match[str] | None] = {}
 
     def read(self) -> Iterator[None]:
@@ -115,8 +118,8 @@ class LenientParser:
             literal = is_text(match)
             yield from self._read_text(position, match.end() if literal else match.start())
             position = match.end()
-            if match.lastgroup in CLOSINGS:
-                position = yield from self._pass_over(match.lastgroup, position)
+            if match["section"]:
+                position = yield from self._pass_over(match[0], position)
             elif match["end"] and not literal:
                 self._close(match)
             elif not literal:
@@ -141,74 +144,90 @@ class LenientParser:
     # -- elements
 
     def _open(self, match: re.Match[str]) -> None:
-        raw = match["attributes"] if match["attributes"] is not None else match["loose"]
+        raw = get_attributes(match)
         prefix, _, local = match["name"].rpartition(":")
         tag = local.lower()
         if self._repair_missing_end(tag, match):
             return
         repairs: set[IssueCode] = set()
-        del self._scopes[len(self._builder.open) :]
         attributes, bound = self._read_attributes(raw, repairs)
         namespaces = self._bind(bound)
         if ":" in raw and find_unbound(attributes, namespaces):
             repairs.add(IssueCode.UNBOUND_PREFIX)
+        attributes = resolve(attributes, namespaces)
         uri = self._find_uri(prefix, tag, namespaces, repairs)
-        expanded = f"{{{uri}}}{local}" if uri else local
+        expanded = expand_name(uri, local)
+        name = self._names[expanded]
         is_empty = raw.endswith("/")
         depth = len(self._builder.open)
-        is_record = self._prolog.is_record(self._names[expanded])
-        if is_record and (depth == 1 or (depth and not is_empty)):
+        if self._prolog.is_record(name) and (depth == 1 or (depth and not is_empty)):
             self._builder.finish(IssueCode.MISMATCHED_TAG)
+            namespaces = self._bind(bound)  # without those of the record that has ended
         line = self._line_at(match.start())
-        self._builder.start(expanded, _resolve(attributes, namespaces), line)
-        if not self._builder.open:
-            self._open_around(match, tag, bound, is_empty=is_empty)
+        if not self._builder.open and not self._begins_record(name, line):
+            self._open_around(match, name, bound, is_empty=is_empty)
             return
-        depth = len(self._builder.open)
-        del self._scopes[depth - 1 :], self._starts[depth - 1 :]
-        self._scopes.append(self._bind(bound))  # without those of a record that has ended
-        self._starts.append(match.start())
+        opened = OpenElement(expanded, tag, namespaces)
+        self._builder.start(opened, attributes, line)
         self._builder.repairs.update(repairs)
         if len(raw) > MAX_TAG_CHARS:
             self._builder.fail(IssueCode.FIELD_TOO_LONG)
-        if is_empty:
+        if is_empty and self._builder.open[-1] is opened:
             self._builder.end()
+
+    def _begins_record(self, name: Name, line: int) -> bool:
+        """Return whether an element outside of all records is one, or the loc of one."""
+        prolog = self._prolog
+        if prolog.is_record(name) or prolog.is_foreign_record(name):
+            return True
+        record = RECORD_OF.get(prolog.format)
+        if name.own != "loc" or not record:
+            return False
+        opened = OpenElement(expand_name(name.uri, record), record, prolog.namespaces)
+        self._builder.start(opened, {}, line)
+        self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
+        return True
 
     def _begins_next_record(self, match: re.Match[str]) -> Generator[None, None, bool]:
         """Return whether a tag begins a record even if the open one rebinds its prefix.
 
         It does if the elements that bind the prefix have lost their end tags.
         """
-        depth = len(self._builder.open)
         prefix, _, local = match["name"].rpartition(":")
-        if not depth or local.lower() not in self._prolog.records:
-            return False
-        bound = [one.get(prefix) for one in (self._prolog.namespaces, *self._scopes[:depth])]
-        starts = [
-            start for start, (a, b) in zip(self._starts, pairwise(bound), strict=False) if a != b
-        ]
         uri = self._prolog.namespaces.get(prefix, "")
-        expanded = f"{{{uri}}}{local}" if uri else local
-        is_record = (uri or not prefix) and self._prolog.is_record(self._names[expanded])
-        is_empty = (match["attributes"] or match["loose"] or "").endswith("/")
-        if not starts or not is_record or is_empty:
+        if local.lower() not in self._prolog.records or (prefix and not uri):
             return False
+        bound = [uri, *(element.namespaces.get(prefix, "") for element in self._builder.open)]
+        pairs = zip(self._builder.open, pairwise(bound), strict=True)
+        binders = [element.tag for element, (outer, inner) in pairs if outer != inner]
+        is_record = self._prolog.is_record(self._names[expand_name(uri, local)])
+        if not binders or not is_record or get_attributes(match).endswith("/"):
+            return False
+        if not self._tags:
+            self._tags = yield from index_tags(self._text)
+        return not any(self._is_closed(tag, match.start()) for tag in binders)
+
+    def _is_closed(self, tag: str, position: int) -> bool:
+        """Return whether the next tag of a name is an end tag."""
+        tags = self._tags.get(tag, [])
+        place = bisect_left(tags, (position, False))
+        if place < len(tags):
+            return tags[place][1]
         # without the root's end tag, it may be the document that is not whole
-        if self.is_tail and not self._find(_ROOT_END, match.start()):
-            return False
-        if self._unclosed is None:
-            self._unclosed = yield from find_unclosed(self._text)
-        return self._unclosed.issuperset(starts)
+        return self.is_tail and not self._find(_ROOT_END, position)
 
     def _open_around(
-        self, match: re.Match[str], tag: str, bound: dict[str, str], *, is_empty: bool
+        self, match: re.Match[str], name: Name, bound: dict[str, str], *, is_empty: bool
     ) -> None:
         """Handle an element outside of all records: a nested root, a feed's channel."""
-        if not bound and tag not in ROOTS:
+        if name.tag in ROOTS:
+            self._prolog.open_nested_root(ROOTS[name.tag][1])
+            self._names.add_own(name.uri)
+        elif not bound:
             self._note_trailing(self._sample(match))
         if not is_empty:
             self._prolog.open_wrapper(match["name"], bound)
-        elif tag in ROOTS:
+        elif name.tag in ROOTS:
             self._prolog.closed = True
 
     def _read_attributes(
@@ -226,24 +245,25 @@ class LenientParser:
 
     def _bind(self, bound: dict[str, str]) -> dict[str, str]:
         """Return all namespaces in an element that binds some itself."""
-        around = self._scopes[-1] if self._scopes else self._prolog.namespaces
+        opened = self._builder.open
+        around = opened[-1].namespaces if opened else self._prolog.namespaces
         return around | bound if bound else around
 
     def _find_uri(
         self, prefix: str, tag: str, namespaces: dict[str, str], repairs: set[IssueCode]
     ) -> str:
+        """Return the URI of a prefix.
+
+        An undeclared one means a vocabulary by convention, or that of the records.
+        """
         uri = namespaces.get(prefix, "")
         if uri or not prefix:
             return uri
         if prefix != "xml":  # which need not be declared
             repairs.add(IssueCode.UNBOUND_PREFIX)
-        return self._guess_uri(prefix, tag)
-
-    def _guess_uri(self, prefix: str, tag: str) -> str:
-        """Return the URI that an undeclared prefix means: by convention, or the records'."""
         if not self._builder.open and tag in self._prolog.records:
-            self._own_prefix = prefix
-        if prefix == self._own_prefix:
+            self._prolog.own_prefix = prefix
+        if prefix == self._prolog.own_prefix:
             return self._prolog.uri
         return USUAL_PREFIXES.get(prefix, prefix)
 
@@ -253,7 +273,7 @@ class LenientParser:
         if above not in FIELDS or tag not in FIELDS:
             return False
         self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
-        self._builder.pop()
+        self._builder.end()
         return above == tag and _NO_CONTENT.match(self._text, match.end()) is not None
 
     def _close(self, match: re.Match[str]) -> None:
@@ -264,7 +284,7 @@ class LenientParser:
             if above:
                 self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
             for _ in range(above + 1):
-                self._builder.pop()
+                self._builder.end()
             return
         if not tags:
             self._close_outside(match, tag)
@@ -274,7 +294,7 @@ class LenientParser:
             self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
             self._builder.add_break()
             if tags[-1] in FIELDS and self._builder.open[-1].has_text:
-                self._builder.pop()  # a misspelt end tag
+                self._builder.end()  # a misspelt end tag
         if tag in ROOTS:
             is_cut = match["attributes"] is None and not match["closed"]
             is_other = match["name"] != self._prolog.root and not self._prolog.has_nested_root
@@ -318,28 +338,31 @@ class LenientParser:
         if self._prolog.closed and not self.trailing:
             self.trailing = text
 
-    def _pass_over(self, kind: str, start: int) -> Generator[None, None, int]:
-        """Read the comment, CDATA section or PI that begins at `start`; return its end."""
-        closing = self._find(CLOSINGS[kind], start)
-        if kind == "cdata":
+    def _pass_over(self, begin: str, start: int) -> Generator[None, None, int]:
+        """Read a comment, CDATA section or PI; return its end.
+
+        Its content begins at `start`.
+        """
+        closing = self._find(_CLOSINGS[begin], start)
+        if begin == SECTION_START:
             content, end = self._read_section(start, closing)
             yield from self._add_text(content, remove_controls)
             return end
-        if kind == "instruction":
+        if begin != COMMENT_START:
             self._builder.mark_template()
         if closing:
             return closing.end()
-        following = self._find_next(kind, start)
+        following = self._find_next(begin, start)
         self.is_odd = self.is_odd or following is not None
         return following.start() if following else len(self._text)
 
-    def _find_next(self, kind: str, start: int) -> re.Match[str] | None:
+    def _find_next(self, begin: str, start: int) -> re.Match[str] | None:
         """Find where reading continues behind a comment or PI that nothing closes.
 
         A PI ends at the next tag. A comment may contain tags, so it ends before the next record,
         but only if the root ends behind it: otherwise the document may be cut.
         """
-        if kind == "instruction":
+        if begin != COMMENT_START:
             return self._find(_TAG_BEGIN, start)
         return (
             self._find(self._compile(_RECORD_TAG), start) if self._find(_ROOT_END, start) else None
@@ -373,16 +396,3 @@ class LenientParser:
         self._line += self._text.count("\n", self._counted, position)
         self._counted = position
         return self._line
-
-
-def _resolve(attributes: dict[str, str], namespaces: dict[str, str]) -> dict[str, str]:
-    """Return the attributes by `{uri}local`, as a parser does, without declarations."""
-    resolved = {}
-    for name, value in attributes.items():
-        prefix, colon, local = name.partition(":")
-        if colon and prefix != "xmlns":
-            uri = namespaces.get(prefix) or USUAL_PREFIXES.get(prefix, prefix)
-            resolved[f"{{{uri}}}{local}"] = value
-        elif prefix != "xmlns":
-            resolved[name] = value
-    return resolved

@@ -1,0 +1,140 @@
+"""A well-formed record means the same near a limit: what is not broken is not repaired."""
+
+from __future__ import annotations
+
+import pytest
+from reading import check_ways, issues, locs, read, urlset
+
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.models import UrlEntry
+from sitemapreader.options import Limits
+from sitemapreader.readers.xml.lenient.builder import OpenElement, RecordBuilder
+
+NESTED = {
+    "loc-in-a-loc": b"<loc>http://a.b/1<loc>http://a.b/2</loc></loc>",
+    "date-in-a-date": b"<loc>http://a.b/1</loc><lastmod>2026<lastmod>2025</lastmod></lastmod>",
+    "loc-in-an-image": (
+        b"<loc>http://a.b/1</loc><image:image><image:loc>http://i/<image:title>t</image:title>"
+        b"</image:loc></image:image>"
+    ),
+    "record-in-an-extra": (
+        b"<loc>http://a.b/1</loc><x:y><z xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"
+        b"<url><loc>http://a.b/2</loc></url></z></x:y>"
+    ),
+}
+PROMPTS = {
+    "instruction": b"<x:i>1<?php echo 1 ?>2</x:i>",
+    "long-text": b"<x:i>" + b"t" * 70_000 + b"</x:i>",
+    "long-comment": b"<!-- " + b"t" * 70_000 + b" -->",
+    "comments": b"<!-- -->" * 300,
+}
+
+
+def record(inside: bytes) -> bytes:
+    return b"<url>" + inside + b"</url>"
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize("nested", NESTED)
+def test_elements_in_one_another(nested: str, prompt: str) -> None:
+    """Fields in fields and records in extras stay there, whatever else the record holds."""
+    alone = check_ways(urlset(record(NESTED[nested])))
+    beside = check_ways(urlset(record(NESTED[nested] + PROMPTS[prompt])), record_elements=400)
+    assert locs(beside) == locs(alone)
+    assert IssueCode.MISMATCHED_TAG not in issues(beside)
+    assert set(issues(alone)) <= set(issues(beside))
+
+
+@pytest.mark.parametrize("nested", ["loc-in-a-loc", "date-in-a-date", "loc-in-an-image"])
+def test_as_many_elements_as_allowed(nested: str) -> None:
+    """End tags are no elements: only one element more than the limit is too much."""
+    data = urlset(record(NESTED[nested]))
+    elements = NESTED[nested].count(b"</")
+    assert check_ways(data, record_elements=elements) == read(data)
+    fewer = check_ways(data, record_elements=elements - 1)
+    assert IssueCode.TOO_MANY_ELEMENTS in issues(fewer)
+    assert "http://a.b/1" not in locs(fewer)
+
+
+@pytest.mark.parametrize("nested", NESTED)
+def test_one_level_too_deep(nested: str) -> None:
+    """A record that is too deep is dropped as a whole; no part of it becomes another record."""
+    depth = {"loc-in-an-image": 4, "record-in-an-extra": 5}.get(nested, 3)
+    data = urlset(record(NESTED[nested]))
+    assert check_ways(data, record_depth=depth) == read(data)
+    assert issues(check_ways(data, record_depth=depth - 1)) == [IssueCode.TOO_DEEP]
+
+
+@pytest.mark.parametrize("broken", [b"", b"&"])
+def test_errors_are_those_of_the_lenient_parser(broken: bytes) -> None:
+    """Limits on texts and attributes are checked alike in healthy and in broken records."""
+    long = b"<x:a>1</x:a>" + b"t" * 30
+    for inside, code in (
+        (b"<loc>http://a.b/1</loc>" + long, IssueCode.FIELD_TOO_LONG),
+        (b"<loc>http://a.b/1" + b"1" * 30 + b"</loc>", IssueCode.FIELD_TOO_LONG),
+        (b"<loc x='" + b"t" * 30 + b"'>http://a.b/1</loc>", IssueCode.FIELD_TOO_LONG),
+        (b"<loc a='' b='' c=''>http://a.b/1</loc>", IssueCode.TOO_MANY_ATTRIBUTES),
+        (b"<loc>http://a.b/1<?p?></loc>", IssueCode.TEMPLATE),
+    ):
+        events = check_ways(urlset(record(inside + broken)), field_chars=25, attributes=2)
+        assert not locs(events)
+        assert code in issues(events)
+
+
+def test_an_instruction_beside_fields_hides_none() -> None:
+    """An instruction between fields, or in an extra, leaves the others as they are."""
+    (entry,) = check_ways(
+        urlset(
+            record(b"<?a?><loc>http://a.b/1</loc><x:y>1<?b c?>2</x:y><?d?><priority>1</priority>")
+        )
+    )
+    assert isinstance(entry, UrlEntry)
+    assert (entry.loc, entry.priority) == ("http://a.b/1", 1.0)
+    assert [extra.text for extra in entry.extras] == ["12"]
+
+
+def test_an_instruction_within_a_url() -> None:
+    """A loc that an instruction stands in is not complete; the Issue says what is there."""
+    (issue,) = check_ways(urlset(record(b"<loc>http://a.b/<?p?>1</loc><priority>1</priority>")))
+    assert isinstance(issue, Issue)
+    assert (issue.code, issue.value) == (IssueCode.TEMPLATE, "http://a.b/1")
+
+
+def test_lines_behind_an_instruction() -> None:
+    """Elements behind an instruction, which may look like tags, are found on their lines."""
+    fields = b"<loc>/1</loc>\n<x:y><?php if (a<b) echo '<i>' ?></x:y>\n<priority>2</priority>"
+    events = check_ways(urlset(b"\n" + record(fields)))
+    lines = {event.code: event.line for event in events if not isinstance(event, UrlEntry)}  # type: ignore[union-attr]
+    assert lines == {IssueCode.RELATIVE_LOC: 2, IssueCode.PRIORITY: 4}
+
+
+def test_a_brace_in_a_namespace() -> None:
+    """A namespace that no URI may be is well-formed XML, whoever reads the record."""
+    data = b'<feed xmlns="}"><entry><link href="http://a.b/1"/><k r=""/></entry></feed>'
+    assert locs(check_ways(data)) == ["http://a.b/1"]
+    assert not issues(check_ways(data))
+    (entry,) = check_ways(b'<urlset xmlns:p="u}"><url><loc>http://a.b/</loc><p:q/></url></urlset>')[
+        1:
+    ]
+    assert isinstance(entry, UrlEntry)
+    assert entry.extras[0].namespace == "u%7D"
+
+
+def test_a_stray_loc_of_an_undeclared_prefix() -> None:
+    """A prefix that records were written with means the same outside of them."""
+    data = b"<s:urlset><s:url><s:loc>http://a.b/1</s:loc></s:url><s:loc>http://a.b/2</s:loc></s:urlset>"
+    assert locs(read(data)) == ["http://a.b/1", "http://a.b/2"]
+
+
+def test_stray_tags_separate_texts() -> None:
+    """A flood of them leaves a single mark, and no text that stands beside it is lost."""
+    builder = RecordBuilder(Limits())
+    for tag in ("url", "x"):
+        builder.start(OpenElement(tag, tag, {}), {}, 1)
+    for text in ("a", " ", "\n", "b"):
+        builder.add_text(text)
+        builder.add_break()
+        builder.add_break()
+    builder.finish()
+    (element,) = builder.records[0].element
+    assert list(element.itertext()) == ["a", " \nb"]
