@@ -173,18 +173,23 @@ class SiteRun:
         A bug that ended the run is raised here, after all that was read before it.
         """
         task = self._check_entered()
-        if self._is_left:
-            raise ValueError("the run is over: iterate it inside `async with walk_many(...)`")
+        self._check_inside()
         if self._handed is not None and self._handed.handled is not None:
             self._handed.handled.set()
         self._handed = await self._visitor.channel.get()
         if self._handed is None:
             await asyncio.wait([task])
+            # Left by another task while this one waited: what was read may not look complete.
+            self._check_inside()
             self._fault_is_known = True
             if not task.cancelled():
                 task.result()
             return None
         return self._handed.site, self._handed.rows
+
+    def _check_inside(self) -> None:
+        if self._is_left:
+            raise ValueError("the run is over: iterate it inside `async with walk_many(...)`")
 
     def _check_entered(self) -> asyncio.Task[None]:
         if self._task is None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +20,7 @@ from sitemapreader import (
     SiteOutcome,
     SiteStatus,
     SiteTask,
+    State,
     StateError,
     walk,
     walk_many,
@@ -450,3 +454,49 @@ async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="ends with"):
         async with walk_many([], fetcher=MemoryFetcher({})) as run:
             await run.write(output, report=tmp_path / "sites.txt")
+
+
+async def test_a_run_that_is_left_while_it_is_written(tmp_path: Path) -> None:
+    """Files of a run that was left early do not look complete, and the state knows nothing new."""
+    db, output, report = tmp_path / "all.db", tmp_path / "urls.csv", tmp_path / "sites.csv"
+    output.write_text("old", "utf-8")
+    is_read = asyncio.Event()
+
+    async def sites() -> AsyncIterator[str]:
+        yield HOSTS[0]
+        await asyncio.Event().wait()
+
+    async with walk_many(
+        sites(),
+        state=db,
+        fetcher=MemoryFetcher(make_web(HOSTS[0])),
+        on_site=lambda _: is_read.set(),
+    ) as run:
+        writing = asyncio.create_task(run.write(output, report=report))
+        await is_read.wait()
+    with pytest.raises(ValueError, match="the run is over"):
+        await writing
+    assert output.read_text("utf-8") == "old"
+    assert not report.exists()
+    assert State(db).sites() == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal of a process to itself: not Windows")
+def test_a_signal_while_a_run_is_written(tmp_path: Path) -> None:
+    """Ctrl-C in `write` without `await` leaves no file."""
+
+    async def sites() -> AsyncIterator[str]:
+        yield HOSTS[0]
+        await asyncio.Event().wait()
+
+    fetcher, output = MemoryFetcher(make_web(HOSTS[0])), tmp_path / "urls.csv"
+    with (
+        pytest.raises(KeyboardInterrupt),
+        walk_many_sync(
+            sites(),  # type: ignore[arg-type]
+            fetcher=fetcher,
+            on_site=lambda _: os.kill(os.getpid(), signal.SIGINT),
+        ) as run,
+    ):
+        run.write(output)
+    assert list(tmp_path.iterdir()) == []
