@@ -90,14 +90,14 @@ def _repeat(alternatives: list[str]) -> str:
 
 @lru_cache(maxsize=64)
 def write_record_pattern(
-    format_: Format, prefix: str, runs: tuple[tuple[str, str], ...], others: tuple[str, ...]
+    format_: Format, prefix: str, runs: tuple[str, ...], others: tuple[str, ...]
 ) -> re.Pattern[str]:
     """Write the pattern of a format's records.
 
     Args:
         format_: urlset or index.
         prefix: what the names of the protocol begin with, such as `s:`, or "".
-        runs: the prefixes whose elements come in runs, by the key of their namespace.
+        runs: the prefixes whose elements come in runs.
         others: the prefixes of elements that become extras.
 
     Groups: a text for each field of the protocol, one for each run, one for the extras, an odd
@@ -106,7 +106,7 @@ def write_record_pattern(
     grammar = Grammar()
     record = prefix + RECORD_OF[format_]
     fields = [grammar.field(prefix + tag) for tag in PROTOCOL_FIELDS]
-    parts = [f"<{_any_of(fields)}", *(grammar.run(f"{each}:") for _, each in runs)]
+    parts = [f"<{_any_of(fields)}", *(grammar.run(f"{each}:") for each in runs)]
     parts.append(grammar.run(f"{_any_of([*others])}:") if others else grammar.once("(?!)", ""))
     common = f"<{record}{_GAP}>{_GAP}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
     return _or_odd(common, record, "|".join(RECORD_OF.values()))

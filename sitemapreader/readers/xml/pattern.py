@@ -99,7 +99,6 @@ class PatternReader:
         """Whether a batch had many records, and whether these were alike."""
         self._uniform: tuple[re.Pattern[str], tuple[int, ...]] | None = None
         """The pattern of records that are alike, and the columns of its groups."""
-        self._runs: tuple[tuple[str, str], ...] = ()
         self._pattern: re.Pattern[str] | None = None
         self._head: re.Pattern[str] | None = None
         """The pattern of what stands before the first record of a feed."""
@@ -232,7 +231,8 @@ class PatternReader:
             self._pattern = None
             return
         prefixes = {key: prefix for prefix, key in reversed(keys.items()) if prefix}
-        self._runs = tuple((key, prefixes[key]) for key in RUNS if key in prefixes)
+        runs = {prefixes[key]: key for key in RUNS if key in prefixes}
+        self._vocabulary = Vocabulary(runs, self._tree.start_tag)
         start = f"{own}:" if own else ""
         self._start = f"<{start}link"
         self.end_tag = f"</{start}{_RECORDS[self._prolog.format]}"
@@ -251,7 +251,7 @@ class PatternReader:
         self._fields = tuple(start + tag for tag in PROTOCOL_FIELDS)
         known = {*RUNS, ATOM, OWN}
         others = tuple(each for each, key in keys.items() if each and key not in known)
-        self._pattern = write_record_pattern(self._prolog.format, start, self._runs, others)
+        self._pattern = write_record_pattern(self._prolog.format, start, tuple(runs), others)
 
     # -- entries
 
@@ -260,40 +260,35 @@ class PatternReader:
             return self._make_posts(columns, found, sitemap)
         locs, lastmods = columns.texts(found[0]) or found[0], columns.texts(found[1])
         columns.check_locs(locs)
-        none, empty = repeat(None), repeat(())
         moments = columns.values(lastmods, parse_lastmod)
         written = columns.or_none(lastmods)
-        sitemaps = repeat(sitemap)
+        sitemaps = [sitemap] * len(locs)
         runs = found[_FIELDS:-1]
         if self._prolog.format is Format.INDEX:
             columns.blame(map(any, zip(*runs, strict=True)))
-            vias = repeat(Via.INDEX)
+            none, vias = repeat(None), repeat(Via.INDEX)
             return list(map(SitemapEntry, locs, moments or none, vias, sitemaps, written or none))
         changefreqs = columns.values(columns.texts(found[2]), parse_changefreq)
         priorities = columns.values(columns.texts(found[3]), parse_priority)
+        plain = EntryColumns(locs, sitemaps, moments, changefreqs, priorities, written)
         if not any(map(any, runs)):
-            own = [sitemap] * len(locs)
-            return EntryColumns(locs, own, moments, changefreqs, priorities, written)
-        values = (column or none for column in (moments, changefreqs, priorities))
-        unset = (empty, empty, none, empty, empty)
-        entries = list(map(UrlEntry, locs, *values, *unset, sitemaps, written or none))
+            return plain
+        entries: list[Any] = list(plain)
         self._leave_unread(columns, entries, runs)
-        return list(entries)
+        return entries
 
     def _leave_unread(self, columns: Columns, entries: list[UrlEntry], runs: Texts) -> None:
         """Leave elements of extensions unread until asked for, if all are clean."""
         *known, others = runs
-        for (key, prefix), run in zip(self._runs, known, strict=True):
+        for (prefix, key), run in zip(self._vocabulary.keys.items(), known, strict=True):
             columns.check_runs(run, partial(_are_clean, write_clean_pattern(key, prefix)))
         columns.check_runs(others, self._are_extras)
-        vocabulary = Vocabulary({prefix: key for key, prefix in self._runs}, self._tree.start_tag)
         blank = [""] * len(others)
-        by_key = {key: run for (key, _), run in zip(self._runs, known, strict=True)}
-        links = by_key.pop(XHTML, blank)
-        texts = list(map("".join, zip(*by_key.values(), strict=True))) if by_key else blank
+        links = known.pop() if XHTML in self._vocabulary.keys.values() else blank
+        texts = list(map("".join, zip(*known, strict=True))) or blank
         marks = list(map(any, zip(texts, links, others, strict=True)))
         parts = (compress(column, marks) for column in (texts, links, others))
-        leave_unread(compress(entries, marks), map(UnreadParts, repeat(vocabulary), *parts))
+        leave_unread(compress(entries, marks), map(UnreadParts, repeat(self._vocabulary), *parts))
 
     def _are_extras(self, runs: list[str]) -> bool:
         """Return whether elements can become extras: within limits, binding no prefix."""
