@@ -9,6 +9,7 @@ from reading import issues, locs, read, read_by_tree, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import UrlEntry
+from sitemapreader.readers.xml.lenient.builder import RecordBuilder
 from sitemapreader.readers.xml.tree import TreeReader
 
 LONG = b"long text " * 10
@@ -71,8 +72,8 @@ def test_a_long_body_is_read_by_the_tree(size: int) -> None:
     item = "<item><title>T</title><link>https://a.b/{}</link>{}</item>"
     items = "".join(item.format(number, body) for number in range(3))
     data = f"<rss version='2.0'><channel>{items}</channel></rss>".encode()
-    with mock.patch("sitemapreader.readers.xml.batches.LenientParser") as lenient:
+    with mock.patch.object(RecordBuilder, "start") as start:
         events = read(data)
     assert locs(events) == [f"https://a.b/{number}" for number in range(3)]
     assert not issues(events)
-    assert not lenient.called
+    assert not start.called

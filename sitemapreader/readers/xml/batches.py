@@ -20,7 +20,6 @@ from sitemapreader.readers.records.url import read_record
 from sitemapreader.readers.xml.boundaries import (
     Scanner,
     count_lines,
-    is_end,
     pass_nothing,
     swallows_record,
 )
@@ -57,22 +56,8 @@ _LONGEST_MARK = 256
 _PARTIAL_TAG = re.compile(rf"<(?!/(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\b)[^<>]*+\Z")
 """A tag that the end of the document cuts, but for a root's end tag."""
 _URL_FIELDS = ("loc", "link", "guid")
-_OF_MARKUP = frozenset(
-    {
-        IssueCode.ENCODING,
-        IssueCode.TRAILING_BYTES,
-        IssueCode.NESTED_ROOT,
-        IssueCode.HTML_ENTITY,
-        IssueCode.BARE_AMPERSAND,
-        IssueCode.BARE_LESS_THAN,
-        IssueCode.CONTROL_CHARACTER,
-        IssueCode.UNBOUND_PREFIX,
-        IssueCode.MISMATCHED_TAG,
-        IssueCode.NOT_WELL_FORMED,
-        IssueCode.MALFORMED,
-    }
-)
-"""Issues that say why a record is not well-formed."""
+_OF_MARKUP = (IssueCode.NESTED_ROOT, IssueCode.TRAILING_BYTES, IssueCode.MALFORMED)
+"""Issues, besides repairs, that say what is not well-formed."""
 
 
 class BatchReader:
@@ -215,9 +200,7 @@ class BatchReader:
         """Read records by the tree; return whether it accepts them."""
         start, end = batch[0][0], batch[-1][1]
         text = self._pending[start:end]
-        has_end = text.startswith("</", text.rfind("<")) or text.rstrip().endswith("/>")
-        # where the next record cuts it off, the parser is spared
-        if not has_end or swallows_record(text, self.prolog.records):
+        if swallows_record(text, self.prolog.records):
             return False
         records = yield from self._tree.parse(text, self._count_lines(start))
         if records is None:
@@ -233,34 +216,32 @@ class BatchReader:
         if len(text) > _MANY_CHARS or self._tree.is_well_formed(text):
             yield from self._read_leniently(*span)
         else:
-            yield from self._read_broken(span)
+            yield from self._read_broken(*span)
 
-    def _read_broken(self, span: Span) -> Iterator[list[Event]]:
+    def _read_broken(self, start: int, end: int) -> Iterator[list[Event]]:
         """Read leniently what is not well-formed; report at least one Issue."""
-        said = self._count_said()
-        yield from self._read_leniently(*span)
-        if self._count_said() == said:
+        counts = self._stats.counts
+        said = [counts[code] for code in _OF_MARKUP]
+        builder = yield from self._read_leniently(start, end)
+        if not builder.has_repaired and said == [counts[code] for code in _OF_MARKUP]:
             self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
             yield self._context.take_events()
-
-    def _count_said(self) -> int:
-        counts = self._stats.counts
-        return sum(counts[code] for code in counts.keys() & _OF_MARKUP)
 
     def _read_gap(self, end: int) -> Iterator[list[Event]]:
         """Read text between two records that is neither blank nor a comment."""
         gap = self._pending[self._position : end]
-        if self.prolog.closed or self._tree.is_well_formed_gap(gap):
+        if self.prolog.closed or self._tree.is_well_formed(gap, is_gap=True):
             yield from self._read_leniently(self._position, end)
         else:
-            yield from self._read_broken((self._position, end))
+            yield from self._read_broken(self._position, end)
 
-    def _read_leniently(self, start: int, end: int) -> Iterator[list[Event]]:
+    def _read_leniently(self, start: int, end: int) -> Generator[list[Event], None, RecordBuilder]:
         builder = yield from self._build(start, self._pending[start:end])
         if builder.open:
             builder.finish(IssueCode.MISMATCHED_TAG)
             yield from self._read_built(builder)
         self._position = end
+        return builder
 
     def _build(
         self, start: int, text: str, *, is_tail: bool = False
@@ -319,11 +300,6 @@ class BatchReader:
 
     def _read_tail(self, why: IssueCode) -> Iterator[list[Event]]:
         """Read what follows the last complete record; `why` is what may have cut it."""
-        names = [*reversed(self.prolog.wrappers), self.prolog.root]
-        is_whole = not (self._scanner.is_within or self.prolog.closed)
-        if is_whole and is_end(self._pending, self._position, names):
-            self.prolog.closed = True
-            return
         text = self._pending[self._position :]
         last = text.rfind("<")
         if self._scanner.name and last >= 0 and _PARTIAL_TAG.match(text, last):
@@ -360,7 +336,7 @@ class BatchReader:
         end = scanner.find_hidden_end(self._pending) or scanner.nested_start
         if end and scanner.closing != COMMENT_END:
             scanner.reset(end)
-            yield from self._read_broken((0, end))
+            yield from self._read_broken(0, end)
             return
         if is_record := scanner.has_begun(self._pending):
             code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(scanner.begin)

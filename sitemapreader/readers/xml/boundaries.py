@@ -120,11 +120,6 @@ class Scanner:
         return None
 
     @property
-    def is_within(self) -> bool:
-        """Whether a record, comment, section or PI is open."""
-        return bool(self.name or self.closing)
-
-    @property
     def begin(self) -> int:
         """Where the open record begins, or what was not passed yet."""
         return self._start if self.name else self.position

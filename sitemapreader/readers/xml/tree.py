@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError, ProcessingInstruction, TreeBuilder, XMLParser
 from xml.parsers import expat
 
-from defusedxml.ElementTree import DefusedXMLParser
-
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.elements import Record, discard_texts, has_name, join_own_texts
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
@@ -87,27 +85,19 @@ class TreeReader:
             self._start_tag = make_start_tag(self._namespaces)
         return self._start_tag
 
-    def is_well_formed(self, text: str) -> bool:
-        """Return whether records are well-formed."""
+    def is_well_formed(self, text: str, *, is_gap: bool = False) -> bool:
+        """Return whether records are well-formed, or so far the text between two of them.
+
+        Such a gap may open and close elements around records, but not the root.
+        """
+        # A DOCTYPE in a gap, that of a second document, is refused behind a start tag
+        wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers) if is_gap else ""
         parser = expat.ParserCreate(namespace_separator="}")
         try:
-            parser.Parse(f"{self.start_tag}{text}{_END_TAG}", True)
-        except (expat.ExpatError, ValueError):
-            return False
-        return True
-
-    def is_well_formed_gap(self, text: str) -> bool:
-        """Return whether the text between two records is well-formed so far.
-
-        It may open and close elements around records, but not the root.
-        """
-        wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
-        # A gap is not a record that was cut out, but any text: a whole second document with its own
-        # DOCTYPE, say. It is refused behind a start tag; the armed parser refuses it regardless.
-        parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
-        try:
-            parser.feed(self.start_tag + wrappers + text)
-        except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too
+            parser.Parse(
+                f"{self.start_tag}{wrappers}{text}{'' if is_gap else _END_TAG}", not is_gap
+            )
+        except (expat.ExpatError, ValueError):  # ValueError: a byte that is not UTF-8
             return False
         return True
 
@@ -216,10 +206,3 @@ def _is_prefix(prefix: str) -> bool:
     except expat.ExpatError:
         return False
     return True
-
-
-class _Nothing:
-    """A builder that builds nothing, to check only whether a text is well-formed."""
-
-    def close(self) -> None:
-        """Build nothing."""

@@ -45,6 +45,7 @@ class RecordBuilder:
         open: the elements that are open, from the record inwards; none outside of records.
         repairs: what was repaired in the open record.
         error: why the open record must be dropped; nothing more of it is built.
+        has_repaired: whether the repairs of a finished record will be reported.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -52,6 +53,7 @@ class RecordBuilder:
         self.open: list[OpenElement] = []
         self.repairs: set[IssueCode] = set()
         self.error: IssueCode | None = None
+        self.has_repaired = False
         self._limits = limits
         self._tree = TreeBuilder()
         self._lines: dict[Element, int] = {}
@@ -106,8 +108,10 @@ class RecordBuilder:
             self._end_element()
         record = self._tree.close()
         error, errors = find_errors(record, self._limits)
+        error = error or self.error
         lines = self._lines.__getitem__
-        self.records.append(Record(record, lines, error or self.error, errors, self.repairs))
+        self.records.append(Record(record, lines, error, errors, self.repairs))
+        self.has_repaired = self.has_repaired or bool(self.repairs and not error)
         self.repairs = set()
 
     def cut(self) -> str:
