@@ -19,6 +19,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sitemapreader.installation import advise_extra
+
 if TYPE_CHECKING:
     from sitemapreader.distributed.cluster import run
     from sitemapreader.distributed.commits import Commit
@@ -80,4 +82,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    try:
+        module = import_module(f"{__name__}.{_HOMES[name]}")
+    except ModuleNotFoundError as error:
+        message = f"sitemapreader.distributed needs {error.name}; {advise_extra('distributed')}"
+        raise ModuleNotFoundError(message, name=error.name) from error
+    return getattr(module, name)

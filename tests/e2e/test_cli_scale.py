@@ -88,3 +88,25 @@ def test_wrong_usage(hosts: Path, tmp_path: Path, words: list[str], code: int, s
     done = run("scale", *(places.get(word, word) for word in words))
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert "secret" not in done.stderr
+
+
+@pytest.mark.parametrize("library", ["fsspec", "pyarrow", "dask"])
+def test_a_missing_extra_is_named(tmp_path: Path, library: str) -> None:
+    """Without one of its libraries, the command and the package say which extra brings it."""
+    words = ["scale", "-", "-o", str(tmp_path / "out")]
+    block = f"import sys; sys.modules[{library!r}] = None; "
+    for code in (
+        f"from sitemapreader.cli import main; sys.exit(main({words!r}))",
+        "from sitemapreader.distributed import run",
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", block + code],
+            input="example.org",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode in (1, 2)
+        last = done.stderr.splitlines()[-1]
+        assert f"needs {library}" in last
+        assert "the extra `distributed` brings it" in last

@@ -36,17 +36,15 @@ class _StoppedError(BaseException):
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the hosts, or show a run, and return the exit code."""
+    from sitemapreader.distributed import OutputError  # noqa: PLC0415 (other commands have no runs)
+
     console = Console(quiet=arguments.quiet, verbose=arguments.verbose)
-    try:
-        from sitemapreader.distributed import OutputError  # noqa: PLC0415 (needs an extra)
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"scale needs {error.name}, which is not installed: {advise_extra('distributed')}"
-        ) from None
     try:
         if arguments.list == STATUS:
             return show_status(arguments)
         return ScaleCommand(arguments, console).run()
+    except ModuleNotFoundError as error:
+        raise UsageError(f"scale needs {error.name}; {advise_extra('distributed')}") from None
     except OutputError as error:
         console.print_error(str(error))
         return NO_URL
