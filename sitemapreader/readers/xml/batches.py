@@ -168,12 +168,10 @@ class BatchReader:
             if channel:
                 self.prolog.open_wrapper(channel, {})
         parts, end = self._pattern.read(self._pending, begin, self._stats.sitemap)
-        for part in parts:
-            if isinstance(part, list) and isinstance(part[0], tuple):
-                yield from self._read_run(part)
-            else:
-                self._stats.deliver(len(part))
-                yield part
+        for entries, odd in parts:
+            self._stats.deliver(len(entries))
+            yield entries
+            yield from self._read_run(odd)
             if self.finished:
                 return
         self._position = end

@@ -41,7 +41,10 @@ class Columns:
 
     def check_locs(self, locs: Sequence[str]) -> None:
         """Mark the records whose URLs need a closer look as odd."""
-        if not are_clean_urls(locs):
+        is_whole = all(locs)
+        if not is_whole:
+            self.blame(not loc for loc in locs)
+        if not are_clean_urls(locs if is_whole else list(filter(None, locs))):
             self.blame(not PLAIN_URL.fullmatch(loc) and not are_clean_urls([loc]) for loc in locs)
 
     def check_runs(self, runs: Sequence[str], are_clean: Callable[[list[str]], bool]) -> None:

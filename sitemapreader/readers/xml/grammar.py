@@ -100,8 +100,8 @@ def write_record_pattern(
         runs: the prefixes whose elements come in runs.
         others: the prefixes of elements that become extras.
 
-    Groups: a text for each field of the protocol, one for each run, one for the extras, an odd
-    record as a whole, and all that is left.
+    Groups: a text for each field of the protocol, one for each run, one for the extras, and those
+    of `_or_odd`.
     """
     grammar = Grammar()
     record = prefix + RECORD_OF[format_]
@@ -113,7 +113,10 @@ def write_record_pattern(
 
 
 def _or_odd(common: str, record: str, names: str) -> re.Pattern[str]:
-    """Write the pattern of common records, odd ones without `names`, and the rest."""
+    """Write the pattern of common records, odd ones without `names`, and the rest.
+
+    Groups: those of the former, an odd record as a whole, a record's end, and all that is left.
+    """
     inside = [
         "[^<]++",
         COMMENT,
@@ -122,7 +125,7 @@ def _or_odd(common: str, record: str, names: str) -> re.Pattern[str]:
         f"<(?![!?]|/?+{_PREFIX}(?ai:{names})[ \t\r\n/>])",
     ]
     odd = f"(<{record}(?=[ \t\r\n>]){ATTRIBUTES}>{_repeat(inside)}</{record}{_GAP}>)"
-    return re.compile(f"(?:{common}|{odd}){_GAP}(?>(?:{COMMENT}{_GAP})*)|{_REST}")
+    return re.compile(f"(?:{common}|{odd})(){_GAP}(?>(?:{COMMENT}{_GAP})*)|{_REST}")
 
 
 FEED_DATE_NAMES = {
@@ -208,8 +211,8 @@ def write_item_pattern(
         prefix: what the names of its vocabulary begin with, or "".
         bound: the other prefixes that are bound, with the key of their namespace.
 
-    Groups: the link or links, the title, each date, names that are compared, an odd record as a
-    whole, and all that is left.
+    Groups: the link or links, the title, each date, names that are compared, and those of
+    `_or_odd`.
     """
     grammar = FeedGrammar(prefix, bound)
     record = prefix + FEED_RECORDS[format_]

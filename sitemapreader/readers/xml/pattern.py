@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from itertools import compress, groupby, islice, repeat
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_lastmod
@@ -42,7 +42,7 @@ from sitemapreader.readers.xml.grammar import (
 from sitemapreader.readers.xml.unread import UnreadParts, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import TypeAlias
 
     from sitemapreader.entry_columns import Events
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from sitemapreader.readers.xml.tree import TreeReader
 
     Span: TypeAlias = tuple[int, int]
+    Part: TypeAlias = tuple[Events, list[Span]]
+    """Entries, by columns where none has extensions, and the spans of the odd records behind."""
     Texts: TypeAlias = list[Sequence[str]]
     """The texts of records by columns."""
 
@@ -103,13 +105,12 @@ class PatternReader:
         self._head: re.Pattern[str] | None = None
         """The pattern of what stands before the first record of a feed."""
 
-    def read(self, text: str, start: int, sitemap: str) -> tuple[list[Events | list[Span]], int]:
+    def read(self, text: str, start: int, sitemap: str) -> tuple[list[Part], int]:
         """Read consecutive common records from a place on.
 
         `sitemap` is the URL of the document.
 
-        Returns entries, by columns where none has extensions, and in their place the spans of odd
-        records; and where the last one ends.
+        Returns parts, and where the last record ends.
         """
         pattern = self._find_pattern()
         if pattern is None:
@@ -128,35 +129,15 @@ class PatternReader:
                 odd.update(place for place, one in enumerate(column) if len(one) > longest)
         spans: list[Span] = []
         if odd or not are_sound(read):
-            spans = [match.span() for match in pattern.finditer(text, start, end)]
-            odd.update(self._find_unsound(text, spans))
-        places: Sequence[int] = range(size)
-        if odd:
-            places = [place for place in places if place not in odd]
-            found = [tuple(column[place] for place in places) for column in found]
-        columns = Columns(read, len(places))
-        entries = self._make_entries(columns, found, sitemap) if places else []
-        if not odd and not columns.odd:
-            return [entries], end
-        odd.update(places[place] for place in columns.odd)
-        entries = [entry for place, entry in enumerate(entries) if place not in columns.odd]
-        spans = spans or [match.span() for match in pattern.finditer(text, start, end)]
-        for place in odd:
-            spans[place] = self._cut_comments(text, *spans[place])
-        return list(_weave(spans, odd, iter(entries))), end
-
-    def _find_unsound(self, text: str, spans: list[Span]) -> Iterator[int]:
-        """Yield the places of records whose characters or references need a closer look."""
-        for place, span in enumerate(spans):
-            if not are_sound(text[slice(*span)]):
-                start, end = self._cut_comments(text, *span)
-                if not are_sound(text[start:end]):
-                    yield place
-
-    def _cut_comments(self, text: str, start: int, end: int) -> Span:
-        """Return the span of a record without the comments behind it."""
-        ends = re.compile(re.escape(self.end_tag) + r"\s*+>").finditer(text, start, end)
-        return start, next(tag.end() for tag in ends if pass_nothing(text, tag.end()) >= end)
+            spans = _find_spans(pattern, text, start, end)
+            odd.update(place for place in range(size) if not are_sound(text[slice(*spans[place])]))
+            found = [_blank(column, odd) for column in found]
+        columns = Columns(read, size)
+        entries = self._make_entries(columns, found, sitemap)
+        if not (odd := odd | columns.odd):
+            return [(entries, [])], end
+        spans = spans or _find_spans(pattern, text, start, end)
+        return _part(entries, spans, odd), end
 
     def find_head(self, text: str, start: int) -> tuple[int, str | None]:
         """Return where the first record of a feed begins, and the channel around it.
@@ -176,7 +157,7 @@ class PatternReader:
             uniform, places = known
             found, rest = _find_alike(uniform, text, start)
             size = len(found[0])
-            alike = [[""] * size] * (pattern.groups - 1)
+            alike = [[""] * size] * (pattern.groups - 2)
             for place, column in zip(places, found, strict=True):
                 alike[place] = column
             if self.end_tag not in rest:
@@ -197,8 +178,8 @@ class PatternReader:
         if self._uniform or not self._is_long or (is_feed and not self._is_uniform):
             return self._uniform
         first = pattern.match(text, start)
-        others = pattern.groups - 2 if is_feed else _FIELDS
-        if first and max(at for at, _ in first.regs[1 + others :]) < 0:
+        others = pattern.groups - 3 if is_feed else _FIELDS
+        if first and max(at for at, _ in first.regs[1 + others : -2]) < 0:
             link = self._fields[0] if self._prolog.format is Format.ATOM else ""
             self._uniform = write_uniform_pattern(learn_shape(first[0]), self._fields, link)
         return self._uniform
@@ -368,14 +349,31 @@ def _find_records(pattern: re.Pattern[str], text: str, start: int) -> tuple[Text
     if rest:
         del rows[-1]
     columns: Texts = list(zip(*rows, strict=True)) or [()] * pattern.groups
-    return columns[:-1], rest
+    return columns[:-2], rest
 
 
-def _weave(spans: list[Span], odd: set[int], entries: Iterator[Event]) -> Iterator[Any]:
-    """Merge entries and the spans of odd records in the order of the document."""
-    for is_odd, group in groupby(range(len(spans)), odd.__contains__):
-        places = list(group)
-        if is_odd:
-            yield [spans[place] for place in places]
-        else:
-            yield list(islice(entries, len(places)))
+def _blank(column: Sequence[str], odd: set[int]) -> list[str]:
+    """Remove the texts of odd records, which may be no XML."""
+    texts = list(column)
+    for place in odd:
+        texts[place] = ""
+    return texts
+
+
+def _find_spans(pattern: re.Pattern[str], text: str, start: int, end: int) -> list[Span]:
+    """Return where records begin and end, without the comments behind them."""
+    last = pattern.groups - 1
+    return [(match.start(), match.end(last)) for match in pattern.finditer(text, start, end)]
+
+
+def _part(entries: Events, spans: list[Span], odd: set[int]) -> list[Part]:
+    """Cut a batch into parts: entries, and the spans of the odd records behind them."""
+    parts: list[tuple[list[Event], list[Span]]] = [([], [])]
+    for place, (entry, span) in enumerate(zip(entries, spans, strict=True)):
+        if place in odd:
+            parts[-1][1].append(span)
+            continue
+        if parts[-1][1]:
+            parts.append(([], []))
+        parts[-1][0].append(entry)
+    return list(parts)

@@ -10,7 +10,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.options import PATTERNS, Limits
 from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.stats import ReadStats
@@ -59,15 +58,8 @@ def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     parts, end = pattern.read(text, start, stats.sitemap)
     if len(parts) != 1:
         return None
-    events: Events
-    if isinstance(parts[0], EntryColumns):
-        events = parts[0]
-    else:
-        first, *others = parts[0]
-        if isinstance(first, tuple):
-            return None
-        events = [first, *others]
-    if not is_end(text, end, [channel, name] if channel else [name]):
+    events, odd = parts[0]
+    if odd or not is_end(text, end, [channel, name] if channel else [name]):
         return None
     stats.inflated_bytes = len(data)
     stats.deliver(len(events))
