@@ -12,13 +12,13 @@ from sitemapreader.many.api import walk_many
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import IO
 
     from sitemapreader.distributed.options import ScaleOptions
     from sitemapreader.distributed.status_rows import Row
-    from sitemapreader.models import UrlEntry
+    from sitemapreader.many.plan import SiteWalk
     from sitemapreader.site_outcome import SiteOutcome
 
 
@@ -52,6 +52,7 @@ class HostReader:
         self._journal = journal
         self._outcomes: dict[str, Row] = {}
         self._rows: Counter[str] = Counter()
+        self._writer: PartWriter
 
     async def read(self, sites: Sequence[str], folder: Path, state: Path | None) -> Reading:
         """Read hosts; write their rows into an empty folder on the local disk.
@@ -61,15 +62,10 @@ class HostReader:
             folder: the folder.
             state: the state file of the partition, which is made if it is not there.
         """
-        options, writer = self._options, PartWriter(folder)
-
-        def end_site(outcome: SiteOutcome) -> None:
-            self._end_site(outcome, writer)
-
-        async with walk_many(
-            self._begin_sites(sites),
+        options, self._writer = self._options, PartWriter(folder)
+        run = walk_many(
+            sites,
             at_once=options.hosts_at_once,
-            on_site=end_site,
             probe="few",
             site_seconds=options.site_seconds,
             site_urls=options.site_urls,
@@ -77,34 +73,31 @@ class HostReader:
             changes=state is not None,
             limits=options.limits,
             options=options.fetch,
-        ) as run:
+        )
+        run.report_to(self)
+        run.share_room(self._room)
+        async with run:
             async for site, entries in run.batches():
-                self._add_rows(site, entries, writer)
-        return Reading(writer.close(), list(self._outcomes.values()))
+                self._rows[site] += len(entries)
+                self._writer.add(site, entries)
+                self._finish_rows(site)
+        return Reading(self._writer.close(), list(self._outcomes.values()))
 
-    async def _begin_sites(self, sites: Sequence[str]) -> AsyncIterator[str]:
-        """Yield each host when there is room for it."""
-        for site in sites:
-            await self._room.acquire()
-            self._note("+", site)
-            yield site
+    def note_begin(self, site: SiteWalk) -> None:
+        """Record in the journal that a host is read."""
+        self._note("+", site.name)
 
-    def _end_site(self, outcome: SiteOutcome, writer: PartWriter) -> None:
-        self._room.release()
-        self._note("-", outcome.site)
-        self._outcomes[outcome.site] = attrs.asdict(outcome)
-        self._finish_rows(outcome.site, writer)
+    def note_end(self, site: SiteWalk, outcome: SiteOutcome) -> None:
+        """Keep the outcome of a host."""
+        self._note("-", site.name)
+        self._outcomes[site.name] = attrs.asdict(outcome)
+        self._finish_rows(site.name)
 
-    def _add_rows(self, site: str, entries: list[UrlEntry], writer: PartWriter) -> None:
-        self._rows[site] += len(entries)
-        writer.add(site, entries)
-        self._finish_rows(site, writer)
-
-    def _finish_rows(self, site: str, writer: PartWriter) -> None:
+    def _finish_rows(self, site: str) -> None:
         """Have the rows of a host written when it has ended and all have come."""
         outcome = self._outcomes.get(site)
         if outcome is not None and self._rows[site] >= outcome["entries"]:
-            writer.finish(site)
+            self._writer.finish(site)
             del self._rows[site]
 
     def _note(self, mark: str, site: str) -> None:

@@ -53,6 +53,10 @@ class SiteRun:
         """Report the begin and the end of each walk to a watcher; call it before entering."""
         self._visitor.watcher = watcher
 
+    def share_room(self, room: asyncio.Semaphore) -> None:
+        """Share the number of sites at a time with other runs; call it before entering."""
+        self._visitor.room = room
+
     def __repr__(self) -> str:
         if self._task is None:
             return "<SiteRun: not entered, use it with `async with`>"

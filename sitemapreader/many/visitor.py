@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterable
+from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,6 +28,7 @@ from sitemapreader.walker.walk import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
+    from contextlib import AbstractAsyncContextManager
 
     from sitemapreader.entry_columns import Rows
     from sitemapreader.fetch import Fetcher
@@ -64,6 +66,7 @@ class SiteVisitor:
         running: the sites that are walked now.
         channel: the entries on their way to the consumer; closed when all sites have ended.
         watcher: follows all walks.
+        room: entered for each walk; bounds the walks of several runs together.
     """
 
     def __init__(self, sites: Sites, plan: RunPlan) -> None:
@@ -72,6 +75,7 @@ class SiteVisitor:
         self.running: set[SiteWalk] = set()
         self.channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
         self.watcher: RunWatcher | None = None
+        self.room: AbstractAsyncContextManager[object] = nullcontext()
         self._sites = sites
         self._plan = plan
         self._fetcher: Fetcher | None = None
@@ -114,13 +118,14 @@ class SiteVisitor:
 
     async def _visit(self, task: CheckedTask) -> None:
         """Walk over a site, and record its outcome whatever happens."""
-        site, bug = SiteWalk(task.name), ""
-        self.running.add(site)
-        try:
-            bug = await self._read_site(task, site)
-        finally:
-            self.running.discard(site)
-            self._end_site(site, bug)
+        async with self.room:
+            site, bug = SiteWalk(task.name), ""
+            self.running.add(site)
+            try:
+                bug = await self._read_site(task, site)
+            finally:
+                self.running.discard(site)
+                self._end_site(site, bug)
 
     async def _read_site(self, task: CheckedTask, site: SiteWalk) -> str:
         """Walk over a site; return the name of the exception if a bug ended that, or ""."""
