@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import Future
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ class LoopThread:
 
     So code without `await` can use the context, inside a running event loop as well, as in a
     notebook.
-
     """
 
     def __init__(self, context: AbstractAsyncContextManager[Any]) -> None:
@@ -37,7 +36,7 @@ class LoopThread:
         """Whether the thread was started."""
         return self._thread is not None
 
-    def begin(self, again: str) -> None:
+    def begin(self, again: str = "it was begun before") -> None:
         """Start the thread and enter the context; raise what entering raises.
 
         A second time, raise ValueError with the message `again`.
@@ -53,7 +52,7 @@ class LoopThread:
         """Run a coroutine in the thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop.result())
 
-    def end(self, error: BaseException | None) -> None:
+    def end(self, error: BaseException | None = None) -> None:
         """Leave the context and end the thread.
 
         Raise what leaving raised, unless the consumer left because of an `error` of its own.
@@ -88,8 +87,12 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    with ThreadPoolExecutor(1, "sitemapreader") as executor:
-        return executor.submit(asyncio.run, work).result()
+    thread = LoopThread(nullcontext())
+    thread.begin()
+    try:
+        return thread.call(work).result()
+    finally:
+        thread.end()  # cancels the work if Ctrl-C has interrupted the wait for it
 
 
 async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) -> T:
