@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
-from sitemapreader.readers.records.elements import get_text, join_texts, list_texts
+from sitemapreader.readers.records.elements import join_texts, list_texts
 from sitemapreader.readers.records.extensions import add_extension
 from sitemapreader.readers.records.feeds import read_entry, read_item
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
-from sitemapreader.readers.records.names import NO_NAME, Name
+from sitemapreader.readers.records.names import NO_NAME
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
 
     from sitemapreader.readers.records.context import RecordContext
     from sitemapreader.readers.records.elements import Record
+    from sitemapreader.readers.records.names import Name
 
-    Fields: TypeAlias = list[tuple[Name, Element]]
-    Part: TypeAlias = tuple[str, Element | None, Fields]
+    Parsers: TypeAlias = tuple[tuple[str, Callable[[str], Any], IssueCode], ...]
 
 
 def read_record(context: RecordContext, record: Record) -> None:
@@ -39,95 +41,115 @@ def read_record(context: RecordContext, record: Record) -> None:
         _READERS[context.names[record.element.tag].tag](context, record.element)
 
 
+@attrs.define
+class _Part:
+    """What belongs to one loc of a record.
+
+    Attributes:
+        loc: its element, if it has one.
+        text: its text.
+        own: the last filled element of each other field of the protocol.
+        repeated: fields of which there are several, and their names as written.
+        others: elements of extensions.
+    """
+
+    loc: Element | None = None
+    text: str = ""
+    own: dict[str, Element] = attrs.field(factory=dict)
+    repeated: dict[str, str] = attrs.field(factory=dict)
+    others: list[tuple[Name, Element]] = attrs.field(factory=list)
+
+
 def _read_protocol_record(context: RecordContext, element: Element) -> None:
     """Read a `<url>` or `<sitemap>`; each of several locs gives an entry of its own."""
     is_url = context.names[element.tag].tag == "url"
     parts = _split_by_loc(context, element)
-    context.report_repairs(parts[0][0])
-    for text, loc, fields in parts:
-        url = context.check_loc(text, loc)
+    context.report_repairs(parts[0].text)
+    for part in parts:
+        url = context.check_loc(part.text, part.loc)
         if url is not None:
             make = _make_url_entry if is_url else _make_sitemap_entry
-            make(context, url, fields)
+            make(context, url, part)
 
 
-def _split_by_loc(context: RecordContext, element: Element) -> list[Part]:
-    """Split a record by its locs: each with its text and the fields behind it.
+def _split_by_loc(context: RecordContext, element: Element) -> list[_Part]:
+    """Split a record by its locs: each with the fields behind it.
 
-    What stands before the first loc belongs to it too. A record without a loc may have its URL as
-    its own text.
+    What stands before the first loc belongs to it too, and an empty one does not count beside
+    others. A record without a loc may have its URL as its own text.
     """
-    names = context.names
-    fields = [(names[child.tag], child) for child in element]
-    locs = [place for place, (name, _) in enumerate(fields) if name.own == "loc"]
-    if not locs:
-        texts = list_texts(element)
-        text = texts[0] if texts and has_web_scheme(texts[0]) else ""
-        if text:
-            context.add_issue(IssueCode.MISSING_LOC, element, value=text)
-        return [(text, None, fields)]
-    if len(locs) > 1:
-        context.add_issue(IssueCode.REPEATED_LOC, element, value=str(len(locs)))
-        locs = [place for place in locs if list_texts(fields[place][1])] or locs[:1]
-    starts = [0, *locs[1:]]
-    ends = [*locs[1:], len(fields)]
-    return [
-        (get_text(fields[place][1]), fields[place][1], fields[start:end])
-        for place, start, end in zip(locs, starts, ends, strict=True)
-    ]
+    part = _Part()
+    parts, locs = [part], 0
+    for child in element:
+        name = context.names[child.tag]
+        own = name.own
+        if own == "loc":
+            locs += 1
+            part = _add_loc(parts, child)
+        elif own not in PROTOCOL_FIELDS:
+            if name is not NO_NAME:
+                part.others.append((name, child))
+        elif context.is_filled(child):
+            if own in part.own:
+                part.repeated[own] = name.local
+            part.own[own] = child
+    if locs > 1:
+        context.add_issue(IssueCode.REPEATED_LOC, element, value=str(locs))
+    elif not locs and (texts := list_texts(element)) and has_web_scheme(texts[0]):
+        part.text = texts[0]
+        context.add_issue(IssueCode.MISSING_LOC, element, value=part.text)
+    return parts
 
 
-def _make_sitemap_entry(context: RecordContext, url: str, fields: Fields) -> None:
-    lastmod = _find_own(context, url, fields)["lastmod"]
-    moment, written = context.read_value(lastmod, url, parse_lastmod, IssueCode.LASTMOD)
+def _add_loc(parts: list[_Part], loc: Element) -> _Part:
+    """Add a loc to the last part, or a part for it; return the part for what follows."""
+    part, texts = parts[-1], list_texts(loc)
+    if texts and part.loc is not None and list_texts(part.loc):
+        part = _Part()
+        parts.append(part)
+    if texts or part.loc is None:
+        part.loc, part.text = loc, texts[0] if len(texts) == 1 else ""
+    return part
+
+
+def _read_own(
+    context: RecordContext, url: str, part: _Part, parsers: Parsers
+) -> list[tuple[Any, str | None]]:
+    """Return the value and the text of each field behind the loc."""
+    for tag in PROTOCOL_FIELDS:
+        if tag in part.repeated:
+            code, value = IssueCode.REPEATED_FIELD, part.repeated[tag]
+            context.add_issue(code, part.own[tag], url=url, value=value)
+    return [context.read_value(part.own.get(tag), url, parse, code) for tag, parse, code in parsers]
+
+
+def _make_sitemap_entry(context: RecordContext, url: str, part: _Part) -> None:
+    [(moment, written)] = _read_own(context, url, part, _PARSERS[:1])
     context.deliver(SitemapEntry(url, moment, Via.INDEX, context.stats.sitemap, written))
-    for name, field in _find_others(fields):
+    for name, field in part.others:
         context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
 
 
-def _make_url_entry(context: RecordContext, url: str, fields: Fields) -> None:
-    own = _find_own(context, url, fields)
-    moment, written = context.read_value(own["lastmod"], url, parse_lastmod, IssueCode.LASTMOD)
-    frequency, _ = context.read_value(
-        own["changefreq"], url, parse_changefreq, IssueCode.CHANGEFREQ
-    )
-    priority, _ = context.read_value(own["priority"], url, parse_priority, IssueCode.PRIORITY)
+def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
+    (moment, written), (frequency, _), (priority, _) = _read_own(context, url, part, _PARSERS)
     sitemap = context.stats.sitemap
     entry = UrlEntry(url, moment, frequency, priority, sitemap=sitemap, lastmod_text=written)
-    if others := _find_others(fields):
-        found: dict[str, list[Any]] = {}
-        for name, field in others:
-            add_extension(context, found, name, field, url)
-        for slot, values in found.items():
-            setattr(entry, slot, values[-1] if slot == "news" else tuple(values))
-        if entry.news:
-            entry.title = entry.news.title
+    found: dict[str, list[Any]] = {}
+    for name, field in part.others:
+        add_extension(context, found, name, field, url)
+    for slot, extensions in found.items():
+        setattr(entry, slot, extensions[-1] if slot == "news" else tuple(extensions))
+    if entry.news:
+        entry.title = entry.news.title
     context.deliver(entry)
 
 
-def _find_own(context: RecordContext, url: str, fields: Fields) -> dict[str, Element | None]:
-    """Return the last value of each field; add an Issue if there are several."""
-    found: dict[str, Element | None] = dict.fromkeys(PROTOCOL_FIELDS)
-    repeated: dict[str, str] = {}
-    for name, field in fields:
-        if name.own in found and name.own != "loc" and context.is_filled(field):
-            if found[name.own] is not None:
-                repeated[name.own] = name.local
-            found[name.own] = field
-    for tag in PROTOCOL_FIELDS:
-        field_found = found[tag]
-        if tag in repeated and field_found is not None:
-            context.add_issue(IssueCode.REPEATED_FIELD, field_found, url=url, value=repeated[tag])
-    return found
-
-
-def _find_others(fields: Fields) -> Fields:
-    """Return the fields that are not the protocol's own."""
-    return [
-        field for field in fields if field[0].own not in PROTOCOL_FIELDS and field[0] is not NO_NAME
-    ]
-
-
+_PARSERS: Parsers = (
+    ("lastmod", parse_lastmod, IssueCode.LASTMOD),
+    ("changefreq", parse_changefreq, IssueCode.CHANGEFREQ),
+    ("priority", parse_priority, IssueCode.PRIORITY),
+)
+"""Each field behind the loc, what reads it, and the code of what cannot be read."""
 _READERS: dict[str, Callable[[RecordContext, Element], None]] = {
     "url": _read_protocol_record,
     "sitemap": _read_protocol_record,

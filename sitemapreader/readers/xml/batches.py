@@ -23,7 +23,7 @@ from sitemapreader.readers.xml.boundaries import (
     pass_nothing,
     swallows_record,
 )
-from sitemapreader.readers.xml.characters import COMMENT_END
+from sitemapreader.readers.xml.characters import COMMENT_END, has_odd_reference
 from sitemapreader.readers.xml.lenient.builder import RecordBuilder
 from sitemapreader.readers.xml.lenient.parser import LenientParser
 from sitemapreader.readers.xml.pattern import PatternReader
@@ -31,7 +31,6 @@ from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
-    from typing import TypeAlias
     from xml.etree.ElementTree import Element
 
     from sitemapreader.entry_columns import Events
@@ -39,10 +38,8 @@ if TYPE_CHECKING:
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.elements import Record
     from sitemapreader.readers.stats import ReadStats
+    from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.prolog import Prolog
-
-    Span: TypeAlias = tuple[int, int]
-    """Where a record begins and ends."""
 
 _MANY_CHARS = 131_072
 _MANY_RECORDS = 1_000
@@ -200,7 +197,11 @@ class BatchReader:
         text = self._pending[start:end]
         if swallows_record(text, self.prolog.records):
             return False
-        records = yield from self._tree.parse(text, self._count_lines(start))
+        line = self._count_lines(start)
+        if has_odd_reference(text):
+            records = yield from self._tree.repair(self._pending, batch, line)
+        else:
+            records = yield from self._tree.parse(text, line)
         if records is None:
             return False
         yield from self._read_records(records)

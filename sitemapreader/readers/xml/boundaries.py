@@ -24,10 +24,14 @@ from sitemapreader.readers.xml.characters import (
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
+    from typing import TypeAlias
 
     from sitemapreader.models import Event
     from sitemapreader.readers.records.names import Names
     from sitemapreader.readers.xml.prolog import Prolog
+
+    Span: TypeAlias = tuple[int, int]
+    """Where a record begins and ends."""
 
 _STEP = 5_000
 """Tags between two pauses: about 5 ms."""
@@ -92,7 +96,7 @@ class Scanner:
         self._checked = max(0, self._checked - size)
         self._section = max(0, self._section - size)
 
-    def find_record(self, text: str) -> Generator[list[Event], None, tuple[int, int] | None]:
+    def find_record(self, text: str) -> Generator[list[Event], None, Span | None]:
         """Return the begin and end of the next complete record, or `None`; with pauses."""
         for tags in count(1):
             if not self._close_section(text):
@@ -140,7 +144,7 @@ class Scanner:
         last = deque(self._end_tag.finditer(text, self._section), maxlen=1)
         return last[0].end() if last else 0
 
-    def _pass_start(self, text: str, match: re.Match[str]) -> tuple[int, int] | None:
+    def _pass_start(self, text: str, match: re.Match[str]) -> Span | None:
         """Handle a start tag; return the record that ends with or before it, or `None`.
 
         `position` stays before a tag that is not whole yet, or that another record begins with.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from html.entities import html5
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,14 @@ _DECIMAL = "9|10|13|3[2-9]|[4-9][0-9]|[1-9][0-9]{2,3}|[1-4][0-9]{4}|[1-9][0-9]{5
 _HEX = "[9AaDd]|[2-9A-Fa-f].|[1-9A-Fa-f]..|[1-9A-Ca-c]...|[1-9A-Fa-f]....".replace(
     ".", "[0-9A-Fa-f]"
 )
-_ODD_REFERENCE = re.compile(rf"&(?!(?:{'|'.join(_XML)}|#0*+(?:{_DECIMAL})|#x0*+(?:{_HEX}));)")
+_BEHIND_AMPERSAND = (
+    r"(?:#(?:(?P<decimal>[0-9]{1,8})|[xX](?P<hex>[0-9a-fA-F]{1,7}));"
+    r"|(?P<name>[A-Za-z][A-Za-z0-9]{1,31});)?"
+)
+_ODD_REFERENCE = re.compile(
+    rf"&(?!(?:{'|'.join(_XML)}|#0*+(?:{_DECIMAL})|#x0*+(?:{_HEX}));){_BEHIND_AMPERSAND}"
+)
+"""A reference that XML does not know, or a bare `&`."""
 _ODD_CHARACTERS = (_LOST, "\ufffe", "\uffff")
 _SOUND_REFERENCE = re.compile("&([^;]++);")
 _BLANKS = re.compile("\r\n|[\t\r\n]")
@@ -108,15 +116,13 @@ def _resolve(name: str) -> str:
 
 # -- broken text
 
-_REFERENCE = re.compile(
-    r"&(?:#(?:(?P<decimal>[0-9]{1,8})|[xX](?P<hex>[0-9a-fA-F]{1,7}));"
-    r"|(?P<name>[A-Za-z][A-Za-z0-9]{1,31});)?"
-)
+_REFERENCE = re.compile(f"&{_BEHIND_AMPERSAND}")
+_PASSED_OVER = re.compile(r"(<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>)", re.DOTALL)
 # XML 1.0, section 2.2: what a document may not contain, not even as a reference
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NONCHARACTER = re.compile("[\ufffe\uffff]")
 """No character: what was meant by one is unknown."""
-_SLICE = 8_192
+MAX_UNESCAPED = 8_192
 """Characters of a long text that are unescaped in one step: 5 ms, if each is an `&`."""
 _MAX_REFERENCE = 40
 """Longer than any reference that is resolved."""
@@ -125,8 +131,8 @@ _MAX_REFERENCE = 40
 def slices(text: str) -> Iterator[str]:
     """Cut a long text into pieces that can be unescaped alone: not in a reference."""
     start = 0
-    while len(text) - start > _SLICE:
-        end = start + _SLICE
+    while len(text) - start > MAX_UNESCAPED:
+        end = start + MAX_UNESCAPED
         reference = text.rfind("&", end - _MAX_REFERENCE, end)
         end = reference if reference >= 0 else end
         yield text[start:end]
@@ -140,26 +146,44 @@ def unescape(text: str, repairs: set[IssueCode]) -> str:
     Control characters are removed. The codes of what was repaired are added to `repairs`.
     """
     text = remove_controls(text, repairs)
-    if "&" not in text:
-        return text
+    return _REFERENCE.sub(partial(_resolve_any, repairs), text) if "&" in text else text
 
-    def character(match: re.Match[str]) -> str:
-        if name := match["name"]:
-            if name in _XML:
-                return _XML[name]
-            if f"{name};" in html5:
-                repairs.add(IssueCode.HTML_ENTITY)
-                return html5[f"{name};"]
-        elif match["decimal"] or match["hex"]:
-            code = int(match["decimal"]) if match["decimal"] else int(match["hex"], 16)
-            if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-                return _LOST
-            one = chr(code)
-            return one if one.isprintable() else remove_controls(one, repairs)
-        repairs.add(IssueCode.BARE_AMPERSAND)
-        return match[0]
 
-    return _REFERENCE.sub(character, text)
+def repair_references(text: str, repairs: set[IssueCode]) -> str:
+    """Write references of HTML and each bare `&` in a record so that XML knows them.
+
+    The codes of what was repaired are added to `repairs`.
+    """
+
+    def write(match: re.Match[str]) -> str:
+        # One that is removed may join two parts of a tag: the parser has to refuse it
+        return "".join(f"&#{ord(one)};" for one in _resolve_any(repairs, match)) or match[0]
+
+    pieces = _PASSED_OVER.split(text)
+    pieces[::2] = (_ODD_REFERENCE.sub(write, piece) for piece in pieces[::2])
+    return "".join(pieces) if repairs else text
+
+
+def has_odd_reference(text: str) -> bool:
+    """Return whether a text may have a reference that XML does not know."""
+    return "&" in text and _ODD_REFERENCE.search(text) is not None
+
+
+def _resolve_any(repairs: set[IssueCode], match: re.Match[str]) -> str:
+    if name := match["name"]:
+        if name in _XML:
+            return _XML[name]
+        if f"{name};" in html5:
+            repairs.add(IssueCode.HTML_ENTITY)
+            return html5[f"{name};"]
+    elif match["decimal"] or match["hex"]:
+        code = int(match["decimal"]) if match["decimal"] else int(match["hex"], 16)
+        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+            return _LOST
+        one = chr(code)
+        return one if one.isprintable() else remove_controls(one, repairs)
+    repairs.add(IssueCode.BARE_AMPERSAND)
+    return match[0]
 
 
 def remove_controls(text: str, repairs: set[IssueCode]) -> str:

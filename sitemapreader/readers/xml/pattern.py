@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.names import Names
+    from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.readers.xml.tree import TreeReader
 
-    Span: TypeAlias = tuple[int, int]
     Part: TypeAlias = tuple[Events, list[Span]]
     """Entries, by columns where none has extensions, and the spans of the odd records behind."""
     Texts: TypeAlias = list[Sequence[str]]

@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError, ProcessingInstruction, TreeBuilder, XMLParser
 from xml.parsers import expat
 
+from defusedxml.ElementTree import DefusedXMLParser
+
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.elements import Record, discard_texts, has_name, join_own_texts
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
+from sitemapreader.readers.xml.characters import MAX_UNESCAPED, repair_references
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
     from xml.etree.ElementTree import Element
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
+    from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.prolog import Prolog
 
 _STEP_CHARS = 16_384
@@ -77,6 +81,32 @@ class TreeReader:
             return [Record(each, find_line, *find_errors(each, limits)) for each in root]
         return [Record(element, find_line) for element in root]
 
+    def repair(
+        self, text: str, spans: Sequence[Span], line: int
+    ) -> Generator[list[Event], None, list[Record] | None]:
+        """Return records whose references XML may not know, as `parse` does."""
+        repairs: list[set[IssueCode]] = []
+        pieces = []
+        position, work = spans[0][0], 0
+        for start, end in spans:
+            record = text[start:end]
+            codes: set[IssueCode] = set()
+            if len(record) <= MAX_UNESCAPED:
+                record = repair_references(record, codes)
+                work += len(record)
+            if work > MAX_UNESCAPED:
+                work = 0
+                yield []
+            pieces += [text[position:start], record]
+            repairs.append(codes)
+            position = end
+        records = yield from self.parse("".join(pieces), line)
+        if records is None or len(records) != len(spans):
+            return None
+        for each, codes in zip(records, repairs, strict=True):
+            each.repairs = codes
+        return records
+
     @property
     def start_tag(self) -> str:
         """The start tag that binds the namespaces of the prolog."""
@@ -90,14 +120,16 @@ class TreeReader:
 
         Such a gap may open and close elements around records, but not the root.
         """
-        # A DOCTYPE in a gap, that of a second document, is refused behind a start tag
         wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers) if is_gap else ""
-        parser = expat.ParserCreate(namespace_separator="}")
+        # A gap is any text: a whole second document with its own DOCTYPE, say. That is refused
+        # behind a start tag; the armed parser refuses it regardless.
+        parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
         try:
-            parser.Parse(
-                f"{self.start_tag}{wrappers}{text}{'' if is_gap else _END_TAG}", not is_gap
-            )
-        except (expat.ExpatError, ValueError):  # ValueError: a byte that is not UTF-8
+            parser.feed(f"{self.start_tag}{wrappers}{text}")
+            if not is_gap:
+                parser.feed(_END_TAG)
+                parser.close()
+        except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too
             return False
         return True
 
@@ -206,3 +238,10 @@ def _is_prefix(prefix: str) -> bool:
     except expat.ExpatError:
         return False
     return True
+
+
+class _Nothing:
+    """A builder that builds nothing, to check only whether a text is well-formed."""
+
+    def close(self) -> None:
+        """Build nothing."""
