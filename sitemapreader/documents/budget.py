@@ -54,7 +54,9 @@ class Budget:
         self._documents += 1
 
     def spend_bytes(self, url: str, count: int) -> None:
-        """Count received bytes; raise FetchError if they are too many."""
+        """Count received bytes; raise FetchError if they are too many, or too late."""
+        # `within` sees no end of time while the next bytes are there already.
+        self._check_clock()
         self._bytes -= count
         if self.exhausted is None and self._bytes < 0:
             self.exhausted = IssueCode.BUDGET_BYTES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import time
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -131,6 +132,26 @@ async def test_seconds() -> None:
     assert walked.outcome(CHILDREN[3]) == ("partial", "budget-seconds")
     assert walked.outcome(CHILDREN[4]) == ("skipped", "budget-seconds")
     assert walked.codes == ["budget-seconds", "budget-seconds"]
+
+
+@attrs.define
+class Flood(StoredResponse):
+    """A body that never ends, and whose next bytes are always there."""
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        give_up_at = time.monotonic() + 10
+        yield self.body
+        while time.monotonic() < give_up_at:
+            yield b"<url><loc>https://example.org/more</loc></url>" * 100
+
+
+async def test_seconds_and_a_body_for_which_nobody_waits() -> None:
+    """When its time is over a walk ends, however fast the next bytes come."""
+    pages = site()
+    pages[CHILDREN[0]] = Flood(CHILDREN[0], urlset("https://example.org/early")[:-9])
+    walked = await walk_top(pages, Limits(walk_seconds=0.3), options=ONE_AT_A_TIME)
+    assert walked.outcome(CHILDREN[0])[1] == "budget-seconds"
+    assert walked.outcome(CHILDREN[1]) == ("skipped", "budget-seconds")
 
 
 @retried
