@@ -179,7 +179,8 @@ class PatternReader:
             return self._uniform
         first = pattern.match(text, start)
         others = pattern.groups - 3 if is_feed else _FIELDS
-        if first and max(at for at, _ in first.regs[1 + others : -2]) < 0:
+        is_record = first and first.lastindex == pattern.groups - 1
+        if first and is_record and max(at for at, _ in first.regs[1 + others : -2]) < 0:
             link = self._fields[0] if self._prolog.format is Format.ATOM else ""
             self._uniform = write_uniform_pattern(learn_shape(first[0]), self._fields, link)
         return self._uniform
