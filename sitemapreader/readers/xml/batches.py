@@ -24,7 +24,6 @@ from sitemapreader.readers.xml.boundaries import (
     swallows_record,
 )
 from sitemapreader.readers.xml.characters import COMMENT_END, has_odd_reference
-from sitemapreader.readers.xml.lenient.builder import RecordBuilder
 from sitemapreader.readers.xml.lenient.parser import LenientParser
 from sitemapreader.readers.xml.pattern import PatternReader
 from sitemapreader.readers.xml.tree import TreeReader
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.records.elements import Record
     from sitemapreader.readers.stats import ReadStats
     from sitemapreader.readers.xml.boundaries import Span
+    from sitemapreader.readers.xml.lenient.builder import RecordBuilder
     from sitemapreader.readers.xml.prolog import Prolog
 
 _MANY_CHARS = 131_072
@@ -246,10 +246,9 @@ class BatchReader:
         self, start: int, text: str, *, is_tail: bool = False
     ) -> Generator[list[Event], None, RecordBuilder]:
         """Read a text leniently; a record that its end cuts stays open in the builder."""
-        builder = RecordBuilder(self._limits)
         line = self._count_lines(start)
-        parser = LenientParser(builder, self.prolog, self._names, self._limits, text, line)
-        parser.is_tail = is_tail
+        parser = LenientParser(self.prolog, self._names, self._limits, text, line, is_tail=is_tail)
+        builder = parser.builder
         for _ in parser.read():
             yield from self._read_built(builder)
         yield from self._read_built(builder)

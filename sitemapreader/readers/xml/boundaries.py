@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,7 @@ class Scanner:
         self._tag = re.compile(
             rf"<(?:!--|\?|!\[CDATA\[|/({_name(records)})\s*+>|({_name(records)})(?=[\s/>]))"
         )
-        self._end_tag = record_end(records)
+        self._end_tag = write_end_pattern(records)
         is_feed = self._prolog.format.is_feed
         self._foreign = {
             prefix
@@ -213,7 +214,7 @@ def swallows_record(text: str, records: frozenset[str]) -> bool:
     """
     if text.count(SECTION_START) < 2:
         return False
-    end_tag = record_end(records)
+    end_tag = write_end_pattern(records)
     return any(
         SECTION_START in section[1] and end_tag.search(section[1])
         for section in _SECTION.finditer(text)
@@ -253,9 +254,16 @@ def pass_nothing(text: str, position: int) -> int:
     return position
 
 
-def record_end(records: frozenset[str]) -> re.Pattern[str]:
-    """Make the pattern of a record's end tag."""
+@lru_cache(maxsize=16)
+def write_end_pattern(records: frozenset[str]) -> re.Pattern[str]:
+    """Write the pattern of a record's end tag."""
     return re.compile(rf"</{_name(records)}\s*+>")
+
+
+@lru_cache(maxsize=16)
+def write_tag_pattern(records: frozenset[str]) -> re.Pattern[str]:
+    """Write the pattern of how a record's tags begin."""
+    return re.compile(rf"</?{_name(records)}(?=[\s/>])")
 
 
 def _name(records: frozenset[str]) -> str:

@@ -16,6 +16,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACES, USUAL_PREFIXES
+from sitemapreader.readers.xml.boundaries import write_end_pattern, write_tag_pattern
 from sitemapreader.readers.xml.characters import (
     CLOSINGS,
     COMMENT_START,
@@ -25,7 +26,7 @@ from sitemapreader.readers.xml.characters import (
     slices,
     unescape,
 )
-from sitemapreader.readers.xml.lenient.builder import OpenElement
+from sitemapreader.readers.xml.lenient.builder import OpenElement, RecordBuilder
 from sitemapreader.readers.xml.lenient.markup import (
     MARKUP,
     bind,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.names import Name, Names
-    from sitemapreader.readers.xml.lenient.builder import RecordBuilder
     from sitemapreader.readers.xml.prolog import Prolog
 
 _CLOSINGS = {begin: re.compile(re.escape(end)) for begin, end in CLOSINGS.items()}
@@ -52,8 +52,6 @@ _BEGIN = re.compile(r"<(?:/?[^\W\d]|!--|!\[CDATA\[|\?)")
 _LONGEST_BEGIN = len(SECTION_START)
 _TAG_BEGIN = re.compile(r"<")
 _ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
-_RECORD_TAG = r"</?(?:[\w.\xb7-]++:)?(?i:RECORDS)(?=[\s/>])"
-_RECORD_END = r"</(?=\w)(?:[\w.\xb7-]++:)?(?i:RECORDS)\s*+>"
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
 _LOST = "\ufffd"
 _STEP_CHARS = 4_096
@@ -73,31 +71,32 @@ class LenientParser:
     A record that the end of the text cuts stays open in the builder.
 
     Args:
-        builder: makes the records.
         prolog: what stands around them.
         names: resolves the names of elements.
         limits: how much is read of a tag.
         text: the markup, in which bad bytes are lone surrogates.
         line: its first line.
+        is_tail: whether it is the last of the document, which may be cut.
 
-    `is_tail` is set where the text is the last of the document, which may be cut.
+    `builder` makes the records.
     `trailing` is what stands behind the root's end tag, if anything does; `is_odd` says that tags
     were met that do not belong where they stand, outside of all records.
     """
 
     def __init__(
         self,
-        builder: RecordBuilder,
         prolog: Prolog,
         names: Names,
         limits: Limits,
         text: str,
         line: int,
+        *,
+        is_tail: bool,
     ) -> None:
-        self.is_tail = False
         self.trailing = ""
         self.is_odd = False
-        self._builder = builder
+        self.builder = RecordBuilder(limits)
+        self._is_tail = is_tail
         self._prolog = prolog
         self._names = names
         self._limits = limits
@@ -115,16 +114,15 @@ class LenientParser:
         position = tags = 0
         pause = _STEP_CHARS
         while match := (yield from self._next_markup(position)):
-            literal = is_text(match)
-            yield from self._read_text(position, match.end() if literal else match.start())
+            yield from self._read_text(position, match.start())
             position = match.end()
             if match["section"]:
                 position = yield from self._pass_over(match[0], position)
-            elif match["end"] and not literal:
+            elif match["end"]:
                 self._close(match)
-            elif not literal:
+            else:
                 if (yield from self._begins_next_record(match)):
-                    self._builder.finish(IssueCode.MISMATCHED_TAG)
+                    self.builder.finish(IssueCode.MISMATCHED_TAG)
                 self._open(match)
             tags += 1
             if position > pause or tags == _STEP_TAGS:
@@ -135,9 +133,11 @@ class LenientParser:
     def _next_markup(self, position: int) -> Generator[None, None, re.Match[str] | None]:
         """Return the next tag, comment or the like; pause within long texts."""
         while position < len(self._text):
-            if begin := _BEGIN.search(self._text, position, position + _WINDOW_CHARS):
-                return MARKUP.match(self._text, begin.start())
-            position += _WINDOW_CHARS - _LONGEST_BEGIN
+            begin = _BEGIN.search(self._text, position, position + _WINDOW_CHARS)
+            match = MARKUP.match(self._text, begin.start()) if begin else None
+            if match and not is_text(match):
+                return match
+            position = match.end() if match else position + _WINDOW_CHARS - _LONGEST_BEGIN
             yield
         return None
 
@@ -159,21 +159,21 @@ class LenientParser:
         expanded = expand_name(uri, local)
         name = self._names[expanded]
         is_empty = raw.endswith("/")
-        depth = len(self._builder.open)
+        depth = len(self.builder.open)
         if self._prolog.is_record(name) and (depth == 1 or (depth and not is_empty)):
-            self._builder.finish(IssueCode.MISMATCHED_TAG)
+            self.builder.finish(IssueCode.MISMATCHED_TAG)
             namespaces = self._bind(bound)  # without those of the record that has ended
         line = self._line_at(match.start())
-        if not self._builder.open and not self._begins_record(name, line):
+        if not self.builder.open and not self._begins_record(name, line):
             self._open_around(match, name, bound, is_empty=is_empty)
             return
         opened = OpenElement(expanded, tag, namespaces)
-        self._builder.start(opened, attributes, line)
-        self._builder.repairs.update(repairs)
+        self.builder.start(opened, attributes, line)
+        self.builder.repairs.update(repairs)
         if len(raw) > MAX_TAG_CHARS:
-            self._builder.fail(IssueCode.FIELD_TOO_LONG)
-        if is_empty and self._builder.open[-1] is opened:
-            self._builder.end()
+            self.builder.fail(IssueCode.FIELD_TOO_LONG)
+        if is_empty and self.builder.open[-1] is opened:
+            self.builder.end()
 
     def _begins_record(self, name: Name, line: int) -> bool:
         """Return whether an element outside of all records is one, or the loc of one."""
@@ -184,8 +184,8 @@ class LenientParser:
         if name.own != "loc" or not record:
             return False
         opened = OpenElement(expand_name(name.uri, record), record, prolog.namespaces)
-        self._builder.start(opened, {}, line)
-        self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
+        self.builder.start(opened, {}, line)
+        self.builder.repairs.add(IssueCode.MISMATCHED_TAG)
         return True
 
     def _begins_next_record(self, match: re.Match[str]) -> Generator[None, None, bool]:
@@ -197,8 +197,8 @@ class LenientParser:
         uri = self._prolog.namespaces.get(prefix, "")
         if local.lower() not in self._prolog.records or (prefix and not uri):
             return False
-        bound = [uri, *(element.namespaces.get(prefix, "") for element in self._builder.open)]
-        pairs = zip(self._builder.open, pairwise(bound), strict=True)
+        bound = [uri, *(element.namespaces.get(prefix, "") for element in self.builder.open)]
+        pairs = zip(self.builder.open, pairwise(bound), strict=True)
         binders = [element.tag for element, (outer, inner) in pairs if outer != inner]
         is_record = self._prolog.is_record(self._names[expand_name(uri, local)])
         if not binders or not is_record or get_attributes(match).endswith("/"):
@@ -208,13 +208,13 @@ class LenientParser:
         return not any(self._is_closed(tag, match.start()) for tag in binders)
 
     def _is_closed(self, tag: str, position: int) -> bool:
-        """Return whether the next tag of a name is an end tag."""
+        """Return whether the next tag of a name is an end tag, but of no root."""
         tags = self._tags.get(tag, [])
         place = bisect_left(tags, (position, False))
         if place < len(tags):
-            return tags[place][1]
+            return tags[place][1] and tag not in ROOTS
         # without the root's end tag, it may be the document that is not whole
-        return self.is_tail and not self._find(_ROOT_END, position)
+        return self._is_tail and not self._find(_ROOT_END, position)
 
     def _open_around(
         self, match: re.Match[str], name: Name, bound: dict[str, str], *, is_empty: bool
@@ -245,7 +245,7 @@ class LenientParser:
 
     def _bind(self, bound: dict[str, str]) -> dict[str, str]:
         """Return all namespaces in an element that binds some itself."""
-        opened = self._builder.open
+        opened = self.builder.open
         around = opened[-1].namespaces if opened else self._prolog.namespaces
         return around | bound if bound else around
 
@@ -261,7 +261,7 @@ class LenientParser:
             return uri
         if prefix != "xml":  # which need not be declared
             repairs.add(IssueCode.UNBOUND_PREFIX)
-        if not self._builder.open and tag in self._prolog.records:
+        if not self.builder.open and tag in self._prolog.records:
             self._prolog.own_prefix = prefix
         if prefix == self._prolog.own_prefix:
             return self._prolog.uri
@@ -269,32 +269,32 @@ class LenientParser:
 
     def _repair_missing_end(self, tag: str, match: re.Match[str]) -> bool:
         """Close a field where another begins; return whether that was its end tag."""
-        above = self._builder.open[-1].tag if len(self._builder.open) > 1 else ""
+        above = self.builder.open[-1].tag if len(self.builder.open) > 1 else ""
         if above not in FIELDS or tag not in FIELDS:
             return False
-        self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
-        self._builder.end()
+        self.builder.repairs.add(IssueCode.MISMATCHED_TAG)
+        self.builder.end()
         return above == tag and _NO_CONTENT.match(self._text, match.end()) is not None
 
     def _close(self, match: re.Match[str]) -> None:
         tag = get_tag(match)
-        tags = [element.tag for element in self._builder.open]
+        tags = [element.tag for element in self.builder.open]
         if tag in tags:
             above = tags[::-1].index(tag)
             if above:
-                self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
+                self.builder.repairs.add(IssueCode.MISMATCHED_TAG)
             for _ in range(above + 1):
-                self._builder.end()
+                self.builder.end()
             return
         if not tags:
             self._close_outside(match, tag)
         elif tag in ROOTS:
-            self._builder.finish(IssueCode.MISMATCHED_TAG)
+            self.builder.finish(IssueCode.MISMATCHED_TAG)
         else:
-            self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
-            self._builder.add_break()
-            if tags[-1] in FIELDS and self._builder.open[-1].has_text:
-                self._builder.end()  # a misspelt end tag
+            self.builder.repairs.add(IssueCode.MISMATCHED_TAG)
+            self.builder.add_break()
+            if tags[-1] in FIELDS and self.builder.open[-1].has_text:
+                self.builder.end()  # a misspelt end tag
         if tag in ROOTS:
             is_cut = match["attributes"] is None and not match["closed"]
             is_other = match["name"] != self._prolog.root and not self._prolog.has_nested_root
@@ -317,21 +317,21 @@ class LenientParser:
 
     def _read_text(self, start: int, end: int) -> Iterator[None]:
         text = self._text[start:end]
-        if text and self._builder.open:
+        if text and self.builder.open:
             yield from self._add_text(text, unescape)
             if "<" in text:
-                self._builder.repairs.add(IssueCode.BARE_LESS_THAN)
+                self.builder.repairs.add(IssueCode.BARE_LESS_THAN)
         else:
             self._note_trailing(text.strip())
 
     def _add_text(self, text: str, decode: Callable[[str, set[IssueCode]], str]) -> Iterator[None]:
         """Add text to the record; pause where it is long."""
         for part in slices(text):
-            self._builder.add_text(decode(part, self._builder.repairs))
+            self.builder.add_text(decode(part, self.builder.repairs))
             if len(part) < len(text):
                 yield
         if self._has_bad_bytes and _LOST in text:
-            self._builder.repairs.add(IssueCode.ENCODING)
+            self.builder.repairs.add(IssueCode.ENCODING)
 
     def _note_trailing(self, text: str) -> None:
         """Record text outside of all records if the root has ended."""
@@ -349,7 +349,7 @@ class LenientParser:
             yield from self._add_text(content, remove_controls)
             return end
         if begin != COMMENT_START:
-            self._builder.mark_template()
+            self.builder.mark_template()
         if closing:
             return closing.end()
         following = self._find_next(begin, start)
@@ -364,26 +364,22 @@ class LenientParser:
         """
         if begin != COMMENT_START:
             return self._find(_TAG_BEGIN, start)
-        return (
-            self._find(self._compile(_RECORD_TAG), start) if self._find(_ROOT_END, start) else None
-        )
+        if not self._find(_ROOT_END, start):
+            return None
+        return self._find(write_tag_pattern(self._prolog.records), start)
 
     def _read_section(self, start: int, closing: re.Match[str] | None) -> tuple[str, int]:
         """Return a CDATA section's content and where it ends.
 
         One that is not closed before its record is ends at the next tag.
         """
-        record_end = self._find(self._compile(_RECORD_END), start)
+        record_end = self._find(write_end_pattern(self._prolog.records), start)
         if closing and not (record_end and record_end.start() < closing.start()):
             return self._text[start : closing.start()], closing.end()
-        self._builder.repairs.add(IssueCode.MISMATCHED_TAG)
+        self.builder.repairs.add(IssueCode.MISMATCHED_TAG)
         tag = self._find(_TAG_BEGIN, start)
         end = tag.start() if tag else len(self._text)
         return self._text[start:end], end
-
-    def _compile(self, pattern: str) -> re.Pattern[str]:
-        """Compile a pattern of records' tags, for the document's format."""
-        return re.compile(pattern.replace("RECORDS", "|".join(sorted(self._prolog.records))))
 
     def _find(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
         """Find a pattern; calls with growing positions pass the text only once."""
