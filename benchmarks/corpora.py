@@ -234,6 +234,7 @@ CORPORA: dict[str, Callable[[], Corpus]] = {
     "unknown.xml": varied.make_unknown,
     "odd.xml": varied.make_odd,
     "ampersand.xml": varied.make_ampersands,
+    "systematic.xml": varied.make_systematic,
     "rss-varied-500.xml": varied.make_rss,
 }
 """Every corpus, by the name of the file that it would be."""

@@ -180,6 +180,12 @@ def write_ampersand(random: Random, url: str, number: int) -> str:
     return _write_full(random, loc, write_date(random))
 
 
+def write_systematic(random: Random, url: str, number: int) -> str:
+    """Write all fields; each record has the same two faults, as programs make them."""
+    loc = f"{write_url(random, url)}?id={number}&page={random.randint(1, 99)}"
+    return _write_full(random, loc, f"{choose_moment(random):%d/%m/%Y}")
+
+
 def _write_full(random: Random, loc: str, date: str) -> str:
     return (
         f"    <loc>{loc}</loc>\n    <lastmod>{date}</lastmod>\n"
@@ -229,6 +235,11 @@ def make_odd() -> Corpus:
 def make_ampersands() -> Corpus:
     """20,000 records, one of a hundred with a bare ampersand."""
     return make_records(20_000, 28, write_ampersand)
+
+
+def make_systematic() -> Corpus:
+    """5,000 records with a bare ampersand and a bad lastmod each."""
+    return make_records(5_000, 30, write_systematic)
 
 
 def make_rss() -> Corpus:
