@@ -8,34 +8,37 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Extra
 from sitemapreader.readers.records.elements import has_name, join_own_texts, read_attributes
 from sitemapreader.readers.records.feeds import is_alternate
-from sitemapreader.readers.records.fields import EXTENSIONS, Extension, Field
+from sitemapreader.readers.records.fields import BY_KEY, Extension, Field
 from sitemapreader.readers.records.names import NO_NAME
 from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections import defaultdict
+    from typing import TypeAlias
     from xml.etree.ElementTree import Element
 
     from sitemapreader.readers.records.context import RecordContext
     from sitemapreader.readers.records.names import Name, Names
 
-_EXTENSIONS = {(extension.key, extension.tag): extension for extension in EXTENSIONS}
+    Found: TypeAlias = defaultdict[str, list[Any]]
+    """The values of a record, by the attribute of its entry."""
+
 _LINK_KEYS = (XHTML, OWN, ATOM)
 
 
 def add_extension(
-    context: RecordContext, found: dict[str, list[Any]], name: Name, element: Element, url: str
+    context: RecordContext, found: Found, name: Name, element: Element, url: str
 ) -> None:
     """Add the value of an element to `found`, under the name of its slot."""
-    extension = _EXTENSIONS.get((name.key, name.tag))
-    if extension:
+    extension = BY_KEY.get(name.key)
+    if extension and extension.tag == name.tag:
         value = _read_extension(context, found, extension, element, url)
         if value is None:
             return
         if extension.slot == "news" and "news" in found:
             context.add_issue(IssueCode.REPEATED_FIELD, element, url=url, value=name.local)
-        _add(found, extension.slot, value)
+        found[extension.slot].append(value)
         return
     is_link = name.tag == "link" and name.key in _LINK_KEYS
     attributes = read_attributes(element) if is_link else {}
@@ -44,16 +47,7 @@ def add_extension(
         return
     if is_link and name.key == XHTML:
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
-    _add(found, "extras", *(_make_extra(context.names, one) for one in _walk(element)))
-
-
-def _add(found: dict[str, list[Any]], slot: str, *values: Any) -> None:
-    found.setdefault(slot, []).extend(values)
-
-
-def _walk(element: Element) -> Iterator[Element]:
-    """Yield an element and all elements below it."""
-    return (one for one in element.iter() if has_name(one))
+    found["extras"] += [_make_extra(context.names, one) for one in element.iter() if has_name(one)]
 
 
 def _make_extra(names: Names, element: Element) -> Extra:
@@ -63,7 +57,7 @@ def _make_extra(names: Names, element: Element) -> Extra:
 
 def _add_link(
     context: RecordContext,
-    found: dict[str, list[Any]],
+    found: Found,
     element: Element,
     attributes: dict[str, str],
     url: str,
@@ -71,17 +65,17 @@ def _add_link(
     href = attributes["href"]
     if not is_alternate(attributes):
         uri = context.names[element.tag].uri
-        _add(found, "extras", Extra(uri, attributes["rel"], href))
+        found["extras"].append(Extra(uri, attributes["rel"], href))
     elif parse_reference(href) is None:
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=href)
     else:
         link = Alternate(href, attributes.get("hreflang"), attributes.get("media"))
-        _add(found, "alternates", link)
+        found["alternates"].append(link)
 
 
 def _read_extension(
     context: RecordContext,
-    found: dict[str, list[Any]],
+    found: Found,
     extension: Extension,
     element: Element,
     url: str,
@@ -97,7 +91,7 @@ def _read_extension(
         if field:
             _read_field(context, values, field, child, url)
         elif name.tag not in extension.containers:
-            _add(found, "extras", _make_extra(names, child))
+            found["extras"].append(_make_extra(names, child))
     if extension.required and not values.get(extension.required):
         local = names[element.tag].local
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{local}>")

@@ -17,7 +17,7 @@ from sitemapreader.readers.records.namespaces import ATOM, DC, IMAGE, NEWS, OWN,
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 # https://www.sitemaps.org/protocol.html#changefreqdef
 CHANGEFREQS = {
@@ -101,7 +101,7 @@ class Extension:
         make: the class of the value.
         fields: one row a field; those inside a container come first, the others in any order.
         required: the first of the fields, if there is no value without it.
-        containers: elements that only group fields.
+        containers: elements that only group fields, and the fields that stand in them.
         by_tag: the fields, by their tags.
     """
 
@@ -111,7 +111,7 @@ class Extension:
     make: Callable[..., Any]
     fields: tuple[Field, ...]
     required: str = ""
-    containers: frozenset[str] = frozenset()
+    containers: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
     by_tag: dict[str, Field] = attrs.field(init=False)
 
     @by_tag.default
@@ -179,7 +179,7 @@ EXTENSIONS: tuple[Extension, ...] = (
         tag="news",
         slot="news",
         make=News,
-        containers=frozenset({"publication"}),
+        containers={"publication": ("name", "language")},
         fields=(
             Field("name"),
             Field("language"),
@@ -194,8 +194,6 @@ EXTENSIONS: tuple[Extension, ...] = (
 )
 
 BY_KEY = {extension.key: extension for extension in EXTENSIONS}
-NESTED_FIELDS = {"publication": ("name", "language")}
-"""A container -> the fields that stand in it."""
 
 # Texts that match need no Issue, with or without blanks around them.
 _DAY = (

@@ -6,6 +6,7 @@ pattern must give the same for common records.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -134,7 +135,7 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
     (moment, written), (frequency, _), (priority, _) = _read_own(context, url, part, _PARSERS)
     sitemap = context.stats.sitemap
     entry = UrlEntry(url, moment, frequency, priority, sitemap=sitemap, lastmod_text=written)
-    found: dict[str, list[Any]] = {}
+    found: defaultdict[str, list[Any]] = defaultdict(list)
     for name, field in part.others:
         add_extension(context, found, name, field, url)
     for slot, extensions in found.items():

@@ -25,7 +25,6 @@ from sitemapreader.readers.records.fields import (
     BY_KEY,
     CERTAIN_TEXTS,
     FEED_FIELDS,
-    NESTED_FIELDS,
     PROTOCOL_FIELDS,
     Field,
     take_text,
@@ -329,12 +328,12 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
         return re.compile(f"{start}link{attributes}{end}{_GAP}")
     extension = BY_KEY[key]
     end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
-    nested = [tag for name in extension.containers for tag in NESTED_FIELDS[name]]
-    inner = [_write_clean_field(grammar, extension.by_tag[tag], prefix) for tag in nested]
-    fields = [
-        f"{name}>{_GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{_GAP}"
-        for name in extension.containers
-    ]
+    nested: list[str] = []
+    fields = []
+    for name, tags in extension.containers.items():
+        nested += tags
+        inner = [_write_clean_field(grammar, extension.by_tag[tag], prefix) for tag in tags]
+        fields.append(f"{name}>{_GAP}{_repeat([start + _any_of(inner)])}</{prefix}:{name}>{_GAP}")
     fields += [
         _write_clean_field(grammar, field, prefix, is_required=field.tag == extension.required)
         for field in extension.fields
