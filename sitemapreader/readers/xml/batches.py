@@ -229,7 +229,7 @@ class BatchReader:
     def _read_gap(self, end: int) -> Iterator[list[Event]]:
         """Read text between two records that is neither blank nor a comment."""
         gap = self._pending[self._position : end]
-        if self.prolog.closed or self._tree.is_well_formed(gap, is_gap=True):
+        if self.prolog.closed or self._tree.is_well_formed_gap(gap):
             yield from self._read_leniently(self._position, end)
         else:
             yield from self._read_broken(self._position, end)

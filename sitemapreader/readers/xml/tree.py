@@ -115,20 +115,26 @@ class TreeReader:
             self._start_tag = make_start_tag(self._namespaces)
         return self._start_tag
 
-    def is_well_formed(self, text: str, *, is_gap: bool = False) -> bool:
-        """Return whether records are well-formed, or so far the text between two of them.
+    def is_well_formed(self, text: str) -> bool:
+        """Return whether records are well-formed."""
+        parser = expat.ParserCreate(namespace_separator="}")
+        try:
+            parser.Parse(f"{self.start_tag}{text}{_END_TAG}", True)
+        except (expat.ExpatError, ValueError):  # ValueError: a byte that is not UTF-8
+            return False
+        return True
 
-        Such a gap may open and close elements around records, but not the root.
+    def is_well_formed_gap(self, text: str) -> bool:
+        """Return whether the text between two records is well-formed so far.
+
+        It may open and close elements around records, but not the root.
         """
-        wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers) if is_gap else ""
+        wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
         # A gap is any text: a whole second document with its own DOCTYPE, say. That is refused
         # behind a start tag; the armed parser refuses it regardless.
         parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
         try:
             parser.feed(f"{self.start_tag}{wrappers}{text}")
-            if not is_gap:
-                parser.feed(_END_TAG)
-                parser.close()
         except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too
             return False
         return True
