@@ -35,6 +35,8 @@ SHORT_KEYS = {
     "state.rows._describe": "classes of ours",
     "readers.xml.small._allow_all": "the caller's limits",
     "readers.xml.small._learn_root": "start tags of up to 1,000 characters",
+    "readers.xml.boundaries.write_end_pattern": "names of our records",
+    "readers.xml.boundaries.write_tag_pattern": "the same",
     "readers.xml.grammar.write_record_pattern": "prefixes of up to 64 characters",
     "readers.xml.grammar.write_head_pattern": "the same, and keys of our table",
     "readers.xml.grammar.write_item_pattern": "the same, and keys of our table",
