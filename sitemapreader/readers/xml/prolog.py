@@ -21,9 +21,9 @@ from sitemapreader.readers.records.namespaces import (
 )
 from sitemapreader.readers.xml.characters import ATTRIBUTES, CLOSINGS, replace_bad_bytes
 from sitemapreader.readers.xml.lenient.markup import (
-    bind,
-    find_unbound,
+    find_namespaces,
     read_attributes,
+    resolve,
 )
 
 if TYPE_CHECKING:
@@ -230,13 +230,12 @@ class PrologReader:
         self, events: list[Event], name: str, root: str, tag: re.Match[str]
     ) -> tuple[Prolog, int]:
         start = tag.end()
-        bound: dict[str, str] = {}
         attributes = read_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
         if len(attributes) > MAX_NAMESPACES:
             self._stats.add_issue_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
-        bind(bound, attributes)
-        if unbound := find_unbound(attributes, bound):
-            self._stats.add_issue_once(events, IssueCode.UNBOUND_PREFIX, value=unbound)
+        bound = find_namespaces(attributes)
+        if unbound := resolve(attributes, bound)[1]:
+            self._stats.add_issue_once(events, IssueCode.UNBOUND_PREFIX, value=unbound[0])
         if root in ROOTLESS:
             self._stats.add_issue_once(events, IssueCode.MISSING_ROOT)
             start = tag.start()

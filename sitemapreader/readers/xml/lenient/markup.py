@@ -13,7 +13,7 @@ from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS, USUAL_
 from sitemapreader.readers.xml.characters import ATTRIBUTES, unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Generator
+    from collections.abc import Generator
 
 # A tag's attributes end at the first `>` outside of quotes; where quotes do not pair, at the first
 # `>`; and where there is none, at the next `<`.
@@ -79,23 +79,16 @@ def expand_name(uri: str, local: str) -> str:
     return f"{{{uri}}}{local}" if uri else local
 
 
-def bind(namespaces: dict[str, str], attributes: dict[str, str]) -> None:
-    """Add the namespace declarations among a tag's attributes."""
+def find_namespaces(attributes: dict[str, str]) -> dict[str, str]:
+    """Return the namespaces that a tag's attributes declare, by their prefixes."""
+    bound = {}
     for name, value in attributes.items():
         match = _PREFIX.fullmatch(name)
         if match and (value or not match[1]):
             # SECURITY: the name of each element is made with its namespace
             uri = value[: MAX_NAMESPACE_CHARS + 1]
-            namespaces[match[1] or ""] = uri.replace("}", "%7D")  # which ends it there
-
-
-def find_unbound(attributes: dict[str, str], namespaces: Container[str]) -> str | None:
-    """Return the first attribute whose prefix is not bound, if there is one."""
-    for name in attributes:
-        prefix, colon, _ = name.partition(":")
-        if colon and prefix not in ("xml", "xmlns") and prefix not in namespaces:
-            return name
-    return None
+            bound[match[1] or ""] = uri.replace("}", "%7D")  # which ends it there
+    return bound
 
 
 def read_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str, str]:
@@ -113,14 +106,20 @@ def read_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str,
     return attributes
 
 
-def resolve(attributes: dict[str, str], namespaces: dict[str, str]) -> dict[str, str]:
-    """Return the attributes by `{uri}local`, as a parser does, without declarations."""
-    resolved = {}
+def resolve(
+    attributes: dict[str, str], namespaces: dict[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return attributes by `{uri}local`, and the names of those with unbound prefixes.
+
+    Declarations of namespaces are left out.
+    """
+    resolved, unbound = {}, []
     for name, value in attributes.items():
         prefix, colon, local = name.partition(":")
-        if colon and prefix != "xmlns":
-            uri = namespaces.get(prefix) or USUAL_PREFIXES.get(prefix, prefix)
-            resolved[f"{{{uri}}}{local}"] = value
-        elif prefix != "xmlns":
-            resolved[name] = value
-    return resolved
+        if prefix == "xmlns":
+            continue
+        if colon and prefix != "xml" and prefix not in namespaces:
+            unbound.append(name)
+        uri = namespaces.get(prefix) or USUAL_PREFIXES.get(prefix, prefix) if colon else ""
+        resolved[expand_name(uri, local or prefix)] = value
+    return resolved, unbound

@@ -29,9 +29,8 @@ from sitemapreader.readers.xml.characters import (
 from sitemapreader.readers.xml.lenient.builder import OpenElement, RecordBuilder
 from sitemapreader.readers.xml.lenient.markup import (
     MARKUP,
-    bind,
     expand_name,
-    find_unbound,
+    find_namespaces,
     get_attributes,
     get_tag,
     index_tags,
@@ -71,16 +70,16 @@ class LenientParser:
     A record that the end of the text cuts stays open in the builder.
 
     Args:
-        prolog: what stands around them.
+        prolog: what stands around the records.
         names: resolves the names of elements.
         limits: how much is read of a tag.
         text: the markup, in which bad bytes are lone surrogates.
         line: its first line.
         is_tail: whether it is the last of the document, which may be cut.
 
-    `builder` makes the records.
-    `trailing` is what stands behind the root's end tag, if anything does; `is_odd` says that tags
-    were met that do not belong where they stand, outside of all records.
+    `builder` makes the records. `trailing` is what stands behind the root's end tag, if anything
+    does. `is_odd` says that tags were met that do not belong where they stand, outside of all
+    records.
     """
 
     def __init__(
@@ -152,9 +151,9 @@ class LenientParser:
         repairs: set[IssueCode] = set()
         attributes, bound = self._read_attributes(raw, repairs)
         namespaces = self._bind(bound)
-        if ":" in raw and find_unbound(attributes, namespaces):
+        attributes, unbound = resolve(attributes, namespaces)
+        if unbound:
             repairs.add(IssueCode.UNBOUND_PREFIX)
-        attributes = resolve(attributes, namespaces)
         uri = self._find_uri(prefix, tag, namespaces, repairs)
         expanded = expand_name(uri, local)
         name = self._names[expanded]
@@ -234,14 +233,12 @@ class LenientParser:
         self, raw: str, repairs: set[IssueCode]
     ) -> tuple[dict[str, str], dict[str, str]]:
         """Return the attributes of a tag, and the namespaces that it binds."""
-        bound: dict[str, str] = {}
         if "=" not in raw or len(raw) > MAX_TAG_CHARS:
-            return {}, bound
+            return {}, {}
         attributes = read_attributes(raw, repairs, self._limits.attributes + MAX_NAMESPACES)
-        bind(bound, attributes)
         if self._has_bad_bytes and _LOST in raw:
             repairs.add(IssueCode.ENCODING)
-        return attributes, bound
+        return attributes, find_namespaces(attributes)
 
     def _bind(self, bound: dict[str, str]) -> dict[str, str]:
         """Return all namespaces in an element that binds some itself."""
@@ -341,45 +338,37 @@ class LenientParser:
     def _pass_over(self, begin: str, start: int) -> Generator[None, None, int]:
         """Read a comment, CDATA section or PI; return its end.
 
-        Its content begins at `start`.
+        Its content begins at `start`. A section that is not closed before its record is counts as
+        unclosed.
         """
         closing = self._find(_CLOSINGS[begin], start)
         if begin == SECTION_START:
-            content, end = self._read_section(start, closing)
-            yield from self._add_text(content, remove_controls)
-            return end
-        if begin != COMMENT_START:
+            record_end = self._find(write_end_pattern(self._prolog.records), start)
+            if closing and record_end and record_end.start() < closing.start():
+                closing = None
+            content_end = closing.start() if closing else self._find_end(begin, start)
+            yield from self._add_text(self._text[start:content_end], remove_controls)
+            if not closing:
+                self.builder.repairs.add(IssueCode.MISMATCHED_TAG)
+        elif begin != COMMENT_START:
             self.builder.mark_template()
         if closing:
             return closing.end()
-        following = self._find_next(begin, start)
-        self.is_odd = self.is_odd or following is not None
+        end = self._find_end(begin, start)
+        self.is_odd = self.is_odd or (begin != SECTION_START and end < len(self._text))
+        return end
+
+    def _find_end(self, begin: str, start: int) -> int:
+        """Find where reading continues behind what nothing closes.
+
+        That is the next tag. A comment may contain tags, so it ends before the next record, but
+        only if the root ends behind it: otherwise the document may be cut.
+        """
+        following = self._find(_TAG_BEGIN, start)
+        if begin == COMMENT_START:
+            is_whole = self._find(_ROOT_END, start)
+            following = is_whole and self._find(write_tag_pattern(self._prolog.records), start)
         return following.start() if following else len(self._text)
-
-    def _find_next(self, begin: str, start: int) -> re.Match[str] | None:
-        """Find where reading continues behind a comment or PI that nothing closes.
-
-        A PI ends at the next tag. A comment may contain tags, so it ends before the next record,
-        but only if the root ends behind it: otherwise the document may be cut.
-        """
-        if begin != COMMENT_START:
-            return self._find(_TAG_BEGIN, start)
-        if not self._find(_ROOT_END, start):
-            return None
-        return self._find(write_tag_pattern(self._prolog.records), start)
-
-    def _read_section(self, start: int, closing: re.Match[str] | None) -> tuple[str, int]:
-        """Return a CDATA section's content and where it ends.
-
-        One that is not closed before its record is ends at the next tag.
-        """
-        record_end = self._find(write_end_pattern(self._prolog.records), start)
-        if closing and not (record_end and record_end.start() < closing.start()):
-            return self._text[start : closing.start()], closing.end()
-        self.builder.repairs.add(IssueCode.MISMATCHED_TAG)
-        tag = self._find(_TAG_BEGIN, start)
-        end = tag.start() if tag else len(self._text)
-        return self._text[start:end], end
 
     def _find(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
         """Find a pattern; calls with growing positions pass the text only once."""
