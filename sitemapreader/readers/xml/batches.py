@@ -20,6 +20,7 @@ from sitemapreader.readers.records.url import read_record
 from sitemapreader.readers.xml.boundaries import (
     Scanner,
     count_lines,
+    has_end,
     pass_nothing,
     swallows_record,
 )
@@ -188,14 +189,14 @@ class BatchReader:
             elif len(batch) > 1:
                 size = len(batch) // 2
             else:
-                yield from self._read_refused(batch[0])
+                yield from self._read_refused(*batch[0])
                 start, size = start + 1, 1
 
     def _read_tree(self, batch: Sequence[Span]) -> Generator[list[Event], None, bool]:
         """Read records by the tree; return whether it accepts them."""
         start, end = batch[0][0], batch[-1][1]
         text = self._pending[start:end]
-        if swallows_record(text, self.prolog.records):
+        if not has_end(text) or swallows_record(text, self.prolog.records):
             return False
         line = self._count_lines(start)
         if has_odd_reference(text):
@@ -208,14 +209,14 @@ class BatchReader:
         self._position = end
         return True
 
-    def _read_refused(self, span: Span) -> Iterator[list[Event]]:
+    def _read_refused(self, start: int, end: int) -> Iterator[list[Event]]:
         """Read leniently a record that the tree has refused."""
-        text = self._pending[slice(*span)]
+        text = self._pending[start:end]
         # SECURITY: a parser could be made to take a lot of memory
-        if len(text) > _MANY_CHARS or self._tree.is_well_formed(text):
-            yield from self._read_leniently(*span)
+        if len(text) > _MANY_CHARS or (has_end(text) and self._tree.is_well_formed(text)):
+            yield from self._read_leniently(start, end)
         else:
-            yield from self._read_broken(*span)
+            yield from self._read_broken(start, end)
 
     def _read_broken(self, start: int, end: int) -> Iterator[list[Event]]:
         """Read leniently what is not well-formed; report at least one Issue."""

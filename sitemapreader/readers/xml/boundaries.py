@@ -207,6 +207,14 @@ class Scanner:
         return True
 
 
+def has_end(text: str) -> bool:
+    """Return whether a record ends with a tag that may end it.
+
+    If not, the next record has cut it off.
+    """
+    return text.startswith("</", text.rfind("<")) or text.rstrip().endswith("/>")
+
+
 def swallows_record(text: str, records: frozenset[str]) -> bool:
     """Return whether a CDATA section holds a record's end and another section.
 
