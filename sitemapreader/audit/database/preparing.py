@@ -25,6 +25,11 @@ _ROWS_AT_ONCE = 200_000
 _MAX_PIECES = 500
 """A robots.txt with more of them is asked for every URL."""
 
+_RANK_DOCUMENTS = """
+UPDATE document SET rank = r.rank
+FROM (SELECT id, row_number() OVER (ORDER BY url, role) AS rank FROM document) r
+WHERE r.id = document.id
+"""
 _COUNT_URLS = """
 UPDATE document SET urls = s.urls, dated = s.dated, newest = s.newest
 FROM (
@@ -66,13 +71,14 @@ WITH folds AS MATERIALIZED (
     SELECT id, folded FROM folds
     WHERE folded IN (SELECT folded FROM folds GROUP BY folded HAVING count(*) > 1)
 )
-SELECT id, loc, key, document, scheme, lastmod, lastmod_text, folded,
-       starts_with(host, 'www.') AS has_www,
-       path_of(key) <> '/' AND ends_with(path_of(key), '/') AS has_slash,
-       rtrim(path_of(key), '/') AS bare_path,
-       CASE WHEN without_extras(query_of(key)) = query_of(key) THEN '' ELSE query_of(key) END
-       AS extra
-FROM members JOIN url USING (id)
+SELECT u.id, u.loc, u.key, u.document, u.scheme, u.lastmod, u.lastmod_text, folded,
+       starts_with(u.host, 'www.') AS has_www,
+       path_of(u.key) <> '/' AND ends_with(path_of(u.key), '/') AS has_slash,
+       rtrim(path_of(u.key), '/') AS bare_path,
+       CASE WHEN without_extras(query_of(u.key)) = query_of(u.key) THEN ''
+            ELSE query_of(u.key) END AS extra,
+       place_of(d.rank, u.position) AS place
+FROM members JOIN url u USING (id) LEFT JOIN document d ON d.id = u.document
 """
 _DEFINE_EXTRAS = """
 CREATE OR REPLACE MACRO without_extras(query) AS
@@ -81,8 +87,9 @@ CREATE OR REPLACE MACRO without_extras(query) AS
 """
 _LINK_LANGUAGES = """
 CREATE TABLE hreflang_link AS
-SELECT a.url, a.document, a.hreflang, hash(u.key) AS page, hash(a.key) AS target
-FROM alternate a JOIN url u ON u.id = a.url
+SELECT a.url, a.document, a.hreflang, hash(u.key) AS page, hash(a.key) AS target,
+       place_of(d.rank, u.position) AS place
+FROM alternate a JOIN url u ON u.id = a.url LEFT JOIN document d ON d.id = a.document
 WHERE a.hreflang IS NOT NULL
 """
 
@@ -117,7 +124,7 @@ def prepare(
         agents: robots whose rules are judged.
     """
     database.ask(_COUNT_URLS, now=parameters["now"])
-    for statement in (_FIND_COMMON, _COUNT_NEWS, _FILL_ZEROS):
+    for statement in (_RANK_DOCUMENTS, _FIND_COMMON, _COUNT_NEWS, _FILL_ZEROS):
         database.ask(statement)
     extras = (parameters[name] for name in ("tracking", "session"))
     database.ask(_DEFINE_EXTRAS.format(*(quote_text(str(extra)) for extra in extras)))

@@ -35,7 +35,8 @@ CREATE TABLE document (
     common_lastmod TIMESTAMP,  -- the lastmod that most of its URLs have
     common_count UBIGINT,      -- how many have it
     news UBIGINT,              -- of its URLs are news articles
-    is_feed BOOLEAN            -- RSS or Atom
+    is_feed BOOLEAN,           -- RSS or Atom
+    rank UINTEGER              -- its place among all documents by URL: the same in each audit
 );
 
 CREATE TABLE url_row (
@@ -75,6 +76,9 @@ CREATE MACRO without_slash(text) AS
     CASE WHEN ends_with(text, '/') THEN rtrim(text, '/') ELSE text END;
 CREATE MACRO bare_host(host) AS
     CASE WHEN starts_with(host, 'www.') THEN substr(host, 5) ELSE host END;
+
+-- Numbers follow the order in which documents arrive, which differs from audit to audit.
+CREATE MACRO place_of(rank, position) AS (coalesce(rank, 4294967295)::UBIGINT << 32) | position;
 
 CREATE VIEW url AS
 SELECT id, document, position, loc,

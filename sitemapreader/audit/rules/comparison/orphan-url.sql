@@ -7,7 +7,8 @@
 -- meaning: Pages to which nothing leads are hardly ever worth a visit.
 -- advice: Link to them, or take them out.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/
-SELECT min(loc) AS url, '' AS detail, arg_min(document, id) AS document
-FROM url
-WHERE key NOT IN (SELECT key FROM known)
-GROUP BY key
+SELECT min(u.loc) AS url, '' AS detail,
+       arg_min(u.document, place_of(d.rank, u.position)) AS document
+FROM url u LEFT JOIN document d ON d.id = u.document
+WHERE u.key NOT IN (SELECT key FROM known)
+GROUP BY u.key

@@ -10,4 +10,4 @@ SELECT min(r.loc) AS url, 'also in ' || max(d.url) AS detail,
 FROM repeated r JOIN document d ON d.id = r.document
 WHERE NOT d.is_feed AND d.news = 0
 GROUP BY r.key
-HAVING count(DISTINCT r.document) > 1
+HAVING min(r.document) <> max(r.document)

@@ -6,8 +6,9 @@
 -- meaning: Paths are case-sensitive, so these are two URLs for what is most likely one page.
 -- advice: List one spelling.
 -- source: https://www.rfc-editor.org/rfc/rfc3986
-SELECT arg_min(loc, bare_path) AS url, arg_max(loc, bare_path) AS detail,
-       arg_min(document, bare_path) AS document
+SELECT arg_min(loc, row(bare_path, place)) AS url,
+       arg_max(loc, row(bare_path, place)) AS detail,
+       arg_min(document, row(bare_path, place)) AS document
 FROM repeated
 GROUP BY folded
-HAVING count(DISTINCT bare_path) > 1
+HAVING min(bare_path) <> max(bare_path)

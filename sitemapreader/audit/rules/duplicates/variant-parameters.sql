@@ -6,8 +6,9 @@
 -- meaning: These are copies of one page.
 -- advice: List it without the parameters.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
-SELECT arg_min(loc, extra) AS url, arg_max(loc, extra) AS detail,
-       arg_min(document, extra) AS document
+SELECT arg_min(loc, row(extra, place)) AS url,
+       arg_max(loc, row(extra, place)) AS detail,
+       arg_min(document, row(extra, place)) AS document
 FROM repeated
 GROUP BY folded
-HAVING count(DISTINCT extra) > 1
+HAVING min(extra) <> max(extra)

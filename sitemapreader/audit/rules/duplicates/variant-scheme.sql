@@ -6,8 +6,9 @@
 -- meaning: Each spelling is a URL of its own; one of them redirects.
 -- advice: List the https one.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
-SELECT arg_min(loc, scheme) AS url, arg_max(loc, scheme) AS detail,
-       arg_min(document, scheme) AS document
+SELECT arg_min(loc, row(scheme, place)) AS url,
+       arg_max(loc, row(scheme, place)) AS detail,
+       arg_min(document, row(scheme, place)) AS document
 FROM repeated
 GROUP BY folded
-HAVING count(DISTINCT scheme) > 1
+HAVING min(scheme) <> max(scheme)

@@ -6,8 +6,9 @@
 -- meaning: Two URLs compete for one page.
 -- advice: List the canonical one.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
-SELECT arg_min(loc, has_slash) AS url, arg_max(loc, has_slash) AS detail,
-       arg_min(document, has_slash) AS document
+SELECT arg_min(loc, row(has_slash, place)) AS url,
+       arg_max(loc, row(has_slash, place)) AS detail,
+       arg_min(document, row(has_slash, place)) AS document
 FROM repeated
 GROUP BY folded
-HAVING count(DISTINCT has_slash) > 1
+HAVING min(has_slash) <> max(has_slash)

@@ -6,8 +6,9 @@
 -- meaning: Each spelling is a URL of its own; one of them redirects.
 -- advice: List the canonical host.
 -- source: https://support.google.com/webmasters/answer/7451001
-SELECT arg_min(loc, has_www) AS url, arg_max(loc, has_www) AS detail,
-       arg_min(document, has_www) AS document
+SELECT arg_min(loc, row(has_www, place)) AS url,
+       arg_max(loc, row(has_www, place)) AS detail,
+       arg_min(document, row(has_www, place)) AS document
 FROM repeated
 GROUP BY folded
-HAVING count(DISTINCT has_www) > 1
+HAVING min(has_www) <> max(has_www)

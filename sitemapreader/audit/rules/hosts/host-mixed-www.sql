@@ -7,5 +7,5 @@
 -- source: https://support.google.com/webmasters/answer/7451001
 SELECT w.scheme || '://' || w.host || '/' AS url,
        'www: ' || w.urls || ' URLs; bare: ' || b.urls AS detail, NULL AS document
-FROM (SELECT any_value(scheme) AS scheme, host, sum(urls) AS urls FROM host GROUP BY host) w
+FROM (SELECT max(scheme) AS scheme, host, sum(urls) AS urls FROM host GROUP BY host) w
 JOIN (SELECT host, sum(urls) AS urls FROM host GROUP BY host) b ON w.host = 'www.' || b.host

@@ -5,14 +5,14 @@
 -- meaning: Which of them is meant is left to chance.
 -- advice: Write one link a language.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
-SELECT u.loc AS url, any_value(c.detail) AS detail, any_value(u.document) AS document
+SELECT u.loc AS url, min(c.detail) AS detail, any_value(u.document) AS document
 FROM (
     SELECT url, hreflang || ': ' || min(href) || ' and ' || max(href) AS detail
     FROM alternate WHERE hreflang IS NOT NULL
-    GROUP BY url, hreflang HAVING count(DISTINCT key) > 1
+    GROUP BY url, hreflang HAVING min(key) <> max(key)
     UNION ALL
     SELECT url, min(hreflang) || ' and ' || max(hreflang) || ': ' || min(href) AS detail
     FROM alternate WHERE hreflang IS NOT NULL AND hreflang <> 'x-default'
-    GROUP BY url, key HAVING count(DISTINCT split_part(hreflang, '-', 1)) > 1
+    GROUP BY url, key HAVING min(split_part(hreflang, '-', 1)) <> max(split_part(hreflang, '-', 1))
 ) c JOIN url_row u ON u.id = c.url
 GROUP BY u.id, u.loc

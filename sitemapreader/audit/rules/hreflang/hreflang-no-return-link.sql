@@ -8,7 +8,7 @@
 -- search-console: no return tags
 SELECT page.loc AS url, 'no link back from ' || target.loc AS detail, page.document
 FROM (
-    SELECT min(l.url) AS url, l.target
+    SELECT arg_min(l.url, l.place) AS url, l.target
     FROM hreflang_link l
     WHERE l.page <> l.target
       AND EXISTS (SELECT 1 FROM hreflang_link b WHERE b.page = l.target)
@@ -20,6 +20,6 @@ FROM (
 JOIN url_row page ON page.id = l.url
 JOIN (
     SELECT l.page, any_value(u.loc) AS loc
-    FROM (SELECT page, min(url) AS url FROM hreflang_link GROUP BY page) l
+    FROM (SELECT page, arg_min(url, place) AS url FROM hreflang_link GROUP BY page) l
     JOIN url_row u ON u.id = l.url GROUP BY l.page
 ) target ON target.page = l.target

@@ -5,11 +5,12 @@
 -- meaning: Visitors whose language is not among the versions get one by chance.
 -- advice: Name the page for all others as x-default.
 -- source: https://developers.google.com/search/docs/specialty/international/localized-versions
-SELECT arg_min(u.loc, u.id) AS url, codes || ' (' || count(*) || ' URLs)' AS detail,
-       arg_min(u.document, u.id) AS document
+SELECT arg_min(u.loc, place_of(d.rank, u.position)) AS url,
+       codes || ' (' || count(*) || ' URLs)' AS detail,
+       arg_min(u.document, place_of(d.rank, u.position)) AS document
 FROM (
     SELECT url, string_agg(DISTINCT hreflang, ', ' ORDER BY hreflang) AS codes
     FROM alternate WHERE hreflang IS NOT NULL
     GROUP BY url HAVING count(*) FILTER (hreflang = 'x-default') = 0
-) s JOIN url_row u ON u.id = s.url
+) s JOIN url_row u ON u.id = s.url LEFT JOIN document d ON d.id = u.document
 GROUP BY codes

@@ -10,7 +10,7 @@ SELECT i.url,
        c.common || ' of ' || c.dated || ' are ' || strftime(c.lastmod, '%Y-%m-%dT%H:%M:%SZ')
        AS detail, i.id AS document
 FROM document i JOIN (
-    SELECT parent_id, sum(n) AS dated, max(n) AS common, arg_max(lastmod, n) AS lastmod
+    SELECT parent_id, sum(n) AS dated, max(n) AS common, arg_max(lastmod, row(n, lastmod)) AS lastmod
     FROM (
         SELECT parent_id, lastmod, count(*) AS n FROM document
         WHERE via = 'index' AND lastmod IS NOT NULL GROUP BY parent_id, lastmod
