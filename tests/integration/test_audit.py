@@ -19,6 +19,7 @@ from auditing import HOST, NOW, page, pages, served, site, urlset
 
 from sitemapreader import IssueCode, MemoryFetcher, Severity, StoredResponse
 from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync
+from sitemapreader.audit.database import connection
 from sitemapreader.audit.database.connection import AuditDatabase
 from sitemapreader.audit.database.known import load_known
 from sitemapreader.audit.models import AuditInputError
@@ -490,6 +491,24 @@ def test_json_has_findings_and_facts(audited: Audit) -> None:
     assert content["findings"][0]["severity"] in {"error", "warning", "info"}
     assert content["facts"]["urls"] == 3
     assert content["facts"]["begun"] == NOW.isoformat()
+
+
+def test_a_query_gets_the_memory_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An audit with too little memory finds what one with enough finds."""
+    (tmp_path / "robots.txt").write_text(f"Sitemap: {HOST}/a.xml\nSitemap: {HOST}/b.xml")
+    for name, end in (("a", ""), ("b", "/")):
+        records = "".join(page(f"/{number}{end}") for number in range(8_000))
+        (tmp_path / f"{name}.xml").write_bytes(urlset(records))
+    with audit_sync(tmp_path, figures=FIGURES) as result:
+        expected = codes(result)
+    monkeypatch.setattr(connection, "MEMORY_MB", 1)
+    monkeypatch.setattr(connection, "_MOST_MEMORY", 128)
+    with audit_sync(tmp_path, figures=FIGURES) as result:
+        assert codes(result) == expected
+        assert result._database._memory > 1
+    assert expected["variant-trailing-slash"] == 8_000
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no names that are not UTF-8: run it on Linux")

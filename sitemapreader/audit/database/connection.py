@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MEMORY_LIMIT = "100MB"
+MEMORY_MB = 100
 """What DuckDB may use; beyond that it writes into the temporary folder, or beside the file."""
+_MOST_MEMORY = 8
+"""How many times as much a query gets that cannot do with that: some need more than the disk."""
 _IS_OURS = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'url_row'"
 _THREADS = 4
 """Each takes some memory of its own, and most machines of CI have no more cores."""
@@ -53,7 +55,7 @@ class AuditDatabase:
         if self._path is not None:
             _remove_old(self._path)
         config: dict[str, Any] = {
-            "memory_limit": MEMORY_LIMIT,
+            "memory_limit": f"{MEMORY_MB}MB",
             "threads": 1,  # inserts are small: handing them over costs half as much again
             # SECURITY: nothing is fetched behind the user's back, and no extension is loaded.
             "autoinstall_known_extensions": False,
@@ -66,6 +68,7 @@ class AuditDatabase:
             self.connection = duckdb.connect(str(self._path or ":memory:"), config=config)
             self.connection.execute(files(__package__).joinpath("schema.sql").read_text("utf-8"))
         self.hit_queries: dict[str, tuple[str, dict[str, object]]] = {}
+        self._memory = 1
 
     def use_threads(self) -> None:
         """Answer queries in several threads from now on."""
@@ -78,7 +81,7 @@ class AuditDatabase:
     def insert(self, table: str, rows: pa.Table) -> None:
         """Append rows; their columns go by name, and missing ones are NULL."""
         self.connection.register("arriving", rows)
-        self.connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM arriving")
+        self.ask(f"INSERT INTO {table} BY NAME SELECT * FROM arriving")
         self.connection.unregister("arriving")
 
     def insert_rows(self, table: str, rows: list[dict[str, Any]]) -> None:
@@ -89,8 +92,15 @@ class AuditDatabase:
             self.ask(f"INSERT INTO {table} BY NAME SELECT {values}", **columns)
 
     def ask(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
-        """Run a query and return all its rows."""
-        return self.connection.execute(query, parameters or None).fetchall()
+        """Run a query and return all its rows; give it more memory if it needs that."""
+        while True:
+            try:
+                return self.connection.execute(query, parameters or None).fetchall()
+            except duckdb.OutOfMemoryException:
+                if self._memory >= _MOST_MEMORY:
+                    raise
+                self._memory *= 2
+                self.connection.execute(f"SET memory_limit = '{self._memory * MEMORY_MB}MB'")
 
     def query(self, query: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
         """Return a query as a relation, whose rows are read when they are asked for."""
