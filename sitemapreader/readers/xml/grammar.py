@@ -34,7 +34,6 @@ from sitemapreader.readers.xml.characters import ATTRIBUTES, COMMENT, SECTION
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from typing import TypeAlias
 
     Shape: TypeAlias = tuple[tuple[str, ...], ...]
@@ -133,12 +132,8 @@ FEED_DATE_NAMES = {
 }
 """Format -> the dates of its records as they are commonly written, best first."""
 FEED_RECORDS = {Format.RSS: "item", Format.ATOM: "entry"}
-_FEED_TAGS = {
-    OWN: {"title", *FEED_FIELDS} - {"guid"},
-    DC: FEED_FIELDS - {"link"},
-    ATOM: FEED_FIELDS - {"link"},
-}
-"""Key of a namespace -> the elements of a record that must not be passed over."""
+_FEED_TAGS = "|".join(sorted({"title", *FEED_FIELDS} - {"guid"}))
+"""Elements of a record that are not passed over, in the vocabularies of the feed and its dates."""
 _DEEPEST_PASSED = 3
 """Elements in one another that are passed over: a group of media, with a title in it."""
 MOST_ATTRIBUTES = 8
@@ -164,7 +159,8 @@ class FeedGrammar(Grammar):
 
     def __init__(self, own: str, bound: tuple[tuple[str, str], ...]) -> None:
         super().__init__()
-        self._prefixes = [(OWN, own), *((key, f"{prefix}:") for prefix, key in bound)]
+        self._others = [f"{prefix}:" for prefix, key in bound if key == "?"]
+        self._prefixes = [*(f"{prefix}:" for prefix, key in bound if key != "?"), own]
 
     def attributes(self) -> str:
         """Write the attributes of a tag: none is repeated, and none binds a prefix."""
@@ -174,20 +170,19 @@ class FeedGrammar(Grammar):
 
     def attribute(self, name: str = _LOCAL_NAME) -> str:
         """Write one attribute, which binds no prefix and whose prefix is bound."""
-        prefixes = "|".join(["xml:", *(prefix for _, prefix in self._prefixes[1:])])
+        prefixes = "|".join(["xml:", *self._others, *self._prefixes[:-1]])
         return f"{_BLANK}++(?!xmlns)(?:{prefixes})?{name}{_VALUE}"
 
-    def element(self, barred: Mapping[str, Iterable[str]], depth: int = 1) -> str:
-        """Write an element that is none of `barred`, by key of a namespace ("*" for any)."""
-        names = []
-        for key, prefix in self._prefixes:
-            tags = "|".join(sorted({*barred.get(key, ()), *barred["*"]}))
-            names.append(f"{prefix}(?!(?ai:{tags})[ \t\r\n/>])")
-        name, same = self.name(f"{_any_of(names)}{_LOCAL_NAME}")
-        tag = f"<{name}{self.attributes()}"
+    def element(self, barred: str, fields: str = "", depth: int = 1) -> str:
+        """Write an element: none of `barred`, nor of `fields` where they may mean a field."""
+        names = f"{_any_of(self._prefixes)}(?!(?ai:{barred}{fields})[ \t\r\n/>])"
+        if self._others:
+            names += f"|{_any_of(self._others)}(?!(?ai:{barred})[ \t\r\n/>])"
+        name, same = self.name(f"(?:{names}){_LOCAL_NAME}")
+        tag = f"<(?=[A-Za-z_]){name}{self.attributes()}"  # end tags are refused at once
         inside = [SECTION, COMMENT]
         if depth < _DEEPEST_PASSED:
-            inside.append(self.element({"*": barred["*"]}, depth + 1))
+            inside.append(self.element(barred, depth=depth + 1))
         return f"{tag}(?:/>|>[^<]*+{_repeat([f'{_any_of(inside)}[^<]*+'])}</{same}{_GAP}>)"
 
 
@@ -223,9 +218,10 @@ def write_item_pattern(
     parts.append(grammar.once(f'<{title}(?>(?: type="[a-z]++")?)>', _TEXT, f"</{title}>{_GAP}"))
     parts += [f"<{grammar.field(date)}" if date else grammar.once("(?!)", "") for date in dates]
     start = f"<{record}(?:{grammar.attribute()})?{_GAP}>{_GAP}"
-    parts.append(grammar.element(_FEED_TAGS | {"*": FEED_RECORDS.values()}) + _GAP)
+    records = "|".join(FEED_RECORDS.values())
+    parts.append(grammar.element(records, f"|{_FEED_TAGS}") + _GAP)
     common = f"{start}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
-    return _or_odd(common, record, "|".join(FEED_RECORDS.values()))
+    return _or_odd(common, record, records)
 
 
 def _write_link_run(link: str) -> str:
@@ -243,8 +239,8 @@ def write_head_pattern(
     grammar = FeedGrammar(prefix, bound)
     channel, _ = grammar.name(f"{prefix}channel" if format_ is Format.RSS else "(?!)")
     start = f"(?:<{channel}(?:{grammar.attribute()})?{_GAP}>{_GAP})?"
-    barred = [*FEED_RECORDS.values(), *ROOTS, "channel"]
-    parts = [grammar.element({"*": barred}) + _GAP, COMMENT + _GAP]
+    barred = "|".join([*FEED_RECORDS.values(), *ROOTS, "channel"])
+    parts = [grammar.element(barred) + _GAP, COMMENT + _GAP]
     end = f"(?=<{prefix}{FEED_RECORDS[format_]}[ \t\r\n>])"
     return re.compile(f"{_GAP}{start}{_repeat(parts)}{end}")
 
