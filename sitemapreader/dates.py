@@ -153,11 +153,12 @@ def _offset(text: str) -> timezone:
 # What the two lines below may read: exactly the full forms, whose digits fromisoformat reads as the
 # pattern above does. One match over the joined column costs a tenth of one match a value.
 _PLAIN_COLUMN = re.compile(
-    r"(?:[12]\d{3}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d))?\n)*",
+    r"(?:\n|[12]\d{3}-\d\d-\d\d"
+    r"(?:\n|T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)\n))*",
     re.ASCII,
 )
 _PLAIN_RFC822_COLUMN = re.compile(
-    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d "
+    r"(?:\n|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d "
     r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [12]\d{3} "
     r"\d\d:\d\d:\d\d (?:GMT|[+-](?:0\d|1[0-3])[0-5]\d)\n)*",
     re.ASCII,
@@ -167,29 +168,22 @@ _from_iso = datetime.fromisoformat
 
 
 def parse_column(texts: list[str]) -> list[datetime | None]:
-    """Read a column of trimmed dates; `None` for what is blank, or no date."""
-    written = list(filter(None, texts))
-    moments = _parse_many(written)
-    if len(written) == len(texts):
-        return moments
-    rest = iter(moments)
-    return [next(rest) if text else None for text in texts]
-
-
-def _parse_many(texts: list[str]) -> list[datetime | None]:
-    """Read dates at once; if some are unusual, halve the list to isolate them."""
+    """Read trimmed dates at once, `None` for blanks; isolate unusual ones by halving the list."""
     column = "\n".join(texts) + "\n"
     try:
         if _PLAIN_COLUMN.fullmatch(column):
-            return [_from_iso(text if len(text) > 10 else text + "T00Z") for text in texts]
+            return [
+                _from_iso(text if len(text) > 10 else text + "T00Z") if text else None
+                for text in texts
+            ]
         if _PLAIN_RFC822_COLUMN.fullmatch(column):
-            return [_from_iso(_iso_of_rfc822(text)) for text in texts]
+            return [_from_iso(_iso_of_rfc822(text)) if text else None for text in texts]
     except ValueError:  # 30 February
         pass
     if len(texts) <= 1:
         return list(map(parse_lastmod, texts))
     middle = len(texts) // 2
-    return _parse_many(texts[:middle]) + _parse_many(texts[middle:])
+    return parse_column(texts[:middle]) + parse_column(texts[middle:])
 
 
 def _iso_of_rfc822(text: str) -> str:
