@@ -168,7 +168,7 @@ _from_iso = datetime.fromisoformat
 
 
 def parse_column(texts: list[str]) -> list[datetime | None]:
-    """Read trimmed dates at once, `None` for blanks; isolate unusual ones by halving the list."""
+    """Read a column of trimmed dates, with blanks; halve it to isolate unusual ones."""
     column = "\n".join(texts) + "\n"
     try:
         if _PLAIN_COLUMN.fullmatch(column):

@@ -86,6 +86,8 @@ class PatternReader:
         self._tree = tree
         self._names = names
         self._limits = limits
+        self._is_feed = prolog.format.is_feed
+        self._record = _RECORDS[prolog.format]
         self._can_read = (
             limits.attributes >= MOST_ATTRIBUTES
             and limits.record_depth >= _DEEPEST
@@ -173,12 +175,11 @@ class PatternReader:
         self, pattern: re.Pattern[str], text: str, start: int
     ) -> tuple[re.Pattern[str], tuple[int, ...]] | None:
         """Return the pattern of records like the first one, and the columns of its groups."""
-        is_feed = self._prolog.format.is_feed
         # To make one pays in a long document; to compile a feed's, where most records are alike
-        if self._uniform or not self._is_long or (is_feed and not self._is_uniform):
+        if self._uniform or not self._is_long or (self._is_feed and not self._is_uniform):
             return self._uniform
         first = pattern.match(text, start)
-        others = pattern.groups - 3 if is_feed else _FIELDS
+        others = pattern.groups - 3 if self._is_feed else _FIELDS
         is_record = first and first.lastindex == pattern.groups - 1
         if first and is_record and max(at for at, _ in first.regs[1 + others : -2]) < 0:
             link = self._fields[0] if self._prolog.format is Format.ATOM else ""
@@ -188,7 +189,7 @@ class PatternReader:
     def _find_pattern(self) -> re.Pattern[str] | None:
         """Return the pattern for the names that records have here, if there is one."""
         prolog = self._prolog
-        if not (self._can_read and _RECORDS[prolog.format] in prolog.records):
+        if not (self._can_read and self._record in prolog.records):
             return None
         learnt = prolog.namespaces, self._names.own_count
         if learnt != self._learnt:
@@ -217,8 +218,8 @@ class PatternReader:
         self._vocabulary = Vocabulary(runs, self._tree.start_tag)
         start = f"{own}:" if own else ""
         self._start = f"<{start}link"
-        self.end_tag = f"</{start}{_RECORDS[self._prolog.format]}"
-        if self._prolog.format.is_feed:
+        self.end_tag = f"</{start}{self._record}"
+        if self._is_feed:
             dated = {key for key, _ in FEED_DATE_NAMES[self._prolog.format]}
             # SECURITY: the key of an unknown namespace is its URI, and the pattern is cached by it
             bound = tuple(
@@ -238,7 +239,7 @@ class PatternReader:
     # -- entries
 
     def _make_entries(self, columns: Columns, found: Texts, sitemap: str) -> Events:
-        if self._prolog.format.is_feed:
+        if self._is_feed:
             return self._make_posts(columns, found, sitemap)
         locs, lastmods = columns.texts(found[0]) or found[0], columns.texts(found[1])
         columns.check_locs(locs)

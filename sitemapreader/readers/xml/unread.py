@@ -64,7 +64,6 @@ class UnreadParts:
         slots: dict[str, list[Any]] = {"images": [], "videos": [], "news": []}
         fields: dict[str, Any] = {}
         made = []
-        is_marked = any(mark in self.known for mark in "&[\r")
         keys = self.vocabulary.keys
         for prefix, tag, raw, written in _START_TAG.findall(self.known):
             extension = BY_KEY[keys[prefix]]
@@ -76,7 +75,7 @@ class UnreadParts:
                 for name, slot, parse in field.attributes:
                     if name in attributes:
                         fields[slot] = parse(attributes[name])
-                if not (text := (decode(written) if is_marked else written).strip()):
+                if not (text := decode(written).strip()):
                     continue
                 value = text if field.parse in _VERBATIM else field.parse(text)
                 fields[field.name] = (*fields.get(field.name, ()), value) if field.many else value
