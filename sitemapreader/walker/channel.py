@@ -59,8 +59,10 @@ class Channel(Generic[T]):
                 return None
             self._filled.clear()
             self._starved.set()
-            await self._filled.wait()
-            self._starved.clear()
+            try:
+                await self._filled.wait()
+            finally:  # a consumer whose wait has timed out asks for nothing
+                self._starved.clear()
         batch, weight = self._batches.popleft()
         self.taken += 1
         self._weight -= weight

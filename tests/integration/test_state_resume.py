@@ -248,6 +248,39 @@ async def test_what_was_handed_over_is_written_before_the_next_batch_is(db: Path
             received += len(batch)
 
 
+@attrs.define
+class _Gated(StoredResponse):
+    """A body that comes when its gate is open."""
+
+    gate: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        await self.gate.wait()
+        yield self.body
+
+
+async def test_a_wait_that_timed_out_acknowledges_nothing(db: Path) -> None:
+    """What a consumer gets after it once gave up waiting counts when it asks for more."""
+    full, empty = _Gated(MAPS[0], urlset(*locs_of(0, 5))), _Gated(MAPS[1], urlset())
+    pages: Pages = {MAPS[0]: full, MAPS[1]: empty}
+    async with walk(sitemaps=MAPS[:2], state=db, fetcher=MemoryFetcher(pages)) as entries:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.02):
+                await entries.next_batch()
+        full.gate.set()
+        await _let_others_run()
+        assert len(await entries.next_batch() or ()) == 5
+        empty.gate.set()
+        await _let_others_run()  # while this consumer is at work with the batch
+    part = await run(pages, db, sitemaps=MAPS[:2])
+    assert part.locs == locs_of(0, 5)
+
+
+async def _let_others_run() -> None:
+    for _ in range(200):
+        await asyncio.sleep(0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["all", "changes"])
 def test_kill_minus_nine(mode: str, tmp_path: Path) -> None:
