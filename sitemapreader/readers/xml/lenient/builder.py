@@ -107,8 +107,7 @@ class RecordBuilder:
         while self.open:
             self._end_element()
         record = self._tree.close()
-        error, errors = find_errors(record, self._limits)
-        error = error or self.error
+        error, errors = (self.error, {}) if self.error else find_errors(record, self._limits)
         lines = self._lines.__getitem__
         self.records.append(Record(record, lines, error, errors, self.repairs))
         self.has_repaired = self.has_repaired or bool(self.repairs and not error)
