@@ -79,7 +79,7 @@ CALLS: dict[str, Callable[[str], Any]] = {
     "sieve": lambda url: EntryFilter().select([UrlEntry(url)], ("https://example.org/",)),
     "unique": lambda url: EntryFilter(unique=True).deduplicate([UrlEntry(url)]),
     "date": lambda url: fingerprint_entries([UrlEntry("u", lastmod_text=url)]),
-    "namespace": lambda url: namespace_key(url, "", Format.URLSET),
+    "namespace": lambda url: namespace_key(url, Format.URLSET),
 }
 
 

@@ -30,8 +30,8 @@ def test_no_row_hides_another() -> None:
 def test_extensions_of_both_hosts(host: str, key: str) -> None:
     """Some write the extensions under the protocol's host; they are the extensions all the same."""
     uri = f"http://{host}/schemas/sitemap-{key}/1.1"
-    assert namespace_key(uri, ROOT, Format.URLSET) == key
-    assert namespace_key("http://sitemaps.org/schemas/sitemap", ROOT, Format.URLSET) == OWN
+    assert namespace_key(uri, Format.URLSET) == key
+    assert namespace_key("http://sitemaps.org/schemas/sitemap", Format.URLSET) == OWN
 
 
 def test_images_under_the_protocol_s_host() -> None:

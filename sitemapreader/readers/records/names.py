@@ -52,7 +52,6 @@ class Names(dict[Any, Name]):
     def __init__(self, root_uri: str, format_: Format, most: int) -> None:
         super().__init__()
         self._own_uris = {root_uri, ""}
-        self._root_uri = root_uri
         self._format = format_
         self._most = most
         self._of_extras: set[Any] = set()
@@ -91,9 +90,7 @@ class Names(dict[Any, Name]):
 
     def find_key(self, uri: str) -> str:
         """Return the key of a namespace."""
-        if uri in self._own_uris:
-            return OWN
-        return namespace_key(uri, self._root_uri, self._format)
+        return OWN if uri in self._own_uris else namespace_key(uri, self._format)
 
     def __missing__(self, tag: object) -> Name:
         if not isinstance(tag, str):  # a processing instruction, or a mark of the lenient parser

@@ -74,13 +74,11 @@ MAX_NAMESPACES = 256
 MAX_NAMESPACE_CHARS = 1_024
 
 
-def namespace_key(uri: str, root_uri: str, format_: Format) -> str:
+def namespace_key(uri: str, format_: Format) -> str:
     """Return the key of a namespace URI in any spelling, or the URI itself.
 
-    No namespace, the root element's, and those of the document's format are all `OWN`.
+    That of the document's format is `OWN`.
     """
-    if uri in ("", root_uri):
-        return OWN
     return _known_key(uri, format_) if len(uri) <= MAX_URI_CHARS else uri
 
 

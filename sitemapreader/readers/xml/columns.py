@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import compress
+from itertools import compress, count
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_column, parse_lastmod
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 class Columns:
     """The texts of a batch by columns; `odd` are the places that need an Issue."""
 
-    def __init__(self, text: str, size: int) -> None:
+    def __init__(self, text: str) -> None:
         self.odd: set[int] = set()
-        self.size = size
         # Whether anything must be decoded; "[" for `<![CDATA[`, as one character is found faster
         self._is_marked = "&" in text or "[" in text or "\r" in text
 
@@ -72,4 +71,4 @@ class Columns:
 
     def blame(self, marks: Iterable[bool]) -> None:
         """Mark places as odd."""
-        self.odd.update(compress(range(self.size), marks))
+        self.odd.update(compress(count(), marks))

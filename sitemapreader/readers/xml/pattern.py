@@ -1,15 +1,15 @@
 """PatternReader: reads all common records of a batch by one regular expression.
 
-A batch is read as far as it consists of records. `split` gives the texts of common records by
-columns, which become columns of values. Odd records, and records with a value that needs an Issue,
-are left to the tree.
+A batch is read as far as it consists of records. The texts of common records become columns, and
+these columns of values. Odd records, and records with a value that needs an Issue, are left to the
+tree.
 """
 
 from __future__ import annotations
 
 import re
 from functools import partial
-from itertools import compress, repeat
+from itertools import compress, count, repeat
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_lastmod
@@ -125,7 +125,7 @@ class PatternReader:
         most = self._limits.record_elements
         if not size or (len(read) > most * _SHORTEST_ELEMENT and read.count("<") > most):
             return [], start
-        odd = set(compress(range(size), found[-1]))
+        odd = set(compress(count(), found[-1]))
         if end - start > (longest := self._limits.field_chars):
             for column in found[:-1]:
                 odd.update(place for place, one in enumerate(column) if len(one) > longest)
@@ -134,7 +134,7 @@ class PatternReader:
             spans = _find_spans(pattern, text, start, end)
             odd.update(place for place in range(size) if not are_sound(text[slice(*spans[place])]))
             found = [_blank(column, odd) for column in found]
-        columns = Columns(read, size)
+        columns = Columns(read)
         entries = self._make_entries(columns, found, sitemap)
         if not (odd := odd | columns.odd):
             return [(entries, [])], end
