@@ -151,7 +151,16 @@ class StateFile:
                 raise
 
     def hold(self) -> None:
-        """Hold back all changes from now on, until `commit_held`; closing drops them."""
+        """Hold back all changes from now on, until `commit_held`; closing drops them.
+
+        Raises StateError: another run of this process holds back its changes.
+        """
+        if self._is_held:
+            raise StateError(
+                self.path,
+                "another run is writing it together with its files: wait for its end, or give this "
+                "one another file",
+            )
         with self.guard():
             self.connection.execute("BEGIN IMMEDIATE")
         self._is_held = True

@@ -456,6 +456,30 @@ async def test_files_and_rows_of_a_run(tmp_path: Path) -> None:
             await run.write(output, report=tmp_path / "sites.txt")
 
 
+def list_names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+async def test_two_runs_are_written_with_one_state(tmp_path: Path) -> None:
+    """The second one is told to wait; the state is not taken for a damaged one."""
+    db = tmp_path / "all.db"
+
+    async def write(hosts: list[str], name: str) -> None:
+        fetcher = MemoryFetcher(make_web(*hosts))
+        async with walk_many(hosts, state=db, fetcher=fetcher) as run:
+            await run.write(tmp_path / name)
+
+    done = await asyncio.gather(
+        write(HOSTS[:2], "a.csv"), write(HOSTS[2:4], "b.csv"), return_exceptions=True
+    )
+    assert done[0] is None
+    with pytest.raises(StateError, match="another run is writing it"):
+        raise done[1] or AssertionError
+    assert list_names(tmp_path) == {"a.csv", "all.db", "all.db-lock"}
+    await write(HOSTS[2:4], "b.csv")
+    assert len((tmp_path / "b.csv").read_text("utf-8").splitlines()) == 2 * URLS + 1
+
+
 async def test_a_run_that_is_left_while_it_is_written(tmp_path: Path) -> None:
     """Files of a run that was left early do not look complete, and the state knows nothing new."""
     db, output, report = tmp_path / "all.db", tmp_path / "urls.csv", tmp_path / "sites.csv"
