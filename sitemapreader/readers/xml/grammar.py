@@ -67,6 +67,11 @@ class Grammar:
         """Write a field, behind its `<`."""
         return self.once(f"{name}>", _TEXT, f"</{name}>{_GAP}")
 
+    def quoted(self, values: dict[str, str]) -> str:
+        """Write attributes in any order, each once, by the patterns of their values."""
+        names = [self.once(f'{name}="', value, '"') for name, value in values.items()]
+        return _repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP if names else ""
+
     def name(self, pattern: str) -> tuple[str, str]:
         """Write a name, and the pattern of the same name again."""
         self._groups += 1
@@ -303,7 +308,6 @@ def write_uniform_pattern(
 # -- elements that will need no Issue
 
 _QUOTED = '[^"<>]*+'
-_NO_TEXT = "(?!)"
 _NO_URL = r"""(?!(?i:https?://)[/?#\s<"])"""
 _REFERENCE = rf"""{_NO_URL}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
 """A URL, relative or not, without a template, so that `parse_reference` takes it."""
@@ -315,13 +319,9 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
     grammar, start = Grammar(), f"<{prefix}:"
     if key == XHTML:
         values = {"rel": "(?ai:alternate)", "href": rf'(?=[^"\s]){_REFERENCE}'}
-        names = [
-            grammar.once(f'{name}="', values.get(name, _QUOTED), '"') for name in LINK_ATTRIBUTES
-        ]
+        attributes = grammar.quoted(dict.fromkeys(LINK_ATTRIBUTES, _QUOTED) | values)
         has_href = f"(?({1 + LINK_ATTRIBUTES.index('href')})|(?!))"
-        attributes = _repeat([f"{_BLANK}++{_any_of(names)}"])
-        end = f"{has_href}{_GAP}(?:/>|></{prefix}:link>)"
-        return re.compile(f"{start}link{attributes}{end}{_GAP}")
+        return re.compile(f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}")
     extension = BY_KEY[key]
     end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
     nested: list[str] = []
@@ -349,13 +349,8 @@ def _write_clean_field(
     grammar: Grammar, field: Field, prefix: str, *, is_required: bool = False
 ) -> str:
     """Write a field, empty or not, behind the prefix of its start tag."""
-    names = [
-        grammar.once(
-            f'{name}="', _QUOTED if parse is take_text else CERTAIN_TEXTS.get(parse, _NO_TEXT), '"'
-        )
-        for name, _, parse in field.attributes
-    ]
-    start = field.tag + (_repeat([f"{_BLANK}++{_any_of(names)}"]) + _GAP if names else "")
+    values = CERTAIN_TEXTS | {take_text: _QUOTED}
+    start = field.tag + grammar.quoted({name: values[parse] for name, _, parse in field.attributes})
     if field.parse is parse_reference:
         some = r"(?=[^\s<\]])" if is_required else ""
         section = rf"<!\[CDATA\[{_GAP}{some}{_NO_URL}[^\]<{{]*+\]\]>{_GAP}"
@@ -363,7 +358,7 @@ def _write_clean_field(
     elif field.parse is take_text:
         text = _TEXT
     else:
-        text = f"{_GAP}(?>(?:(?:{CERTAIN_TEXTS.get(field.parse, _NO_TEXT)}){_GAP})?)"
+        text = f"{_GAP}(?>(?:(?:{CERTAIN_TEXTS[field.parse]}){_GAP})?)"
     end = f"</{prefix}:{field.tag}>{_GAP}"
     written = f">{text}{end}" if field.many else grammar.once(">", text, end)
     return f"{start}(?:{written}|{_GAP}/>{_GAP})"
