@@ -1,4 +1,4 @@
-"""References that XML does not know: records that are well-formed but for them."""
+"""References and prefixes that XML does not know: records well-formed but for them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from reading import check_ways, issues, locs, read, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.models import UrlEntry
 from sitemapreader.readers.xml import tree
 from sitemapreader.readers.xml.batches import BatchReader
 
@@ -28,6 +29,13 @@ TEXTS = (
     b"<loc>http://a.b/&#13;&#9;&</loc>",
     b"<loc>http://a.b/</loc><last&#0;mod>2026-01-01</lastmod>",
     b"<loc>http://a.b/</loc><x:y a&nbsp;='1'/><&amp>",
+    b"<loc>http://a.b/</loc><geo:geo><geo:format>kml</geo:format></geo:geo>",
+    b"<loc>http://a.b/?a&b</loc><dc:date>2026-01-01</dc:date><q:q xmlns:q='urn:q'/><p:p/>",
+    b"<loc>http://a.b/</loc><q:q><q:q xmlns:q='urn:q'/></q:q>",
+    b"<loc>http://a.b/</loc><x:y q:z='1'/>",
+    b"<loc>http://a.b/</loc><!-- <q:q> --><x:y><![CDATA[<p:p>]]></x:y>&",
+    b"<loc>http://a.b/</loc><q\xb7:y/><q\xe9:y/>",
+    b"<loc>ht<q:q>x</q:q>tp://a.b/</loc>",
 )
 
 
@@ -52,6 +60,30 @@ def test_a_record_with_a_bare_ampersand_is_read_by_the_tree() -> None:
     found = [event for event in events if isinstance(event, Issue)]
     assert {issue.code for issue in found} == {IssueCode.BARE_AMPERSAND}
     assert [issue.line for issue in found] == list(range(1, 1 + len(found)))
+
+
+@pytest.mark.parametrize("prefix", ["image", "é", "s"])
+def test_records_of_an_undeclared_prefix_are_read_by_the_tree(prefix: str) -> None:
+    """A prefix that nothing declares means what it means by convention, or the records'."""
+    p = f"{prefix}:" if prefix == "s" else ""
+    other = (
+        ""
+        if p
+        else f"<{prefix}:image><{prefix}:loc>http://a.b/i.png</{prefix}:loc></{prefix}:image>"
+    )
+    records = [f"<{p}url><{p}loc>http://a.b/{n}</{p}loc>{other}</{p}url>" for n in range(99)]
+    data = (
+        f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{''.join(records)}</urlset>"
+    )
+    with mock.patch.object(BatchReader, "_read_leniently") as lenient:
+        events = read(data.encode())
+    assert not lenient.called
+    assert locs(events) == [f"http://a.b/{n}" for n in range(99)]
+    assert set(issues(events)) == {IssueCode.UNBOUND_PREFIX}
+    images = [
+        image.loc for event in events if isinstance(event, UrlEntry) for image in event.images
+    ]
+    assert len(images) == (99 if prefix == "image" else 0)
 
 
 def test_a_flood_of_ampersands_is_read_in_steps() -> None:

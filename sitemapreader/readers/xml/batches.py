@@ -24,7 +24,7 @@ from sitemapreader.readers.xml.boundaries import (
     pass_nothing,
     swallows_record,
 )
-from sitemapreader.readers.xml.characters import COMMENT_END, has_odd_reference
+from sitemapreader.readers.xml.characters import COMMENT_END
 from sitemapreader.readers.xml.lenient.parser import LenientParser
 from sitemapreader.readers.xml.pattern import PatternReader
 from sitemapreader.readers.xml.tree import TreeReader
@@ -199,10 +199,9 @@ class BatchReader:
         if not has_end(text) or swallows_record(text, self.prolog.records):
             return False
         line = self._count_lines(start)
-        if has_odd_reference(text):
+        records = yield from self._tree.parse(text, line)
+        if records is None:
             records = yield from self._tree.repair(self._pending, batch, line)
-        else:
-            records = yield from self._tree.parse(text, line)
         if records is None:
             return False
         yield from self._read_records(records)

@@ -117,7 +117,7 @@ def _resolve(name: str) -> str:
 # -- broken text
 
 _REFERENCE = re.compile(f"&{_BEHIND_AMPERSAND}")
-_PASSED_OVER = re.compile(r"(<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>)", re.DOTALL)
+PASSED_OVER = re.compile(r"(<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>)", re.DOTALL)
 # XML 1.0, section 2.2: what a document may not contain, not even as a reference
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NONCHARACTER = re.compile("[\ufffe\uffff]")
@@ -159,14 +159,11 @@ def repair_references(text: str, repairs: set[IssueCode]) -> str:
         # One that is removed may join two parts of a tag: the parser has to refuse it
         return "".join(f"&#{ord(one)};" for one in _resolve_any(repairs, match)) or match[0]
 
-    pieces = _PASSED_OVER.split(text)
+    if "&" not in text:
+        return text
+    pieces = PASSED_OVER.split(text)
     pieces[::2] = (_ODD_REFERENCE.sub(write, piece) for piece in pieces[::2])
     return "".join(pieces) if repairs else text
-
-
-def has_odd_reference(text: str) -> bool:
-    """Return whether a text may have a reference that XML does not know."""
-    return "&" in text and _ODD_REFERENCE.search(text) is not None
 
 
 def _resolve_any(repairs: set[IssueCode], match: re.Match[str]) -> str:

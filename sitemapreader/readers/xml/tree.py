@@ -17,9 +17,9 @@ from defusedxml.ElementTree import DefusedXMLParser
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.elements import Record, discard_texts, has_name, join_own_texts
-from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
+from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS, USUAL_PREFIXES
 from sitemapreader.readers.xml.boundaries import count_lines
-from sitemapreader.readers.xml.characters import MAX_UNESCAPED, repair_references
+from sitemapreader.readers.xml.characters import MAX_UNESCAPED, PASSED_OVER, repair_references
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -36,6 +36,8 @@ _BLANKS = {ord(blank): f"&#{ord(blank)};" for blank in "\t\n\r"}
 _RESERVED = ("xml", "xmlns")
 _SHORTEST_ATTRIBUTE = len(" a=''")
 _END_TAG = "</r>"
+_PREFIX = re.compile(r"<([^\W\d][\w.\xb7-]*+):")
+_RECORD_NAME = re.compile(r"<(?:([^\s<>/:]++):)?[^\s<>/]++")
 _LONG_NAMESPACE = re.compile(
     rf"xmlns[^<>=]{{0,{MAX_NAMESPACE_CHARS}}}+=[^<>]{{{MAX_NAMESPACE_CHARS}}}"
 )
@@ -84,7 +86,7 @@ class TreeReader:
     def repair(
         self, text: str, spans: Sequence[Span], line: int
     ) -> Generator[list[Event], None, list[Record] | None]:
-        """Return records whose references XML may not know, as `parse` does."""
+        """Return records with odd references or prefixes, as `parse` does."""
         repairs: list[set[IssueCode]] = []
         pieces = []
         position, work = spans[0][0], 0
@@ -92,7 +94,7 @@ class TreeReader:
             record = text[start:end]
             codes: set[IssueCode] = set()
             if len(record) <= MAX_UNESCAPED:
-                record = repair_references(record, codes)
+                record = self._declare_prefixes(repair_references(record, codes), codes)
                 work += len(record)
             if work > MAX_UNESCAPED:
                 work = 0
@@ -100,6 +102,8 @@ class TreeReader:
             pieces += [text[position:start], record]
             repairs.append(codes)
             position = end
+        if not any(repairs):
+            return None
         records = yield from self.parse("".join(pieces), line)
         if records is None or len(records) != len(spans):
             return None
@@ -107,12 +111,26 @@ class TreeReader:
             each.repairs = codes
         return records
 
+    def _declare_prefixes(self, record: str, repairs: set[IssueCode]) -> str:
+        """Declare in its start tag the prefixes of a record that nothing declares."""
+        markup = "".join(PASSED_OVER.split(record)[::2])
+        known = {"xml", *self._prolog.namespaces}
+        unbound = {each for each in _PREFIX.findall(markup) if f"xmlns:{each}" not in markup}
+        if not (unbound := unbound - known):
+            return record
+        repairs.add(IssueCode.UNBOUND_PREFIX)
+        uris = {each: USUAL_PREFIXES.get(each, each) for each in sorted(unbound)}
+        name = _RECORD_NAME.match(record)
+        if name and name[1] in uris:  # that of the record itself
+            uris[name[1]] = self._prolog.uri
+        return f"{name[0]}{_declare(uris)}{record[name.end() :]}" if name else record
+
     @property
     def start_tag(self) -> str:
         """The start tag that binds the namespaces of the prolog."""
         if self._namespaces is not self._prolog.namespaces:
             self._namespaces = self._prolog.namespaces
-            self._start_tag = make_start_tag(self._namespaces)
+            self._start_tag = f"<r{_declare(self._namespaces)}>"
         return self._start_tag
 
     def is_well_formed(self, text: str) -> bool:
@@ -225,14 +243,13 @@ def parse_element(start_tag: str, text: str) -> Element:
     return element
 
 
-def make_start_tag(namespaces: dict[str, str]) -> str:
-    """Write the start tag that a batch is parsed behind."""
-    bound = "".join(
+def _declare(namespaces: dict[str, str]) -> str:
+    """Write the declarations of namespaces in a start tag."""
+    return "".join(
         f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_BLANKS)}'"
         for prefix, uri in namespaces.items()
         if _is_prefix(prefix)
     )
-    return f"<r{bound}>"
 
 
 def _is_prefix(prefix: str) -> bool:
