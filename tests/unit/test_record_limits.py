@@ -65,6 +65,15 @@ def test_one_level_too_deep(nested: str) -> None:
     assert issues(check_ways(data, record_depth=depth - 1)) == [IssueCode.TOO_DEEP]
 
 
+@pytest.mark.parametrize("broken", [b"", b"&", b"</x:y>"])
+def test_an_instruction_is_no_level(broken: bytes) -> None:
+    """An instruction in the deepest element makes no record too deep."""
+    inside = b"<loc>http://a.b/1</loc>" + broken + b"<lastmod>2026<?p?></lastmod>"
+    events = check_ways(urlset(record(inside)), record_depth=2)
+    assert locs(events) == ["http://a.b/1"]
+    assert IssueCode.TEMPLATE in issues(events)
+
+
 @pytest.mark.parametrize("broken", [b"", b"&"])
 def test_errors_are_those_of_the_lenient_parser(broken: bytes) -> None:
     """Limits on texts and attributes are checked alike in healthy and in broken records."""

@@ -22,7 +22,7 @@ from sitemapreader.readers.xml.boundaries import count_lines
 from sitemapreader.readers.xml.characters import MAX_UNESCAPED, PASSED_OVER, repair_references
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from xml.etree.ElementTree import Element
 
     from sitemapreader.models import Event
@@ -80,7 +80,9 @@ class TreeReader:
         find_line = _LineFinder(text, line, root)
         limits = self._limits
         if "<?" in text or len(text) > limits.field_chars or _is_deep(root, limits.record_depth):
-            return [Record(each, find_line, *find_errors(each, limits)) for each in root]
+            records = [Record(each, find_line, *find_errors(each, limits)) for each in root]
+            yield []
+            return records
         return [Record(element, find_line) for element in root]
 
     def repair(
@@ -180,40 +182,55 @@ def find_errors(
 
     The first is why it must be dropped, if it must; the others are fields that cannot be read.
     """
-    errors: dict[Element, IssueCode] = {}
-    waiting = [(record, 1)]
-    while waiting:
-        element, depth = waiting.pop()
-        children: list[Element[Any]] = list(element)
-        texts = filter(None, (element.text, *(child.tail for child in children)))
-        is_long = any(len(text) > limits.field_chars and not text.isspace() for text in texts)
-        if depth > limits.record_depth:
-            return IssueCode.TOO_DEEP, errors
+    if _is_deep(record, limits.record_depth - 1):
+        return IssueCode.TOO_DEEP, {}
+    for element in record.iter():
         if len(element.attrib) > limits.attributes:
-            return IssueCode.TOO_MANY_ATTRIBUTES, errors
+            return IssueCode.TOO_MANY_ATTRIBUTES, {}
         if max(map(len, element.attrib.values()), default=0) > limits.field_chars:
-            return IssueCode.FIELD_TOO_LONG, errors
-        if is_long and element is record:
-            return IssueCode.FIELD_TOO_LONG, errors
-        if is_long:
-            errors[element] = IssueCode.FIELD_TOO_LONG
-            discard_texts(element)
-        if instructions := [child for child in children if child.tag == ProcessingInstruction]:
-            errors[element] = IssueCode.TEMPLATE
-            for instruction in instructions:
-                instruction.text = None
-            if len(instructions) == len(children):  # which do not split its text
-                text = join_own_texts(element)
-                discard_texts(element)
-                element.text = text
-        waiting += [(child, depth + 1) for child in children if has_name(child)]
-    return None, errors
+            return IssueCode.FIELD_TOO_LONG, {}
+    long = list(_find_long_texts(record, limits.field_chars))
+    if record in long:
+        return IssueCode.FIELD_TOO_LONG, {}
+    for element in long:
+        discard_texts(element)
+    templates = filter(_hide_instructions, record.iter())
+    return None, {
+        **dict.fromkeys(long, IssueCode.FIELD_TOO_LONG),
+        **dict.fromkeys(templates, IssueCode.TEMPLATE),
+    }
+
+
+def _find_long_texts(record: Element, most: int) -> Iterator[Element]:
+    """Yield the elements that have a text of more than `most` characters."""
+    if max(map(len, record.itertext()), default=0) <= most:
+        return
+    for element in record.iter():
+        texts = filter(None, (element.text, *(child.tail for child in element)))
+        if any(len(text) > most and not text.isspace() for text in texts):
+            yield element
+
+
+def _hide_instructions(element: Element[Any]) -> bool:
+    """Remove the texts of processing instructions in an element.
+
+    Returns whether there are any.
+    """
+    children: list[Element[Any]] = list(element)
+    instructions = [child for child in children if child.tag == ProcessingInstruction]
+    for instruction in instructions:
+        instruction.text = None
+    if instructions and len(instructions) == len(children):  # which do not split its text
+        text = join_own_texts(element)
+        discard_texts(element)
+        element.text = text
+    return bool(instructions)
 
 
 def _is_deep(root: Element, most: int) -> bool:
     """Return whether an element below the root has more than `most` levels."""
     depth, level = 0, list(root)
-    while level and depth <= most:
+    while depth <= most and any(map(has_name, level)):
         depth, level = depth + 1, list(chain.from_iterable(level))
     return depth > most
 

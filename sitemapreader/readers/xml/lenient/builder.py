@@ -6,7 +6,7 @@ Only records become trees, one at a time; everything around them is passed over.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import TreeBuilder
+from xml.etree.ElementTree import Element, TreeBuilder
 
 import attrs
 
@@ -15,8 +15,6 @@ from sitemapreader.readers.records.elements import Record, join_texts
 from sitemapreader.readers.xml.tree import find_errors
 
 if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
     from sitemapreader.options import Limits
 
 
@@ -29,12 +27,14 @@ class OpenElement:
         tag: its local name in lower case.
         namespaces: all that are bound in it, by their prefixes.
         has_text: whether any text of its own but blanks was met.
+        is_template: whether a processing instruction stands in it.
     """
 
     name: str
     tag: str
     namespaces: dict[str, str]
     has_text: bool = False
+    is_template: bool = False
 
 
 class RecordBuilder:
@@ -59,17 +59,23 @@ class RecordBuilder:
         self._lines: dict[Element, int] = {}
         self._has_break = False
         """Whether a stray tag, and no text, was met."""
+        self._chars = 0
+        """Characters of texts and of attributes."""
+        self._is_odd = False
+        """Whether a tag has too many attributes, or a processing instruction was met."""
 
     def start(self, opened: OpenElement, attributes: dict[str, str], line: int) -> None:
         """Open an element: the record, if none is open."""
         if not self.open:
             self._tree = TreeBuilder(insert_comments=True, insert_pis=True)
             self._lines, self.repairs = {}, set()
-            self.error, self._has_break = None, False
+            self.error, self._has_break, self._is_odd, self._chars = None, False, False, 0
         elif not self.error and len(self.open) >= self._limits.record_depth:
             self.error = IssueCode.TOO_DEEP
         elif not self.error and len(self._lines) > self._limits.record_elements:
             self.error = IssueCode.TOO_MANY_ELEMENTS
+        self._chars += sum(map(len, attributes.values()))
+        self._is_odd = self._is_odd or len(attributes) > self._limits.attributes
         if not self.error:
             self._lines[self._tree.start(opened.name, attributes)] = line
             self.open.append(opened)
@@ -78,6 +84,7 @@ class RecordBuilder:
         """Add text to the innermost open element."""
         if self.open and not self.error:
             self._tree.data(text)
+            self._chars += len(text)
             if not text.isspace():
                 self.open[-1].has_text = True
                 self._has_break = False
@@ -90,8 +97,9 @@ class RecordBuilder:
 
     def mark_template(self) -> None:
         """Record a processing instruction: what it stands in is incomplete."""
-        if self.open and not self.error:
+        if self.open and not (self.error or self.open[-1].is_template):  # one is enough
             self._tree.pi("")
+            self.open[-1].is_template = self._is_odd = True
 
     def end(self) -> None:
         """Close the innermost element, if there is one."""
@@ -107,7 +115,9 @@ class RecordBuilder:
         while self.open:
             self._end_element()
         record = self._tree.close()
-        error, errors = (self.error, {}) if self.error else find_errors(record, self._limits)
+        error, errors = self.error, dict[Element, IssueCode]()
+        if not error and (self._is_odd or self._chars > self._limits.field_chars):
+            error, errors = find_errors(record, self._limits)
         lines = self._lines.__getitem__
         self.records.append(Record(record, lines, error, errors, self.repairs))
         self.has_repaired = self.has_repaired or bool(self.repairs and not error)
