@@ -8,7 +8,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Extra
 from sitemapreader.readers.records.elements import has_name, join_own_texts, read_attributes
 from sitemapreader.readers.records.feeds import is_alternate
-from sitemapreader.readers.records.fields import BY_KEY, Extension, Field
+from sitemapreader.readers.records.fields import EXTENSIONS, Extension, Field
 from sitemapreader.readers.records.names import NO_NAME
 from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
 from sitemapreader.urls import parse_reference
@@ -31,7 +31,7 @@ def add_extension(
     context: RecordContext, found: Found, name: Name, element: Element, url: str
 ) -> None:
     """Add the value of an element to `found`, under the name of its slot."""
-    extension = BY_KEY.get(name.key)
+    extension = EXTENSIONS.get(name.key)
     if extension and extension.tag == name.tag:
         value = _read_extension(context, found, extension, element, url)
         if value is None:
@@ -56,11 +56,7 @@ def _make_extra(names: Names, element: Element) -> Extra:
 
 
 def _add_link(
-    context: RecordContext,
-    found: Found,
-    element: Element,
-    attributes: dict[str, str],
-    url: str,
+    context: RecordContext, found: Found, element: Element, attributes: dict[str, str], url: str
 ) -> None:
     href = attributes["href"]
     if not is_alternate(attributes):
@@ -74,27 +70,23 @@ def _add_link(
 
 
 def _read_extension(
-    context: RecordContext,
-    found: Found,
-    extension: Extension,
-    element: Element,
-    url: str,
+    context: RecordContext, found: Found, extension: Extension, element: Element, url: str
 ) -> Any | None:
     names: Names = context.names
+    own = names[element.tag]
     values: dict[str, Any] = {}
     for child in element.iter():
         name = names[child.tag]
         if child is element or name is NO_NAME:
             continue
-        is_known = name.own or name.key == extension.key
+        is_known = name.own or name.key == own.key
         field = extension.by_tag.get(name.tag) if is_known else None
         if field:
             _read_field(context, values, field, child, url)
         elif name.tag not in extension.containers:
             found["extras"].append(_make_extra(names, child))
     if extension.required and not values.get(extension.required):
-        local = names[element.tag].local
-        context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{local}>")
+        context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{own.local}>")
         return None
     for field in extension.fields:
         if field.many and field.name in values:

@@ -95,7 +95,6 @@ class Extension:
     """An extension of the protocol: an element in a `<url>` that becomes one value.
 
     Attributes:
-        key: key of its namespace.
         tag: local name of its element.
         slot: where the values go in UrlEntry.
         make: the class of the value.
@@ -105,7 +104,6 @@ class Extension:
         by_tag: the fields, by their tags.
     """
 
-    key: str
     tag: str
     slot: Literal["images", "videos", "news"]
     make: Callable[..., Any]
@@ -119,9 +117,8 @@ class Extension:
         return {field.tag: field for field in self.fields}
 
 
-EXTENSIONS: tuple[Extension, ...] = (
-    Extension(
-        key=IMAGE,
+EXTENSIONS: dict[str, Extension] = {
+    IMAGE: Extension(
         tag="image",
         slot="images",
         make=Image,
@@ -134,8 +131,7 @@ EXTENSIONS: tuple[Extension, ...] = (
             Field("license", parse=parse_reference),
         ),
     ),
-    Extension(
-        key=VIDEO,
+    VIDEO: Extension(
         tag="video",
         slot="videos",
         make=Video,
@@ -174,8 +170,7 @@ EXTENSIONS: tuple[Extension, ...] = (
             Field("platform", build=_restriction),
         ),
     ),
-    Extension(
-        key=NEWS,
+    NEWS: Extension(
         tag="news",
         slot="news",
         make=News,
@@ -191,9 +186,8 @@ EXTENSIONS: tuple[Extension, ...] = (
             Field("stock_tickers"),
         ),
     ),
-)
-
-BY_KEY = {extension.key: extension for extension in EXTENSIONS}
+}
+"""Key of a namespace -> its extension."""
 
 # Texts that match need no Issue, with or without blanks around them.
 _DAY = (
@@ -222,8 +216,8 @@ FEED_FIELDS = frozenset({"link", "guid"}) | {
 
 FIELDS = frozenset(
     {*PROTOCOL_FIELDS, *FEED_FIELDS}
-    | {field.tag for extension in EXTENSIONS for field in extension.fields}
+    | {field.tag for extension in EXTENSIONS.values() for field in extension.fields}
 )
 """Tags of all elements that hold text alone: inside one of them no other can begin."""
-KNOWN_TAGS = FIELDS.union(*({extension.tag, *extension.containers} for extension in EXTENSIONS))
+KNOWN_TAGS = FIELDS.union(*({each.tag, *each.containers} for each in EXTENSIONS.values()))
 """Tags of all elements of the vocabulary."""

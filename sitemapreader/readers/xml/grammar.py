@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from sitemapreader.models import Format
 from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.fields import (
-    BY_KEY,
     CERTAIN_TEXTS,
+    EXTENSIONS,
     FEED_FIELDS,
     PROTOCOL_FIELDS,
     Field,
@@ -48,7 +48,7 @@ BORDER = "<>"
 """Stands between the runs of two records where they are searched together."""
 LINK_ATTRIBUTES = ("rel", "hreflang", "href", "media", "type", "title")
 
-RUNS = (*BY_KEY, XHTML)
+RUNS = (*EXTENSIONS, XHTML)
 """Keys of the namespaces whose elements are read in runs."""
 
 
@@ -322,7 +322,7 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
         attributes = grammar.quoted(dict.fromkeys(LINK_ATTRIBUTES, _QUOTED) | values)
         has_href = f"(?({1 + LINK_ATTRIBUTES.index('href')})|(?!))"
         return re.compile(f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}")
-    extension = BY_KEY[key]
+    extension = EXTENSIONS[key]
     end_tag = f"</{prefix}:{extension.tag}>{_GAP}"
     nested: list[str] = []
     fields = []

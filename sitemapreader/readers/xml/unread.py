@@ -16,7 +16,7 @@ import attrs
 
 from sitemapreader.models import Alternate, Extra
 from sitemapreader.readers.records.elements import join_own_texts
-from sitemapreader.readers.records.fields import BY_KEY, take_text
+from sitemapreader.readers.records.fields import EXTENSIONS, take_text
 from sitemapreader.readers.xml.characters import SECTION, decode, decode_attributes
 from sitemapreader.readers.xml.tree import parse_element
 from sitemapreader.urls import parse_reference
@@ -66,7 +66,7 @@ class UnreadParts:
         made = []
         keys = self.vocabulary.keys
         for prefix, tag, raw, written in _START_TAG.findall(self.known):
-            extension = BY_KEY[keys[prefix]]
+            extension = EXTENSIONS[keys[prefix]]
             if tag == extension.tag:
                 fields = {}
                 made.append((extension, fields))
