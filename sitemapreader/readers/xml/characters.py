@@ -117,7 +117,10 @@ def _resolve(name: str) -> str:
 # -- broken text
 
 _REFERENCE = re.compile(f"&{_BEHIND_AMPERSAND}")
-PASSED_OVER = re.compile(r"(<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>)", re.DOTALL)
+PASSED_OVER = re.compile(
+    r"(<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z))", re.DOTALL
+)
+"""Markup that holds no references, up to the end of the text if nothing closes it."""
 # XML 1.0, section 2.2: what a document may not contain, not even as a reference
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NONCHARACTER = re.compile("[\ufffe\uffff]")

@@ -37,6 +37,7 @@ _RESERVED = ("xml", "xmlns")
 _SHORTEST_ATTRIBUTE = len(" a=''")
 _END_TAG = "</r>"
 _PREFIX = re.compile(r"<([^\W\d][\w.\xb7-]*+):")
+_DECLARED = re.compile(r"xmlns:([^\s=]++)")
 _RECORD_NAME = re.compile(r"<(?:([^\s<>/:]++):)?[^\s<>/]++")
 _LONG_NAMESPACE = re.compile(
     rf"xmlns[^<>=]{{0,{MAX_NAMESPACE_CHARS}}}+=[^<>]{{{MAX_NAMESPACE_CHARS}}}"
@@ -116,9 +117,8 @@ class TreeReader:
     def _declare_prefixes(self, record: str, repairs: set[IssueCode]) -> str:
         """Declare in its start tag the prefixes of a record that nothing declares."""
         markup = "".join(PASSED_OVER.split(record)[::2])
-        known = {"xml", *self._prolog.namespaces}
-        unbound = {each for each in _PREFIX.findall(markup) if f"xmlns:{each}" not in markup}
-        if not (unbound := unbound - known):
+        known = {"xml", *self._prolog.namespaces, *_DECLARED.findall(markup)}
+        if not (unbound := set(_PREFIX.findall(markup)) - known):
             return record
         repairs.add(IssueCode.UNBOUND_PREFIX)
         uris = {each: USUAL_PREFIXES.get(each, each) for each in sorted(unbound)}
