@@ -1,7 +1,8 @@
 """The reader of well-formed records by the standard library's tree builder.
 
 A batch of records is parsed behind a start tag of our making, which binds the namespaces that are
-bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a batch.
+bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a batch. Of records
+that are refused, references and prefixes are repaired in their text, for they are wrong most often.
 """
 
 from __future__ import annotations
