@@ -79,7 +79,8 @@ class Grammar:
 
     def run(self, start: str) -> str:
         """Write a run of tags whose names begin alike, with the text between them."""
-        tag = _any_of([start, f"/{start}", SECTION.removeprefix("<")])
+        tags = [f"/{start}", start, SECTION.removeprefix("<")]
+        tag = _any_of([f"{start}[^<]*+<{_any_of(tags)}", *tags])  # two at once, mostly
         return self.once(f"(?=<{start})", f"(?>(?:<{tag}[^<]*+)+)")
 
 
@@ -308,8 +309,9 @@ def write_uniform_pattern(
 # -- elements that will need no Issue
 
 _QUOTED = '[^"<>]*+'
-_NO_URL = r"""(?!(?i:https?://)[/?#\s<"])"""
-_REFERENCE = rf"""{_NO_URL}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
+# Not a URL without a host; the first alternative passes nearly all URLs
+_HOSTED = r"""(?:https?://[^/?#\s<">{&\]]|(?!(?i:https?://)[/?#\s<"]))"""
+_REFERENCE = rf"""{_HOSTED}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
 """A URL, relative or not, without a template, so that `parse_reference` takes it."""
 
 
@@ -353,7 +355,7 @@ def _write_clean_field(
     start = field.tag + grammar.quoted({name: values[parse] for name, _, parse in field.attributes})
     if field.parse is parse_reference:
         some = r"(?=[^\s<\]])" if is_required else ""
-        section = rf"<!\[CDATA\[{_GAP}{some}{_NO_URL}[^\]<{{]*+\]\]>{_GAP}"
+        section = rf"<!\[CDATA\[{_GAP}{some}{_HOSTED}[^\]<{{]*+\]\]>{_GAP}"
         text = f"{_GAP}(?:{section}|{some}{_REFERENCE})"
     elif field.parse is take_text:
         text = _TEXT
