@@ -51,11 +51,15 @@ class RecordBuilder:
     def __init__(self, limits: Limits) -> None:
         self.records: list[Record] = []
         self.open: list[OpenElement] = []
-        self.repairs: set[IssueCode] = set()
-        self.error: IssueCode | None = None
         self.has_repaired = False
         self._limits = limits
-        self._tree = TreeBuilder()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a record."""
+        self.repairs: set[IssueCode] = set()
+        self.error: IssueCode | None = None
+        self._tree = TreeBuilder(insert_comments=True, insert_pis=True)
         self._lines: dict[Element, int] = {}
         self._has_break = False
         """Whether a stray tag, and no text, was met."""
@@ -67,9 +71,7 @@ class RecordBuilder:
     def start(self, opened: OpenElement, attributes: dict[str, str], line: int) -> None:
         """Open an element: the record, if none is open."""
         if not self.open:
-            self._tree = TreeBuilder(insert_comments=True, insert_pis=True)
-            self._lines, self.repairs = {}, set()
-            self.error, self._has_break, self._is_odd, self._chars = None, False, False, 0
+            self._begin()
         elif not self.error and len(self.open) >= self._limits.record_depth:
             self.error = IssueCode.TOO_DEEP
         elif not self.error and len(self._lines) > self._limits.record_elements:
@@ -134,11 +136,6 @@ class RecordBuilder:
             record.remove(fields[-1])
         self.finish()
         return text
-
-    def fail(self, error: IssueCode) -> None:
-        """Mark the open record, if there is one, as one to drop."""
-        if self.open:
-            self.error = self.error or error
 
     def _end_element(self) -> Element:
         return self._tree.end(self.open.pop().name)

@@ -170,7 +170,7 @@ class LenientParser:
         self.builder.start(opened, attributes, line)
         self.builder.repairs.update(repairs)
         if len(raw) > MAX_TAG_CHARS:
-            self.builder.fail(IssueCode.FIELD_TOO_LONG)
+            self.builder.error = self.builder.error or IssueCode.FIELD_TOO_LONG
         if is_empty and self.builder.open[-1] is opened:
             self.builder.end()
 
