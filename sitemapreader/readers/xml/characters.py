@@ -24,7 +24,7 @@ CLOSINGS = {COMMENT_START: COMMENT_END, "<?": "?>", SECTION_START: "]]>"}
 
 # -- well-formed text
 
-_CONTENT = r"[^\]]*+(?>(?:\](?!\]>)[^\]]*+)*)"  # a set would take three times as long
+_CONTENT = r"[^\]]*+(?>(?=\]\]>)|(?:\](?!\]>)[^\]]*+)*)"  # a set would take three times as long
 SECTION = rf"<!\[CDATA\[{_CONTENT}\]\]>"
 COMMENT = "<!--[^-]*+(?>(?:-(?!-)[^-]*+)*)-->"
 BLANKS = re.compile(r"[ \t\r\n]*+")
