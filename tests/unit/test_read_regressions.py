@@ -344,3 +344,27 @@ def test_what_is_remembered_is_small(name: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 8_000_000
+
+
+PAGE = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>Log in</title></head><body><form>'
+DOCUMENTS = {
+    "urlset": ("urlset", "<url><loc>{}</loc><lastmod>2026-01-01</lastmod></url>"),
+    "sitemapindex": ("sitemapindex", "<sitemap><loc>{}</loc></sitemap>"),
+    "rss": ("rss", "<item><link>{}</link></item>"),
+    "feed": ("feed", '<entry><link href="{}"/></entry>'),
+}
+
+
+@pytest.mark.parametrize("end", ["", "</form></body></html>"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_records_around_a_page_that_is_cut_off(kind: str, place: int, end: str) -> None:
+    """Records behind a page in a document are there, also if nothing closes the page."""
+    root, record = DOCUMENTS[kind]
+    urls = [f"http://a.b/{number}" for number in range(3)]
+    records = [record.format(url) for url in urls]
+    records.insert(place, PAGE + end)
+    xmlns = ' xmlns="http://www.w3.org/2005/Atom"' if root == "feed" else ""
+    events = check_ways(f"<{root}{xmlns}>{''.join(records)}</{root}>".encode())
+    assert locs(events) == urls
+    assert end or IssueCode.NAMESPACE in issues(events)

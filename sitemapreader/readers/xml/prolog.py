@@ -18,6 +18,7 @@ from sitemapreader.readers.records.namespaces import (
     MAX_NAMESPACES,
     NAMESPACES,
     PROTOCOL_URI,
+    XHTML,
 )
 from sitemapreader.readers.xml.characters import ATTRIBUTES, CLOSINGS, replace_bad_bytes
 from sitemapreader.readers.xml.lenient.markup import (
@@ -117,12 +118,12 @@ class Prolog:
         return name.own in self.records
 
     def is_foreign_record(self, name: Name) -> bool:
-        """Return whether it is a url or sitemap in an unknown namespace."""
-        return (
-            name.tag == RECORD_OF.get(self.format)
-            and not name.own
-            and name.key not in NAMESPACES.values()
-        )
+        """Return whether it is a record in an unknown namespace, or in XHTML's.
+
+        XHTML has no such element: a page that was cut off stands around the record.
+        """
+        is_unknown = name.key not in NAMESPACES.values() and name.tag == RECORD_OF.get(self.format)
+        return not name.own and (is_unknown or (name.key == XHTML and name.tag in self.records))
 
 
 class NotXmlError(Exception):
