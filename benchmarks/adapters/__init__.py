@@ -72,8 +72,6 @@ def collect_each(
         try:
             with limited(SECONDS_PER_DOCUMENT):
                 collect(url, found)
-        except (
-            Exception
-        ) as problem:  # a failure of any kind is a result: other tools raise anything
+        except Exception as problem:  # a result: other tools raise anything
             error = f"{type(problem).__name__}: {problem}"
         yield Collected(url, found, error)

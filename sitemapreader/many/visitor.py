@@ -135,9 +135,8 @@ class SiteVisitor:
                 await self._read(task, site, walked)
             except StateError:  # of the disk or the file: nothing more can be remembered
                 raise
-            except Exception as error:
-                # Any bug that the content of one site meets must not cost the others, of which
-                # there may be a million: its traceback is logged, and the outcome names it.
+            except Exception as error:  # a bug in reading one site must not cost the others
+                # Its traceback is logged, and the outcome of the site names it.
                 if error is self._callers_fault:
                     raise
                 LOGGER.exception("a bug ended the walk over %s", task.name)

@@ -288,20 +288,20 @@ async def check_sequence(steps: list[Step], *, changes: bool) -> None:
         db = Path(folder) / "site.db"
         given: set[str] = set()
         last = attrs.evolve(steps[-1], filters={}, failing=None, follows=None, leaves_after=None)
-        for now in [*steps, last, last]:  # the first `last` may resume an interrupted walk
-            came, walked = await take(now, db, changes=changes)
+        for step in [*steps, last, last]:  # the first `last` may resume an interrupted walk
+            came, walked = await take(step, db, changes=changes)
             given |= came
             if walked is None:
                 continue
-            for number, listed in enumerate(now.documents):
-                if now.failing == number or now.follows not in (None, number):
+            for number, listed in enumerate(step.documents):
+                if step.failing == number or step.follows not in (None, number):
                     continue
                 if walked.outcome(MAPS[number])[1] == FINISHED_BEFORE:
                     continue  # read before the stop, so this walk does not fetch it again
                 wanted = {
                     address(letter)
                     for letter, day in listed.items()
-                    if passes(address(letter), day, now.filters)
+                    if passes(address(letter), day, step.filters)
                 }
                 assert wanted <= given
 

@@ -50,14 +50,14 @@ class _Part:
         loc: its element, if it has one.
         text: its text.
         own: the last filled element of each other field of the protocol.
-        repeated: fields of which there are several, and their names as written.
+        repeated: fields of which there are several.
         others: elements of extensions.
     """
 
     loc: Element | None = None
     text: str = ""
     own: dict[str, Element] = attrs.field(factory=dict)
-    repeated: dict[str, str] = attrs.field(factory=dict)
+    repeated: set[str] = attrs.field(factory=set)
     others: list[tuple[Name, Element]] = attrs.field(factory=list)
 
 
@@ -92,7 +92,7 @@ def _split_by_loc(context: RecordContext, element: Element) -> list[_Part]:
                 part.others.append((name, child))
         elif context.is_filled(child):
             if own in part.own:
-                part.repeated[own] = name.local
+                part.repeated.add(own)
             part.own[own] = child
     if locs > 1:
         context.add_issue(IssueCode.REPEATED_LOC, element, value=str(locs))
@@ -119,8 +119,9 @@ def _read_own(
     """Return the value and the text of each field behind the loc."""
     for tag in PROTOCOL_FIELDS:
         if tag in part.repeated:
-            code, value = IssueCode.REPEATED_FIELD, part.repeated[tag]
-            context.add_issue(code, part.own[tag], url=url, value=value)
+            last = part.own[tag]
+            value = context.names[last.tag].local
+            context.add_issue(IssueCode.REPEATED_FIELD, last, url=url, value=value)
     return [context.read_value(part.own.get(tag), url, parse, code) for tag, parse, code in parsers]
 
 

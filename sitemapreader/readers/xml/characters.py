@@ -40,7 +40,7 @@ _BEHIND_AMPERSAND = (
     r"(?:#(?:(?P<decimal>[0-9]{1,8})|[xX](?P<hex>[0-9a-fA-F]{1,7}));"
     r"|(?P<name>[A-Za-z][A-Za-z0-9]{1,31});)?"
 )
-_ODD_REFERENCE = re.compile(
+ODD_REFERENCE = re.compile(
     rf"&(?!(?:{'|'.join(_XML)}|#0*+(?:{_DECIMAL})|#x0*+(?:{_HEX}));){_BEHIND_AMPERSAND}"
 )
 """A reference that XML does not know, or a bare `&`."""
@@ -73,7 +73,7 @@ def are_sound(text: str) -> bool:
         text = "".join(pieces[::2])
         if ("[" in text and SECTION_START in text) or ("]" in text and "]]>" in text):
             return False
-    return not _ODD_REFERENCE.search(text)
+    return not ODD_REFERENCE.search(text)
 
 
 def decode_many(texts: Collection[str]) -> list[str]:
@@ -117,10 +117,6 @@ def _resolve(name: str) -> str:
 # -- broken text
 
 _REFERENCE = re.compile(f"&{_BEHIND_AMPERSAND}")
-PASSED_OVER = re.compile(
-    r"(<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z))", re.DOTALL
-)
-"""Markup that holds no references, up to the end of the text if nothing closes it."""
 # XML 1.0, section 2.2: what a document may not contain, not even as a reference
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NONCHARACTER = re.compile("[\ufffe\uffff]")
@@ -149,27 +145,11 @@ def unescape(text: str, repairs: set[IssueCode]) -> str:
     Control characters are removed. The codes of what was repaired are added to `repairs`.
     """
     text = remove_controls(text, repairs)
-    return _REFERENCE.sub(partial(_resolve_any, repairs), text) if "&" in text else text
+    return _REFERENCE.sub(partial(resolve_reference, repairs), text) if "&" in text else text
 
 
-def repair_references(text: str, repairs: set[IssueCode]) -> str:
-    """Write references of HTML and each bare `&` in a record so that XML knows them.
-
-    The codes of what was repaired are added to `repairs`.
-    """
-
-    def write(match: re.Match[str]) -> str:
-        # One that is removed may join two parts of a tag: the parser has to refuse it
-        return "".join(f"&#{ord(one)};" for one in _resolve_any(repairs, match)) or match[0]
-
-    if "&" not in text:
-        return text
-    pieces = PASSED_OVER.split(text)
-    pieces[::2] = (_ODD_REFERENCE.sub(write, piece) for piece in pieces[::2])
-    return "".join(pieces) if repairs else text
-
-
-def _resolve_any(repairs: set[IssueCode], match: re.Match[str]) -> str:
+def resolve_reference(repairs: set[IssueCode], match: re.Match[str]) -> str:
+    """Resolve a reference of XML or of HTML; keep a bare `&`."""
     if name := match["name"]:
         if name in _XML:
             return _XML[name]

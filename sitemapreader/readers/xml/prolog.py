@@ -7,7 +7,9 @@ records need the root element's name, and the namespaces that it binds.
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import TYPE_CHECKING
+from xml.parsers import expat
 
 import attrs
 
@@ -18,6 +20,7 @@ from sitemapreader.readers.records.namespaces import (
     MAX_NAMESPACES,
     NAMESPACES,
     PROTOCOL_URI,
+    USUAL_PREFIXES,
     XHTML,
 )
 from sitemapreader.readers.xml.characters import ATTRIBUTES, CLOSINGS, replace_bad_bytes
@@ -37,6 +40,8 @@ MAX_PROLOG_CHARS = 262_144
 _MAX_WRAPPERS = 64
 """Elements around the records whose end is waited for; no feed has more than two."""
 
+_BLANKS = {ord(blank): f"&#{ord(blank)};" for blank in "\t\n\r"}
+_RESERVED = ("xml", "xmlns")
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
 
 # No attribute's value has a `<`: so no attempt to match goes further than to the next one
@@ -113,6 +118,13 @@ class Prolog:
         if namespaces != self.namespaces:
             self.namespaces = namespaces
 
+    def guess_uri(self, prefix: str) -> str:
+        """Return the namespace that an undeclared prefix means.
+
+        It is that of the records, or the one that the prefix has by convention.
+        """
+        return self.uri if prefix == self.own_prefix else USUAL_PREFIXES.get(prefix, prefix)
+
     def is_record(self, name: Name) -> bool:
         """Return whether an element of that name is a record of the document's format."""
         return name.own in self.records
@@ -124,6 +136,26 @@ class Prolog:
         """
         is_unknown = name.key not in NAMESPACES.values() and name.tag == RECORD_OF.get(self.format)
         return not name.own and (is_unknown or (name.key == XHTML and name.tag in self.records))
+
+
+def declare(namespaces: dict[str, str]) -> str:
+    """Write the declarations of namespaces in a start tag."""
+    return "".join(
+        f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_BLANKS)}'"
+        for prefix, uri in namespaces.items()
+        if _is_prefix(prefix)
+    )
+
+
+def _is_prefix(prefix: str) -> bool:
+    """Return whether the parser takes a prefix; XML lacks some non-ASCII letters."""
+    if prefix.isascii():
+        return prefix not in _RESERVED
+    try:
+        expat.ParserCreate().Parse(f"<{prefix}/>", True)
+    except expat.ExpatError:
+        return False
+    return True
 
 
 class NotXmlError(Exception):

@@ -1,29 +1,28 @@
 """The reader of well-formed records by the standard library's tree builder.
 
 A batch of records is parsed behind a start tag of our making, which binds the namespaces that are
-bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a batch. Of records
-that are refused, references and prefixes are repaired in their text, for they are wrong most often.
+bound where it stands: so no parser ever sees a DOCTYPE, and no state outlives a batch.
 """
 
 from __future__ import annotations
 
 import re
-from html import escape
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import ParseError, ProcessingInstruction, TreeBuilder, XMLParser
+from itertools import islice
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
 from xml.parsers import expat
 
 from defusedxml.ElementTree import DefusedXMLParser
 
-from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.elements import Record, discard_texts, has_name, join_own_texts
-from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS, USUAL_PREFIXES
+from sitemapreader.readers.records.elements import Record
+from sitemapreader.readers.records.limits import find_errors, is_deep
+from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
-from sitemapreader.readers.xml.characters import MAX_UNESCAPED, PASSED_OVER, repair_references
+from sitemapreader.readers.xml.prolog import declare
+from sitemapreader.readers.xml.repairs import repair_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Sequence
     from xml.etree.ElementTree import Element
 
     from sitemapreader.models import Event
@@ -33,13 +32,8 @@ if TYPE_CHECKING:
 
 _STEP_CHARS = 16_384
 """The smallest elements that fit in take 2 ms to build."""
-_BLANKS = {ord(blank): f"&#{ord(blank)};" for blank in "\t\n\r"}
-_RESERVED = ("xml", "xmlns")
 _SHORTEST_ATTRIBUTE = len(" a=''")
 _END_TAG = "</r>"
-_PREFIX = re.compile(r"<([^\W\d][\w.\xb7-]*+):")
-_DECLARED = re.compile(r"xmlns:([^\s=]++)")
-_RECORD_NAME = re.compile(r"<(?:([^\s<>/:]++):)?[^\s<>/]++")
 _LONG_NAMESPACE = re.compile(
     rf"xmlns[^<>=]{{0,{MAX_NAMESPACE_CHARS}}}+=[^<>]{{{MAX_NAMESPACE_CHARS}}}"
 )
@@ -81,7 +75,7 @@ class TreeReader:
             return None
         find_line = _LineFinder(text, line, root)
         limits = self._limits
-        if "<?" in text or len(text) > limits.field_chars or _is_deep(root, limits.record_depth):
+        if "<?" in text or len(text) > limits.field_chars or is_deep(root, limits.record_depth):
             records = [Record(each, find_line, *find_errors(each, limits)) for each in root]
             yield []
             return records
@@ -91,49 +85,20 @@ class TreeReader:
         self, text: str, spans: Sequence[Span], line: int
     ) -> Generator[list[Event], None, list[Record] | None]:
         """Return records with odd references or prefixes, as `parse` does."""
-        repairs: list[set[IssueCode]] = []
-        pieces = []
-        position, work = spans[0][0], 0
-        for start, end in spans:
-            record = text[start:end]
-            codes: set[IssueCode] = set()
-            if len(record) <= MAX_UNESCAPED:
-                record = self._declare_prefixes(repair_references(record, codes), codes)
-                work += len(record)
-            if work > MAX_UNESCAPED:
-                work = 0
-                yield []
-            pieces += [text[position:start], record]
-            repairs.append(codes)
-            position = end
-        if not any(repairs):
-            return None
-        records = yield from self.parse("".join(pieces), line)
+        repaired, repairs = yield from repair_batch(text, spans, self._prolog)
+        records = (yield from self.parse(repaired, line)) if any(repairs) else None
         if records is None or len(records) != len(spans):
             return None
-        for each, codes in zip(records, repairs, strict=True):
-            each.repairs = codes
+        for record, codes in zip(records, repairs, strict=True):
+            record.repairs = codes
         return records
-
-    def _declare_prefixes(self, record: str, repairs: set[IssueCode]) -> str:
-        """Declare in its start tag the prefixes of a record that nothing declares."""
-        markup = "".join(PASSED_OVER.split(record)[::2])
-        known = {"xml", *self._prolog.namespaces, *_DECLARED.findall(markup)}
-        if not (unbound := set(_PREFIX.findall(markup)) - known):
-            return record
-        repairs.add(IssueCode.UNBOUND_PREFIX)
-        uris = {each: USUAL_PREFIXES.get(each, each) for each in sorted(unbound)}
-        name = _RECORD_NAME.match(record)
-        if name and name[1] in uris:  # that of the record itself
-            uris[name[1]] = self._prolog.uri
-        return f"{name[0]}{_declare(uris)}{record[name.end() :]}" if name else record
 
     @property
     def start_tag(self) -> str:
         """The start tag that binds the namespaces of the prolog."""
         if self._namespaces is not self._prolog.namespaces:
             self._namespaces = self._prolog.namespaces
-            self._start_tag = f"<r{_declare(self._namespaces)}>"
+            self._start_tag = f"<r{declare(self._namespaces)}>"
         return self._start_tag
 
     def is_well_formed(self, text: str) -> bool:
@@ -176,66 +141,6 @@ class TreeReader:
         return bool(self._long_tag.search(text) and self._many_attributes.search(text))
 
 
-def find_errors(
-    record: Element, limits: Limits
-) -> tuple[IssueCode | None, dict[Element, IssueCode]]:
-    """Return which limits a record breaks, and which of its elements are to blame.
-
-    The first is why it must be dropped, if it must; the others are fields that cannot be read.
-    """
-    if _is_deep(record, limits.record_depth - 1):
-        return IssueCode.TOO_DEEP, {}
-    for element in record.iter():
-        if len(element.attrib) > limits.attributes:
-            return IssueCode.TOO_MANY_ATTRIBUTES, {}
-        if max(map(len, element.attrib.values()), default=0) > limits.field_chars:
-            return IssueCode.FIELD_TOO_LONG, {}
-    long = list(_find_long_texts(record, limits.field_chars))
-    if record in long:
-        return IssueCode.FIELD_TOO_LONG, {}
-    for element in long:
-        discard_texts(element)
-    templates = filter(_hide_instructions, record.iter())
-    return None, {
-        **dict.fromkeys(long, IssueCode.FIELD_TOO_LONG),
-        **dict.fromkeys(templates, IssueCode.TEMPLATE),
-    }
-
-
-def _find_long_texts(record: Element, most: int) -> Iterator[Element]:
-    """Yield the elements that have a text of more than `most` characters."""
-    if max(map(len, record.itertext()), default=0) <= most:
-        return
-    for element in record.iter():
-        texts = filter(None, (element.text, *(child.tail for child in element)))
-        if any(len(text) > most and not text.isspace() for text in texts):
-            yield element
-
-
-def _hide_instructions(element: Element[Any]) -> bool:
-    """Remove the texts of processing instructions in an element.
-
-    Returns whether there are any.
-    """
-    children: list[Element[Any]] = list(element)
-    instructions = [child for child in children if child.tag == ProcessingInstruction]
-    for instruction in instructions:
-        instruction.text = None
-    if instructions and len(instructions) == len(children):  # which do not split its text
-        text = join_own_texts(element)
-        discard_texts(element)
-        element.text = text
-    return bool(instructions)
-
-
-def _is_deep(root: Element, most: int) -> bool:
-    """Return whether an element below the root has more than `most` levels."""
-    depth, level = 0, list(root)
-    while depth <= most and any(map(has_name, level)):
-        depth, level = depth + 1, list(chain.from_iterable(level))
-    return depth > most
-
-
 class _LineFinder:
     """Finder of the lines on which the elements of a batch begin."""
 
@@ -259,26 +164,6 @@ def parse_element(start_tag: str, text: str) -> Element:
     parser.feed(f"{start_tag}{text}{_END_TAG}")
     element: Element = parser.close()
     return element
-
-
-def _declare(namespaces: dict[str, str]) -> str:
-    """Write the declarations of namespaces in a start tag."""
-    return "".join(
-        f" xmlns{':' * bool(prefix)}{prefix}='{escape(uri).translate(_BLANKS)}'"
-        for prefix, uri in namespaces.items()
-        if _is_prefix(prefix)
-    )
-
-
-def _is_prefix(prefix: str) -> bool:
-    """Return whether the parser takes a prefix; XML lacks some non-ASCII letters."""
-    if prefix.isascii():
-        return prefix not in _RESERVED
-    try:
-        expat.ParserCreate().Parse(f"<{prefix}/>", True)
-    except expat.ExpatError:
-        return False
-    return True
 
 
 class _Nothing:

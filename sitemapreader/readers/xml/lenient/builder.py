@@ -12,7 +12,7 @@ import attrs
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.elements import Record, join_texts
-from sitemapreader.readers.xml.tree import find_errors
+from sitemapreader.readers.records.limits import find_errors
 
 if TYPE_CHECKING:
     from sitemapreader.options import Limits

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
-from sitemapreader.readers.records.namespaces import MAX_NAMESPACES, USUAL_PREFIXES
+from sitemapreader.readers.records.namespaces import MAX_NAMESPACES
 from sitemapreader.readers.xml.boundaries import write_end_pattern, write_tag_pattern
 from sitemapreader.readers.xml.characters import (
     CLOSINGS,
@@ -260,9 +260,7 @@ class LenientParser:
             repairs.add(IssueCode.UNBOUND_PREFIX)
         if not self.builder.open and tag in self._prolog.records:
             self._prolog.own_prefix = prefix
-        if prefix == self._prolog.own_prefix:
-            return self._prolog.uri
-        return USUAL_PREFIXES.get(prefix, prefix)
+        return self._prolog.guess_uri(prefix)
 
     def _repair_missing_end(self, tag: str, match: re.Match[str]) -> bool:
         """Close a field where another begins; return whether that was its end tag."""
