@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sitemapreader.issues import IssueCode
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -22,6 +24,20 @@ NO_SITEMAP_DAYS = 30
 _SECONDS_PER_DAY = 24 * 3_600
 _FAILED = frozenset({"failed", "error"})
 _READ = frozenset({"complete", "unchanged"})
+_REFUSED_BY_OPTIONS = frozenset(
+    {
+        IssueCode.BLOCKED_ADDRESS,
+        IssueCode.BLOCKED_PORT,
+        IssueCode.TOO_LARGE,
+        IssueCode.BUDGET_BYTES,
+        IssueCode.BUDGET_DEPTH,
+        IssueCode.BUDGET_CHILDREN,
+        IssueCode.BUDGET_DOCUMENTS,
+        IssueCode.BUDGET_MEMORY,
+        IssueCode.BUDGET_URLS,
+    }
+)
+"""Reasons that are no fault of a host, as the next run may have other options. Time is a fault."""
 
 OUTCOME_FIELDS = (
     pa.field("site", pa.string(), nullable=False),
@@ -58,7 +74,8 @@ def make_row(outcome: Row, before: Row | None, partition: int, now: datetime) ->
     """Return the row of a host that was read: its outcome, and its history."""
     before = before or {}
     status = outcome["status"]
-    failures = before.get("failures", 0) + 1 if status in _FAILED else 0
+    has_failed = status in _FAILED and outcome["reason"] not in _REFUSED_BY_OPTIONS
+    failures = before.get("failures", 0) + 1 if has_failed else 0
     return outcome | {
         "partition": partition,
         "read": True,
@@ -83,7 +100,7 @@ def _find_due(
     status: str, failures: int, retry_after: float | None, now: datetime
 ) -> datetime | None:
     days: list[float] = []
-    if status in _FAILED:
+    if failures:
         days.append(2**failures)
     if status == "none":
         days.append(NO_SITEMAP_DAYS)

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 import scale_web
+from aiohttp.web import Request, Response
+from commands import serving, urlset
 from scale import SCALE
 from scale_processes import make_environment, replace_request
 from scale_runs import WebServer, check_first_day, read_rows, read_statuses, serve_web
 
+from sitemapreader import FetchOptions
 from sitemapreader.distributed.attempts import PartitionAttempt
 from sitemapreader.distributed.commits import load_commit
+from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import run_partition, run_partitions
 from sitemapreader.distributed.planning import plan
 from sitemapreader.distributed.runs import (
@@ -288,3 +292,41 @@ def test_options_of_strangers_open_nothing(web: WebServer, tmp_path: Path) -> No
     rows = read_statuses(tmp_path, run.folder, run.listed.partitions)
     assert len(rows) == len(sites)
     assert {row["status"] for row in rows.values()} == {"failed"}
+
+
+@pytest.mark.parametrize(
+    ("ports", "networks", "reason"),
+    [
+        ((0, 0), (), "blocked-port"),
+        ((1, 0), ("127.0.0.0/8",), "blocked-port"),
+        ((1, 1), (), "blocked-address"),
+        ((1, 1), ("127.0.0.1/32",), "blocked-address"),
+    ],
+    ids=["port", "port of the sitemap", "address", "address of the sitemap"],
+)
+def test_hosts_that_options_refused_are_read_when_they_are_allowed(
+    tmp_path: Path, ports: tuple[int, int], networks: tuple[str, ...], reason: str
+) -> None:
+    """A run that may not connect to its hosts puts none of them off for the next one."""
+    places: list[str] = []
+
+    async def answer(request: Request) -> Response:
+        if request.path == "/robots.txt":
+            return Response(text=f"Sitemap: {places[1]}/other.xml")
+        if request.path != "/other.xml":
+            return Response(status=404)
+        return Response(body=urlset(1, places[0]))
+
+    output = str(tmp_path)
+    with serving(answer, ["127.0.0.1", "127.0.0.2"]) as urls:
+        places += urls
+        open_ports = tuple(int(url.rpartition(":")[2]) for url in urls)
+        some = tuple(port for port, is_open in zip(open_ports, ports, strict=True) if is_open)
+        strict = ScaleOptions(fetch=FetchOptions(allow_ports=some, allow_networks=networks))
+        read_all(tmp_path, begin_run(output, plan([urls[0]], output), strict))
+        (row,) = iterate_statuses(output)
+        assert (row["status"], row["reason"], row["not_before"]) == ("failed", reason, None)
+        loose = FetchOptions(allow_ports=open_ports, allow_networks=("127.0.0.0/8",))
+        read_all(tmp_path, begin_run(output, None, ScaleOptions(fetch=loose)))
+        (row,) = iterate_statuses(output)
+        assert (row["status"], row["entries"]) == ("complete", 1)
