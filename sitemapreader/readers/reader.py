@@ -23,6 +23,7 @@ from sitemapreader.readers.feedparser.fallback import FeedparserFallback
 from sitemapreader.readers.formats import check_formats
 from sitemapreader.readers.pages.hints import find_meta_charset
 from sitemapreader.readers.stats import ReadStats
+from sitemapreader.readers.xml.reader import XmlReader
 from sitemapreader.readers.xml.small import SMALL_BYTES, read_small
 
 if TYPE_CHECKING:
@@ -98,6 +99,17 @@ class SitemapReader:
         if self.stats.counts[IssueCode.FEED_SALVAGED]:
             return Format.RSS
         return self._reader.format if self._reader else self._small_format
+
+    @property
+    def is_window(self) -> bool:
+        """Whether the document may leave out what it has listed before.
+
+        A feed lists the latest posts, unless it says that it is complete (RFC 5005, section 2); a
+        change list of ResourceSync, the latest changes. Known once the reader is closed.
+        """
+        if isinstance(self._reader, XmlReader) and self._reader.format:
+            return self._reader.is_window
+        return self.format is not None and self.format.is_feed
 
     def feed(self, data: bytes) -> list[Event]:
         """Read the next bytes; return the events that are complete with them."""

@@ -167,6 +167,14 @@ def test_a_process_that_only_waits_is_ended_too(
     assert stuck.started[0].returncode == -signal.SIGKILL
 
 
+def test_a_salvaged_feed_is_a_window() -> None:
+    """A feed beyond repair may list the latest posts only, as any feed may."""
+    reader = SitemapReader(SITE)
+    reader.feed(BROKEN)
+    reader.close()
+    assert (reader.stats.delivered, reader.is_window) == (1, True)
+
+
 def test_a_fallback_that_is_cancelled_starts_nothing(processes: Processes) -> None:
     """A reader that may not ask feedparser says so in an Issue."""
     reader = SitemapReader(SITE)

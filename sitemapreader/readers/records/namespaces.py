@@ -12,6 +12,7 @@ from sitemapreader.models import Format
 
 SITEMAP, IMAGE, VIDEO, NEWS, XHTML = "sitemap", "image", "video", "news", "xhtml"
 RSS, RDF, ATOM, DC, MODULE = "rss", "rdf", "atom", "dc", "module"
+RESOURCESYNC, HISTORY = "resourcesync", "history"
 OWN = ""
 """Key of the document's own vocabulary, whatever namespace its author gave it."""
 
@@ -43,6 +44,8 @@ NAMESPACES: dict[str, str] = {
     "w3.org/1999/02/22-rdf-syntax-ns": RDF,
     "purl.org/dc/elements/": DC,
     "purl.org/dc/terms": DC,
+    "openarchives.org/rs/terms": RESOURCESYNC,
+    "purl.org/syndication/history/": HISTORY,
     "sitemaps.org/schemas/sitemap": SITEMAP,  # without a version
 }
 

@@ -18,7 +18,7 @@ from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via, leave_unre
 from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.feeds import choose_link
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
-from sitemapreader.readers.records.namespaces import ATOM, OWN, XHTML
+from sitemapreader.readers.records.namespaces import ATOM, HISTORY, OWN, XHTML
 from sitemapreader.readers.xml.boundaries import pass_nothing
 from sitemapreader.readers.xml.characters import are_sound, decode_attributes
 from sitemapreader.readers.xml.columns import Columns
@@ -104,6 +104,8 @@ class PatternReader:
         self._uniform: tuple[re.Pattern[str], tuple[int, ...]] | None = None
         """The pattern of records that are alike, and the columns of its groups."""
         self._pattern: re.Pattern[str] | None = None
+        self._says_more = False
+        """Whether an element may say something of the feed as a whole."""
         self._head: re.Pattern[str] | None = None
         """The pattern of what stands before the first record of a feed."""
 
@@ -144,9 +146,10 @@ class PatternReader:
     def find_head(self, text: str, start: int) -> tuple[int, str | None]:
         """Return where the first record of a feed begins, and the channel around it.
 
-        That is `start` if there is more before it than well-formed elements.
+        That is `start` if there is more before it than well-formed elements, or one of them may
+        say that the feed is complete.
         """
-        if self._find_pattern() and self._head:
+        if self._find_pattern() and self._head and not self._says_more:
             head = self._head.match(text, start)
             if head and are_sound(head[0]):
                 return head.end(), head[1]
@@ -220,6 +223,7 @@ class PatternReader:
         self._start = f"<{start}link"
         self.end_tag = f"</{start}{self._record}"
         if self._is_feed:
+            self._says_more = HISTORY in keys.values()
             dated = {key for key, _ in FEED_DATE_NAMES[self._prolog.format]}
             # SECURITY: the key of an unknown namespace is its URI, and the pattern is cached by it
             bound = tuple(

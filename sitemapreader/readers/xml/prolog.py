@@ -16,10 +16,12 @@ import attrs
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.formats import RECORD_OF, ROOTLESS, ROOTS
 from sitemapreader.readers.records.namespaces import (
+    HISTORY,
     MAX_NAMESPACE_CHARS,
     MAX_NAMESPACES,
     NAMESPACES,
     PROTOCOL_URI,
+    RESOURCESYNC,
     USUAL_PREFIXES,
     XHTML,
 )
@@ -69,6 +71,8 @@ class Prolog:
         own_prefix: an undeclared prefix that records are written with, or "".
         closed: an end tag of a root was met, which closes nested roots too; or there is no root.
         has_nested_root: a root was met inside of the root, or behind it.
+        is_complete: the feed says that it lists everything (RFC 5005, section 2).
+        capability: what the document is in ResourceSync, such as `changelist`, or "".
     """
 
     format: Format
@@ -80,6 +84,8 @@ class Prolog:
     own_prefix: str = ""
     closed: bool = False
     has_nested_root: bool = False
+    is_complete: bool = False
+    capability: str = ""
     _wrappers: list[tuple[str, dict[str, str]]] = attrs.field(factory=list)
     """Elements that are open around the records, and the namespaces that were bound before."""
 
@@ -87,6 +93,18 @@ class Prolog:
     def wrappers(self) -> list[str]:
         """The names of the elements that are open between the root and the records."""
         return [name for name, _ in self._wrappers]
+
+    @property
+    def is_window(self) -> bool:
+        """Whether the document may leave out what it has listed before."""
+        return self.capability == "changelist" or (self.format.is_feed and not self.is_complete)
+
+    def note_element(self, name: Name, attributes: dict[str, str]) -> None:
+        """Note what an element outside of all records says of the document as a whole."""
+        if (name.key, name.tag) == (HISTORY, "complete"):
+            self.is_complete = True
+        elif (name.key, name.tag) == (RESOURCESYNC, "md"):
+            self.capability = attributes.get("capability", "").strip()
 
     def open_nested_root(self, records: frozenset[str]) -> None:
         """Open a root inside of the root, or behind it."""

@@ -42,6 +42,11 @@ class XmlReader:
         return self._batches.prolog.format if self._batches else None
 
     @property
+    def is_window(self) -> bool:
+        """Whether the document may leave out what it has listed before."""
+        return bool(self._batches and self._batches.prolog.is_window)
+
+    @property
     def finished(self) -> bool:
         """Whether a limit or a refusal has ended the reading."""
         return self._batches.finished if self._batches else self._refused

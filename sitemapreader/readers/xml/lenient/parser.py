@@ -164,6 +164,7 @@ class LenientParser:
             namespaces = self._bind(bound)  # without those of the record that has ended
         line = self._line_at(match.start())
         if not self.builder.open and not self._begins_record(name, line):
+            self._prolog.note_element(name, attributes)
             self._open_around(match, name, bound, is_empty=is_empty)
             return
         opened = OpenElement(expanded, tag, namespaces)
