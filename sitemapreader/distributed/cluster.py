@@ -11,7 +11,7 @@ import attrs
 import dask
 from distributed import Client, LocalCluster, as_completed
 
-from sitemapreader.distributed.commits import Commit, list_committed
+from sitemapreader.distributed.commits import Commit, list_committed, load_commit
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import run_partitions
 from sitemapreader.distributed.planning import plan
@@ -170,6 +170,8 @@ class ClusterRun:
         self._given: dict[str, list[int]] = {}
         self._waiting: list[list[int]] = []
         self._coming = as_completed()
+        self._counted = list_committed(storage, run.folder)
+        self._totals = sum_commits(storage, run)
 
     def read(self) -> dict[int, str]:
         """Read all partitions that are not committed; return failed ones with the reason."""
@@ -178,13 +180,21 @@ class ClusterRun:
         for future in self._coming:
             partitions = self._given.pop(str(future.key))
             if future.status == "finished":
+                for commit in future.result():
+                    self._count(commit)
                 if self._on_progress is not None:
-                    self._on_progress(sum_commits(self._storage, self._run))
+                    self._on_progress(self._totals)
             else:
                 self._try_again(partitions, repr(future.exception()))
             future.release()
             self._hand_out()
         return self._failures
+
+    def _count(self, commit: Commit) -> None:
+        """Add a commit to the sums, which are kept here: a run has thousands of commits."""
+        if commit.partition not in self._counted:
+            self._counted.add(commit.partition)
+            self._totals = self._totals.add(commit)
 
     def _make_bundles(self) -> list[list[int]]:
         missing = find_missing(self._storage.output, self._run)
@@ -219,8 +229,9 @@ class ClusterRun:
         committed = list_committed(self._storage, self._run.folder)
         for each in partitions:
             if each in committed:
-                continue
-            if self._tries[each] < MAX_TRIES:
+                if (commit := load_commit(self._storage, self._run.folder, each)) is not None:
+                    self._count(commit)
+            elif self._tries[each] < MAX_TRIES:
                 self._waiting.append([each])
             else:
                 self._failures[each] = reason

@@ -34,6 +34,8 @@ class Commit:
         state: path of the packed state; `None` without one.
         memory: "none" if there was no state before, "kept", or why the old one could not be used.
         statuses: how many hosts ended in each way.
+        reasons: how many were not read completely for each reason.
+        put_off: how many are not due again yet.
         seconds: how long it took.
     """
 
@@ -46,6 +48,8 @@ class Commit:
     state: str | None
     memory: str
     statuses: dict[str, int]
+    reasons: dict[str, int]
+    put_off: int
     seconds: float
 
     def paths(self) -> list[str]:

@@ -24,7 +24,7 @@ from sitemapreader.distributed.layout import name_partition, name_state_folder
 from sitemapreader.distributed.memory import PartitionMemory
 from sitemapreader.distributed.packing import pack_state
 from sitemapreader.distributed.runs import ScaleRun, load_run
-from sitemapreader.distributed.status_rows import carry_row, make_row, now_utc, write_rows
+from sitemapreader.distributed.status_rows import carry_row, is_due, make_row, now_utc, write_rows
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
@@ -190,6 +190,8 @@ class PartitionReader:
             state=self._pack(attempt, folder, memory.state),
             memory=memory.condition,
             statuses=dict(Counter(row["status"] for row in rows)),
+            reasons=dict(Counter(row["reason"] for row in rows if row["reason"])),
+            put_off=sum(not is_due(row, now) for row in rows),
             seconds=0.0,
         )
 

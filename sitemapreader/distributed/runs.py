@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -47,6 +48,15 @@ class ScaleRun:
         """All its partitions."""
         return range(self.listed.partitions)
 
+    def begin_totals(self, *, finished: bool = False) -> Totals:
+        """Return sums over no commit."""
+        return Totals(
+            run=self.folder,
+            started=self.started,
+            finished=finished,
+            partitions=len(self.partitions),
+        )
+
 
 @attrs.frozen(kw_only=True)
 class Totals:
@@ -61,6 +71,9 @@ class Totals:
         hosts: hosts in these.
         urls: rows of URLs in these.
         statuses: how many hosts ended in each way.
+        reasons: how many were not read completely for each reason.
+        put_off: how many are not due again yet, because they failed, have no sitemap or asked for
+            it; `retry=True` reads them, too.
         failures: partitions that could not be committed -> the error of the last try.
     """
 
@@ -68,11 +81,25 @@ class Totals:
     started: datetime
     finished: bool
     partitions: int
-    committed: int
-    hosts: int
-    urls: int
-    statuses: dict[str, int]
+    committed: int = 0
+    hosts: int = 0
+    urls: int = 0
+    statuses: dict[str, int] = attrs.field(factory=dict)
+    reasons: dict[str, int] = attrs.field(factory=dict)
+    put_off: int = 0
     failures: dict[int, str] = attrs.field(factory=dict)
+
+    def add(self, commit: Commit) -> Totals:
+        """Return the sums with one more commit."""
+        return attrs.evolve(
+            self,
+            committed=self.committed + 1,
+            hosts=self.hosts + commit.hosts,
+            urls=self.urls + commit.urls,
+            statuses=dict(Counter(self.statuses) + Counter(commit.statuses)),
+            reasons=dict(Counter(self.reasons) + Counter(commit.reasons)),
+            put_off=self.put_off + commit.put_off,
+        )
 
     def raise_for_failures(self) -> None:
         """Raise OutputError if partitions could not be committed."""
@@ -192,29 +219,21 @@ def finish(output: str, run: ScaleRun) -> Totals:
         )
     commits = _load_commits(storage, run)
     _remove_uncommitted(storage, run, commits)
+    totals = reduce(Totals.add, commits, run.begin_totals())
     success = {
-        "hosts": sum(commit.hosts for commit in commits),
-        "urls": sum(commit.urls for commit in commits),
-        "statuses": dict(_sum_statuses(commits)),
+        "hosts": totals.hosts,
+        "urls": totals.urls,
+        "statuses": totals.statuses,
         "seconds": [round(commit.seconds, 3) for commit in commits],
     }
     storage.create(f"{run.folder}/{SUCCESS}", write_json(success))
-    return sum_commits(storage, run, commits)
+    return attrs.evolve(totals, finished=True)
 
 
-def sum_commits(storage: Storage, run: ScaleRun, commits: list[Commit] | None = None) -> Totals:
+def sum_commits(storage: Storage, run: ScaleRun) -> Totals:
     """Return the sums over the partitions of a run that are committed."""
-    commits = _load_commits(storage, run) if commits is None else commits
-    return Totals(
-        run=run.folder,
-        started=run.started,
-        finished=storage.read(f"{run.folder}/{SUCCESS}") is not None,
-        partitions=len(run.partitions),
-        committed=len(commits),
-        hosts=sum(commit.hosts for commit in commits),
-        urls=sum(commit.urls for commit in commits),
-        statuses=dict(_sum_statuses(commits)),
-    )
+    finished = storage.read(f"{run.folder}/{SUCCESS}") is not None
+    return reduce(Totals.add, _load_commits(storage, run), run.begin_totals(finished=finished))
 
 
 def status(output: str, number: int | None = None) -> Totals:
@@ -239,13 +258,6 @@ def iterate_statuses(output: str, number: int | None = None) -> Iterator[Row]:
             yield from load_rows(storage, commit.status).values()
 
 
-def _sum_statuses(commits: list[Commit]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for commit in commits:
-        total.update(commit.statuses)
-    return total
-
-
 def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
     found = (load_commit(storage, run.folder, each) for each in run.partitions)
     return [commit for commit in found if commit is not None]
@@ -263,8 +275,3 @@ def _remove_uncommitted(storage: Storage, run: ScaleRun, commits: list[Commit]) 
         names = (f"{folder}/{name}" for name in storage.list(folder))
         storage.remove(path for path in names if path not in named)
     storage.remove_leftovers(run.folder)
-
-
-def describe_totals(totals: Totals) -> dict[str, Any]:
-    """Return the sums as an object for JSON."""
-    return attrs.asdict(totals) | {"started": totals.started.isoformat()}

@@ -36,6 +36,8 @@ def make_commit(partition: int, *, urls: int = 100) -> Commit:
         state=f"state/p-{partition:05}/0001-0001.db.zst",
         memory="none",
         statuses={"complete": 9, "none": 1},
+        reasons={"no-sitemap": 1},
+        put_off=1,
         seconds=float(partition),
     )
 
@@ -64,6 +66,7 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
         assert not create_commit(Storage(output), first.folder, make_commit(partition, urls=7))
     totals = finish(output, first)
     assert (totals.hosts, totals.urls, totals.statuses) == (40, 400, {"complete": 36, "none": 4})
+    assert (totals.reasons, totals.put_off) == ({"no-sitemap": 4}, 4)
     assert totals.finished
     assert finish(output, first) == totals == status(output)
     second = begin_run(output, retry=True)

@@ -7,27 +7,32 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console
+from sitemapreader.cli.console import Console, name_options
 from sitemapreader.cli.exit_codes import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, SIGNALLED
 from sitemapreader.cli.options.sources import STANDARD_INPUT
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.writer import LineWriter
 from sitemapreader.installation import advise_extra
-from sitemapreader.issues import excerpt
+from sitemapreader.issues import IssueCode, excerpt
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
     from types import FrameType
 
-    from sitemapreader.distributed import ScaleOptions, ScaleRun, Totals
+    from sitemapreader.distributed import Commit, ScaleOptions, ScaleRun, Totals
 
 STATUS = "status"
 """Word in place of the list of hosts: show a run instead of running."""
 _READ = ("complete", "unchanged", "partial")
 _NOT_READ = ("partial", "none", "failed", "error")
 _MAX_FAILURES = 5
+_MAX_REASONS = 3
+_HAVE_OPTION = (IssueCode.BLOCKED_ADDRESS, IssueCode.BLOCKED_PORT, IssueCode.TIMEOUT)
+"""Issues whose advice names an option of this command."""
 
 
 class _StoppedError(BaseException):
@@ -75,7 +80,7 @@ class ScaleCommand:
                 "run the same command again, which reads what is missing"
             )
             return SIGNALLED + self._signal
-        for line in _describe(totals):
+        for line in describe_totals(totals):
             self._console.print_line(line)
         return _find_exit_code(totals)
 
@@ -115,10 +120,13 @@ class ScaleCommand:
         output = self._arguments.output
         missing = distributed.find_missing(output, run)
         mine = [partition for partition in missing if partition % shards == number]
-        progress = RunProgress(self._console, distributed.status(output))
+        totals = attrs.evolve(run.begin_totals(), partitions=len(mine))
+        progress = RunProgress(self._console, totals)
 
-        def show(_: object) -> None:
-            progress.show(distributed.status(output))
+        def show(commit: Commit) -> None:
+            nonlocal totals
+            totals = totals.add(commit)
+            progress.show(totals)
 
         distributed.run_partitions(output, run.folder, mine, on_commit=show, is_worker=True)
         if distributed.find_missing(output, run):
@@ -137,7 +145,7 @@ def show_status(arguments: argparse.Namespace) -> int:
                 if row["status"] in _NOT_READ:
                     lines.write(_describe_host(row))
         else:
-            lines.write("".join(f"{line}\n" for line in _describe(totals)))
+            lines.write("".join(f"{line}\n" for line in describe_totals(totals)))
     return _find_exit_code(totals)
 
 
@@ -186,7 +194,7 @@ class RunProgress:
         )
 
 
-def _describe(totals: Totals) -> Iterator[str]:
+def describe_totals(totals: Totals) -> Iterator[str]:
     """Yield the lines that sum up a run."""
     hosts = ", ".join(f"{number:,} {status}" for status, number in sorted(totals.statuses.items()))
     state = "finished" if totals.finished else "not finished: run the same again"
@@ -194,10 +202,32 @@ def _describe(totals: Totals) -> Iterator[str]:
         f"{totals.run}: {totals.urls:,} URLs of {totals.hosts:,} hosts ({hosts or 'none yet'}); "
         f"{totals.committed} of {totals.partitions} partitions, {state}"
     )
+    for reason, number in _rank(totals.reasons)[:_MAX_REASONS]:
+        yield f"not read: {number:,} {reason}{_explain(reason)}"
+    if len(totals.reasons) > _MAX_REASONS:
+        others = ", ".join(f"{n:,} {reason}" for reason, n in _rank(totals.reasons)[_MAX_REASONS:])
+        yield f"not read: {others}; `scale status --failed` names the hosts"
+    if totals.put_off:
+        yield (
+            f"{totals.put_off:,} hosts are not due yet, as they failed or have no sitemap: "
+            "--retry reads them now"
+        )
     for partition, reason in sorted(totals.failures.items())[:_MAX_FAILURES]:
         yield f"partition {partition} could not be committed: {reason}"
     if len(totals.failures) > _MAX_FAILURES:
         yield f"and {len(totals.failures) - _MAX_FAILURES} more partitions"
+
+
+def _rank(reasons: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
+
+
+def _explain(reason: str) -> str:
+    """Return what an Issue means, and which option of this command helps."""
+    code = next((code for code in IssueCode if code == reason), None)
+    if code is None:
+        return ""
+    return f": {code.meaning}" + (f": {name_options(code.advice)}" if code in _HAVE_OPTION else "")
 
 
 def _find_exit_code(totals: Totals) -> int:
