@@ -67,11 +67,13 @@ class StateError(SitemapReaderError):
     Attributes:
         path: the file.
         detail: what is wrong, and what to do.
+        is_locked: whether only another user of the file is in the way.
     """
 
-    def __init__(self, path: Path, detail: str) -> None:
+    def __init__(self, path: Path, detail: str, *, is_locked: bool = False) -> None:
         self.path = path
         self.detail = detail
+        self.is_locked = is_locked
         super().__init__(f"state file {excerpt(str(path), 2048)}: {excerpt(detail, 2048)}")
 
 

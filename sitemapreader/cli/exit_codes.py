@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED, FOUND = range(6)
+ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED, FOUND, LOCKED = range(7)
 SIGNALLED = 128
 """Added to the number of the signal that stopped the program, as a shell reports it."""
 INTERRUPTED = SIGNALLED + 2
@@ -15,6 +15,7 @@ MEANINGS = {
     str(PARTIAL): "URLs were printed, and something that is listed was not read",
     str(NOTHING_FETCHED): "nothing could be fetched",
     str(FOUND): "audit: there are findings that --fail-on names",
+    str(LOCKED): "another run is writing the state; nothing was fetched",
     f"{SIGNALLED + 1}, {INTERRUPTED}, {SIGNALLED + 15}": "stopped by SIGHUP, SIGINT, SIGTERM",
     str(CLOSED_PIPE): "the reader of the output went away",
 }

@@ -8,7 +8,7 @@ import signal
 from typing import TYPE_CHECKING, Protocol
 
 from sitemapreader.cli.console import Console, name_options
-from sitemapreader.cli.exit_codes import ALL_READ, CLOSED_PIPE, NO_URL, SIGNALLED
+from sitemapreader.cli.exit_codes import ALL_READ, CLOSED_PIPE, LOCKED, NO_URL, SIGNALLED
 from sitemapreader.cli.writer import LineWriter
 from sitemapreader.errors import StateError
 from sitemapreader.output.sink import abandon_standard_output
@@ -64,7 +64,7 @@ def run_process(
         return CLOSED_PIPE
     except StateError as error:
         console.print_error(name_options(str(error)))
-        return NO_URL
+        return LOCKED if error.is_locked else NO_URL
     except OSError as error:
         abandon_standard_output()
         console.print_error(f"cannot write to {writer.name}: {error.strerror or error}")
@@ -102,6 +102,13 @@ def print_text(text: str) -> int:
         return ALL_READ
 
     return run_process(work, lines, Console())
+
+
+async def ignore_signals() -> None:
+    """Ignore signals that come from now on; one that has come before has its effect."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    await asyncio.sleep(0)
 
 
 class _SignalStop:

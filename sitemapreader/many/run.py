@@ -92,7 +92,7 @@ class SiteRun:
             raise fault  # outside of `except`, so that it gets no other context
 
     def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
-        """Commit what was held back, and rename files with it: all of that or nothing.
+        """Rename files, then commit what was held back.
 
         For a run whose walks have all ended. Each file has its temporary and its final path.
 
@@ -152,8 +152,8 @@ class SiteRun:
     ) -> None:
         """Write all entries into a file with the column `site`, and the outcomes.
 
-        The state is committed together with them: a run that is killed leaves neither a file nor
-        a change of the state. A file `path` that exists is replaced.
+        The state is committed after them: a run that is killed may repeat entries, and never loses
+        one. A file `path` that exists is replaced.
 
         Args:
             path: its suffix selects the format, as in `open_output`.

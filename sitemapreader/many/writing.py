@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WritableRun(Protocol):
-    """A run whose state can be committed together with files."""
+    """A run whose state can be committed after files."""
 
     @property
     def outcomes(self) -> list[SiteOutcome]:
@@ -38,7 +38,7 @@ class WritableRun(Protocol):
         ...
 
     def commit_state(self, files: Iterable[tuple[Path, Path]]) -> None:
-        """Commit the state, and rename files with it."""
+        """Rename files, then commit the state."""
         ...
 
 

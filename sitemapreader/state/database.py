@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from sitemapreader.errors import StateError
-from sitemapreader.state import publication, schema
+from sitemapreader.state import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +24,8 @@ CHECKED_BYTES = 64 * 1024 * 1024
 """Larger files have only their header and tables checked when they are opened; a full check of this
 size takes 0.2 s. Rows that decide what is read have seals besides."""
 _CACHE_KIB = 16_384
+_WAIT_SECONDS = 0.25
+"""How long SQLite waits for another program's lock: the event loop stands still meanwhile."""
 _HEADER = b"SQLite format 3\0"
 _ATTACHED = ("", "-wal", "-shm")
 _HARMLESS = frozenset(
@@ -56,6 +59,10 @@ def wrap_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, DamageError, UnicodeDecodeError) as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            detail = f"{error}: another program writes it: wait for its end, and walk again"
+            raise StateError(path, detail, is_locked=True) from error
         advice = (
             "the next walk replaces it" if is_damage(error) else "remove the cause, and walk again"
         )
@@ -95,10 +102,11 @@ class StateFile:
         with wrap_errors(path):
             if path.is_dir():
                 raise StateError(path, "this is a folder: name a file in it")
+            if path.exists() and not path.is_file():
+                raise StateError(path, "this is a device or a pipe: name a file")
             self._lock = _lock(path)
             try:
                 self.connection = self._open()
-                publication.recover(path, self.connection)
                 self._identity = _identify(path)
             except BaseException:
                 self._lock.close()
@@ -160,30 +168,27 @@ class StateFile:
                 self.path,
                 "another run is writing it together with its files: wait for its end, or give this "
                 "one another file",
+                is_locked=True,
             )
         with self.guard():
             self.connection.execute("BEGIN IMMEDIATE")
         self._is_held = True
 
     def commit_held(self, files: Iterable[tuple[Path, Path]]) -> None:
-        """Commit the changes that were held back, and rename files: all or nothing.
+        """Rename files, then commit the changes that were held back.
 
-        Each file has its temporary and its final path. Raises StateError or OSError; then nothing
-        was renamed or committed.
+        A kill in between leaves the new files and the former state: the next run repeats their
+        entries, and none is lost. Each file has its temporary and its final path.
+
+        Raises StateError or OSError; then the state knows nothing of the run.
         """
         self._check_held()
-        published = publication.Publication.begin(self.path, files)
-        try:
-            published.rename()
-            with self.guard():
-                self.connection.execute("DELETE FROM published")
-                self.connection.execute("INSERT INTO published VALUES (?)", (published.token,))
-                self.connection.execute("COMMIT")
-        except BaseException:
-            published.undo()
-            raise
+        for temporary, path in files:
+            temporary.replace(path)
+            _sync_folder(path.parent)
+        with self.guard():
+            self.connection.execute("COMMIT")
         self._is_held = False
-        published.finish()
         self.sync()
 
     def _check_held(self) -> None:
@@ -211,7 +216,7 @@ class StateFile:
                     "it was replaced or removed during the walk, so nothing more is remembered: "
                     "walk again",
                 )
-            with closing(sqlite3.connect(self.path)) as connection:
+            with closing(sqlite3.connect(self.path, _WAIT_SECONDS)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _open(self) -> sqlite3.Connection:
@@ -230,7 +235,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         if not path.is_file():
             what = "this is not a file" if path.exists() else "no such file"
             raise StateError(path, f"{what}: a walk with `state` makes one")
-        connection = sqlite3.connect(path, isolation_level=None)
+        connection = sqlite3.connect(path, _WAIT_SECONDS, isolation_level=None)
         try:
             connection.execute("PRAGMA query_only = ON")
             _check_kind(connection, path, may_be_empty=False)
@@ -258,9 +263,8 @@ def _identify(path: Path) -> tuple[int, int] | None:
 def _lock(path: Path) -> sqlite3.Connection:
     """Lock a state file; the lock ends with the process, even if that is killed."""
     lock_path = path.with_name(path.name + "-lock")
-    _create(lock_path)
-    if lock_path.stat().st_size:  # nothing is ever written to it: it may not be a database
-        os.truncate(lock_path, 0)
+    if not _is_empty_file(lock_path):  # nothing is ever written to it
+        raise StateError(path, f"{lock_path.name} beside it is no lock of ours: remove it")
     lock = sqlite3.connect(lock_path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
@@ -269,7 +273,9 @@ def _lock(path: Path) -> sqlite3.Connection:
         if "locked" not in str(error):
             raise
         raise StateError(
-            path, "another walk is writing it: wait for its end, or give this one another file"
+            path,
+            "another walk is writing it: wait for its end, or give this one another file",
+            is_locked=True,
         ) from None
     except BaseException:
         lock.close()
@@ -277,15 +283,35 @@ def _lock(path: Path) -> sqlite3.Connection:
     return lock
 
 
+def _is_empty_file(path: Path) -> bool:
+    """Create a file unless it exists; return whether it is one, no link, and empty."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        _create(path)
+        found = path.lstat()
+    return stat.S_ISREG(found.st_mode) and not found.st_size
+
+
 def _create(path: Path) -> None:
     """Create an empty file that only its owner can read, unless it exists."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
+def _sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, as far as the system can."""
+    if os.name == "posix":  # Windows opens no folders
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def _open_checked(path: Path) -> sqlite3.Connection:
     _create(path)
     _check_header(path)
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, _WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         _check_kind(connection, path, may_be_empty=True)
         connection.execute("PRAGMA journal_mode = WAL")

@@ -140,11 +140,6 @@ CREATE INDEX removed_site ON removed (site);
 """)
 
 _SECOND = _typed("""
--- the last output that was committed with the state: see publication.py
-CREATE TABLE published (
-    token TEXT NOT NULL
-);
-
 -- so that a walk looks through its own site's runs, not through those of all sites
 CREATE INDEX run_site ON run (site);
 """)

@@ -178,4 +178,3 @@ def test_output_and_state_go_together(
         assert len(first.read_text("utf-8").split()) == 5 * URLS
         assert second.read_text("utf-8") == ""
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
-    assert not (tmp_path / "all.db-output").exists()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import TYPE_CHECKING, NamedTuple
 
 import commands
 import pytest
 from walking import index, urlset
+
+from sitemapreader.state.database import StateFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,6 +115,77 @@ def test_a_state_that_cannot_be_written(site: Path) -> None:
     assert ran.code == 1
     assert "state file missing/site.db" in ran.said
     assert "Traceback" not in ran.said
+
+
+def test_a_state_that_another_run_writes(site: Path) -> None:
+    """It has an exit code of its own, for a job that is to try again later."""
+    opened = StateFile(site.parent / "site.db")
+    try:
+        for words in (["site"], ["site", "-o", "urls.csv"]):
+            ran = run(site, *words, "--state", "site.db")
+            assert (ran.code, ran.lines) == (6, [])
+            assert "another walk is writing it: wait for its end" in ran.said
+    finally:
+        opened.close()
+    assert not (site.parent / "urls.csv").exists()
+    assert run(site, "site", "--state", "site.db").code == 0
+
+
+SIGNALLED = """
+import os, signal, sys
+from sitemapreader.cli import main
+from {module} import {owner}
+
+former = {owner}.{name}
+
+def send(*arguments):
+    {before}
+    result = former(*arguments)
+    {after}
+    return result
+
+kill = lambda: [os.kill(os.getpid(), getattr(signal, "{number}")) for _ in range({times})]
+{owner}.{name} = send
+sys.exit(main(["site", "--state", "site.db", "-o", "urls.txt"]))
+"""
+"""The command, with signals at one of its steps."""
+COMMIT = ("sitemapreader.state.database", "StateFile", "commit_held")
+PREPARE = ("sitemapreader.output.base", "Output", "prepare")
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    ("step", "before", "after", "code"),
+    [
+        (PREPARE, "kill()", "", 128),
+        (PREPARE, "", "kill()", 128),
+        (COMMIT, "kill()", "", 0),
+        (COMMIT, "", "kill()", 0),
+    ],
+)
+def test_a_signal_near_the_commit(
+    site: Path, number: str, step: tuple[str, str, str], before: str, after: str, code: int
+) -> None:
+    """Before the commit it stops the run, which then has done nothing; then it is too late."""
+    output = site.parent / "urls.txt"
+    output.write_text("as it was", "utf-8")
+    module, owner, name = step
+    script = SIGNALLED.format(
+        module=module,
+        owner=owner,
+        name=name,
+        before=before or "pass",
+        after=after or "pass",
+        number=number,
+        times=1 if code else 3,
+    )
+    ran = commands.run_code(script, site.parent)
+    assert ran.returncode == (code + signal.Signals[number] if code else 0)
+    both = "https://example.org/1\nhttps://example.org/2\n"
+    assert output.read_text("utf-8") == ("as it was" if code else both)
+    assert "Traceback" not in ran.stderr
+    assert run(site, "site", "--state", "site.db", "-o", "urls.txt").code == 0
+    assert output.read_text("utf-8") == (both if code else "")
 
 
 def publish_two(folder: Path, *names: str) -> None:

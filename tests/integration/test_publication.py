@@ -1,24 +1,28 @@
-"""Files and a state are published together: killed at any point, both are there or neither."""
+"""Files and a state that are published: a kill repeats entries, and never loses one."""
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from sitemapreader.errors import StateError
-from sitemapreader.state import publication
+from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.many import walk_many_sync
+from sitemapreader.state import database
 from sitemapreader.state.database import StateFile
-from sitemapreader.state.publication import Publication, PublishedFile
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
-POINTS = ("begin", "rename", "commit", "finish", "nowhere")
-"""Before which step of a publication the process is killed."""
+POINTS = ("rename 0", "rename 1", "commit", "sync", "nowhere")
+"""Before which step of a publication the process is killed; all but the last two undo it."""
+HOST = "shop.example"
 
 
 def die(*_: object) -> NoReturn:
@@ -26,60 +30,68 @@ def die(*_: object) -> NoReturn:
     os._exit(9)
 
 
-def publish(db: Path, files: list[tuple[Path, Path]], point: str) -> None:
-    """Write a site into a state, publish that with files, and die on the way."""
-    opened = StateFile(db)
-    opened.hold()
-    opened.connection.execute("INSERT INTO site (name) VALUES ('https://new.example/')")
-    if point in {"begin", "rename", "finish"}:
-        setattr(Publication, point, die)
-    if point == "commit":
-        opened.connection.set_trace_callback(lambda sql: die() if sql == "COMMIT" else None)
-    opened.commit_held(files)
-    die()
+def set_trap(point: str) -> None:
+    """Kill this process before a step of its next publication."""
+    replace, sync, renamed = Path.replace, database._sync_folder, list[Path]()
+
+    def rename(self: Path, target: Path) -> Path:
+        if point == f"rename {len(renamed)}":
+            die()
+        renamed.append(target)
+        return replace(self, target)
+
+    def sync_folder(folder: Path) -> None:
+        sync(folder)
+        if point == "commit" and len(renamed) == 2:
+            die()
+
+    patch = pytest.MonkeyPatch()  # never undone: the process dies
+    patch.setattr(Path, "replace", rename)
+    patch.setattr(database, "_sync_folder", sync_folder)
+    if point == "sync":
+        patch.setattr(StateFile, "sync", lambda _: renamed and die())
 
 
-def has_site(db: Path) -> bool:
-    """Tell whether the state knows the site, as whoever opens it next sees it."""
-    opened = StateFile(db)
-    try:
-        return bool(opened.connection.execute("SELECT 1 FROM site").fetchone())
-    finally:
-        opened.close()
-
-
-@pytest.mark.parametrize("is_there", [False, True])
-@pytest.mark.parametrize("point", POINTS)
-def test_killed_at_each_point(tmp_path: Path, point: str, *, is_there: bool) -> None:
-    """After a kill before any step, the next one who opens the state finds both or neither."""
-    db = tmp_path / "all.db"
-    StateFile(db).close()
-    outputs = [tmp_path / "urls.csv", tmp_path / "report.csv"]
-    files = [(tmp_path / f".{path.name}.part", path) for path in outputs]
-    for temporary, path in files:
-        temporary.write_text("new", "utf-8")
-        if is_there:
-            path.write_text("old", "utf-8")
+def run_and_die(work: Callable[[], object], point: str) -> None:
+    """Do work in a process that is killed at a point of it, or at its end."""
     child = os.fork()
     if not child:
         with suppress(BaseException):
-            publish(db, files, point)
+            set_trap(point)
+            work()
+            die()
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-    is_new = has_site(db)
-    assert is_new == (point in {"finish", "nowhere"})
-    for path in outputs:
-        expected = "new" if is_new else "old" if is_there else None
-        found = path.read_text("utf-8") if path.exists() else None
-        assert found == expected
-    left = {path.name for path in tmp_path.iterdir() if path.name.startswith(".")}
-    assert left <= {f".{path.name}.part" for path in outputs if point == "begin"}
-    assert not (tmp_path / "all.db-output").exists()
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_at_each_point(tmp_path: Path, point: str) -> None:
+    """What the state knows after a kill is in the file; all else comes again with the next run."""
+    output, report = tmp_path / "urls.jsonl", tmp_path / "sites.csv"
+
+    def read(*pages: str) -> list[str]:
+        listed = "\n".join(f"https://{HOST}/{page}" for page in pages).encode()
+        web = {f"https://{HOST}/robots.txt": f"Sitemap: https://{HOST}/map.txt".encode()}
+        fetcher = MemoryFetcher(web | {f"https://{HOST}/map.txt": listed})
+        state = tmp_path / "all.db"
+        with walk_many_sync([HOST], state=state, fetcher=fetcher, changes=True) as run:
+            run.write(output, report=report)
+        return find_pages()
+
+    def find_pages() -> list[str]:
+        return [json.loads(line)["loc"][-1] for line in output.read_text("utf-8").splitlines()]
+
+    assert read("1", "2") == ["1", "2"]
+    run_and_die(lambda: read("1", "2", "3", "4"), point)
+    assert find_pages() == (["1", "2"] if point == "rename 0" else ["3", "4"])
+    is_known = point in {"sync", "nowhere"}
+    assert read("1", "2", "3", "4") == ([] if is_known else ["3", "4"])
+    assert not list(tmp_path.glob("*.old"))
 
 
 @pytest.mark.parametrize("step", ["rename", "commit"])
-def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    """What the disk refuses undoes all: the old file is there, and the state knows nothing new."""
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """What the disk refuses is raised, and the state knows nothing new."""
     db, path, temporary = tmp_path / "all.db", tmp_path / "urls.csv", tmp_path / ".urls.part"
     path.write_text("old", "utf-8")
     temporary.write_text("new", "utf-8")
@@ -88,10 +100,10 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, st
     opened.connection.execute("INSERT INTO site (name) VALUES ('https://new.example/')")
     if step == "rename":
 
-        def refuse(_: PublishedFile) -> NoReturn:
+        def refuse(_: Path, __: Path) -> NoReturn:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(PublishedFile, "rename", refuse)
+        monkeypatch.setattr(Path, "replace", refuse)
     else:
         pages = opened.connection.execute("PRAGMA page_count").fetchone()[0]
         opened.connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -105,17 +117,18 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, st
     finally:
         opened.close()
     assert path.read_text("utf-8") == "old"
-    assert not has_site(db)
-    assert not (tmp_path / "all.db-output").exists()
+    opened = StateFile(db)
+    assert opened.connection.execute("SELECT * FROM site").fetchall() == []
+    opened.close()
 
 
-def test_a_journal_that_was_cut(tmp_path: Path) -> None:
-    """A journal that was killed while it was written names no file, and goes."""
-    db, journal = tmp_path / "all.db", tmp_path / "all.db-output"
-    StateFile(db).close()
-    for text in ("", '{"token": "a', "[]", '{"token": "a", "files": [["x"]]}'):
-        journal.write_text(text, "utf-8")
-        StateFile(db).close()
-        assert not journal.exists()
-    with closing(sqlite3.connect(db)) as connection:
-        assert publication.recover(db, connection) is None  # type: ignore[func-returns-value]
+@pytest.mark.parametrize("text", ["", "[]", '{"token": "a", "files": [["t", "precious", "b"]]}'])
+@pytest.mark.parametrize("name", ["all.db-output", ".urls.csv.00ff.old"])
+def test_files_of_others_beside_it(tmp_path: Path, name: str, text: str) -> None:
+    """What lies beside the state and the output is neither believed nor touched."""
+    precious, planted = tmp_path / "precious", tmp_path / name
+    precious.write_text("precious", "utf-8")
+    planted.write_text(text.replace("precious", str(precious)), "utf-8")
+    before = planted.read_bytes()
+    StateFile(tmp_path / "all.db").close()
+    assert (precious.read_text("utf-8"), planted.read_bytes()) == ("precious", before)

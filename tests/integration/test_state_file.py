@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +22,7 @@ from sitemapreader.state.database import StateFile
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 MAP = "https://example.org/map.xml"
 PAGES: Pages = {MAP: urlset(*(f"https://example.org/{number}" for number in range(1_000)))}
@@ -221,3 +222,56 @@ async def test_nothing_is_pickled(db: Path) -> None:
     assert len(blobs) > 5
     for blob in blobs:
         assert not blob.startswith(pickle.dumps(None)[:2])
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "full", "folder", "pipe"])
+def test_a_lock_that_others_put_there(db: Path, kind: str) -> None:
+    """What is in the place of the lock and is not ours is refused, and stays as it is."""
+    lock, precious = db.with_name("site.db-lock"), db.with_name("precious")
+    precious.write_text("precious", "utf-8")
+    make: dict[str, Callable[[], object]] = {
+        "link": lambda: lock.symlink_to(precious),
+        "dangling link": lambda: lock.symlink_to(db.with_name("nothing")),
+        "full": lambda: lock.write_text("precious", "utf-8"),
+        "folder": lock.mkdir,
+        "pipe": lambda: os.mkfifo(lock),
+    }
+    make[kind]()
+    before = sorted(db.parent.iterdir())
+    with pytest.raises(StateError, match=r"site\.db-lock beside it is no lock of ours: remove it"):
+        StateFile(db)
+    assert sorted(db.parent.iterdir()) == before
+    assert precious.read_text("utf-8") == "precious"
+    assert kind != "full" or lock.read_text("utf-8") == "precious"
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "link to a device"])
+def test_only_a_file_is_a_state(db: Path, kind: str) -> None:
+    """A device or a pipe is refused, and nothing is made beside it."""
+    path = {"device": Path("/dev/full")}.get(kind, db)
+    if kind == "pipe":
+        os.mkfifo(db)
+    elif kind == "link to a device":
+        db.symlink_to("/dev/null")
+    before = sorted(db.parent.iterdir())
+    with pytest.raises(StateError, match="a device or a pipe: name a file"):
+        StateFile(path)
+    assert sorted(db.parent.iterdir()) == before
+
+
+def test_another_program_writes_it(db: Path) -> None:
+    """Its lock is waited for only as long as an event loop may stand still, and then named."""
+    opened = StateFile(db)
+    (wait,) = opened.connection.execute("PRAGMA busy_timeout").fetchone()
+    assert wait <= 250
+    try:
+        with closing(sqlite3.connect(db, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StateError, match="another program writes it") as caught:
+                opened.hold()
+            other.execute("ROLLBACK")
+        assert caught.value.is_locked
+        opened.hold()
+    finally:
+        opened.close()
+    assert not list(db.parent.glob("*.corrupt-*"))

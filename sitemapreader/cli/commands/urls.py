@@ -12,7 +12,7 @@ from sitemapreader.cli.console import Console
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.pipe import PipeDelivery, follow_output
 from sitemapreader.cli.runner import make_sources
-from sitemapreader.cli.runtime import run_process
+from sitemapreader.cli.runtime import ignore_signals, run_process
 from sitemapreader.cli.site_runner import SiteRunner
 from sitemapreader.cli.sources import (
     SiteSource,
@@ -93,7 +93,9 @@ class UrlPrinter:
                     await runner.read_sites(sites)
                 if holds:
                     await sites.leave()
-                    sites.commit_state([*self.output.prepare(), *self._report.prepare()])
+                    files = [*self.output.prepare(), *self._report.prepare()]
+                    await ignore_signals()  # what is committed has not been stopped
+                    sites.commit_state(files)
         self._console.print_summary(self._summary)
         return self._summary.find_exit_code()
 

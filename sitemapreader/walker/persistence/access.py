@@ -50,7 +50,9 @@ class StateAccess:
             access = _OPEN[key] = cls(path, key)
         elif user in access._users:
             raise StateError(
-                path, "another walk is writing it: wait for its end, or give this one another file"
+                path,
+                "another walk is writing it: wait for its end, or give this one another file",
+                is_locked=True,
             )
         access._users.add(user)
         return access
