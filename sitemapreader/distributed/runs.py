@@ -172,7 +172,10 @@ def load_run(storage: Storage, folder: str) -> ScaleRun:
     """Load the `run.json` of a run; raise OutputError if it is missing or invalid."""
     content = storage.read_json(f"{folder}/run.json")
     if content is None:
-        raise OutputError(f"{storage.output} has no {folder}")
+        raise OutputError(
+            f"{storage.output} has no {folder}: every worker must reach it, so on several machines "
+            "the output is a shared folder or a URL such as s3://bucket/crawl"
+        )
     try:
         return ScaleRun(
             folder=folder,

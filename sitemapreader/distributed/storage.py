@@ -27,14 +27,14 @@ class Storage:
     which is OSError in the common cases.
 
     Attributes:
-        output: its URL, as the caller gave it.
+        output: its URL, or its absolute path: workers begin in other folders.
     """
 
     def __init__(self, output: str) -> None:
-        self.output = output
         self._files, root = fsspec.core.url_to_fs(output, use_listings_cache=False)
         self._root = root.rstrip("/")
         self._is_local = isinstance(self._files, LocalFileSystem)
+        self.output = self._root if self._is_local else output
 
     def url(self, path: str) -> str:
         """Return the URL or path by which other programs open the file."""

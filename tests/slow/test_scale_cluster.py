@@ -10,7 +10,8 @@ from scale import SCALE
 from scale_faults import ClusterFaults
 from scale_runs import WebServer, read_statuses, serve_web
 
-from sitemapreader.distributed import status
+from sitemapreader.distributed import run, status
+from sitemapreader.distributed.cluster import open_client, read_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,20 @@ def web() -> Iterator[WebServer]:
     """A web that takes its time, so that kills meet work."""
     with serve_web(latency=0.02) as server:
         yield server
+
+
+def test_workers_in_another_folder_find_a_relative_output(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers get the absolute path; one that cannot reach the output says what it needs."""
+    sites = [scale_web.name_site(number) for number in range(8)]
+    with open_client(workers=1) as client:
+        monkeypatch.chdir(tmp_path)
+        totals = run(sites, "out", client=client, options=web.make_options())
+        assert (totals.failures, totals.hosts, totals.finished) == ({}, 8, True)
+        error = client.submit(read_bundle, str(tmp_path / "none"), totals.run, [0]).exception()
+    assert "every worker must reach it" in str(error)
+    assert len(read_statuses(tmp_path / "out", totals.run, totals.partitions)) == 8
 
 
 def test_killed_workers_lose_nothing(web: WebServer, tmp_path: Path) -> None:
