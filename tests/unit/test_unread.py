@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import attrs
 import pytest
 from reading import URLSET, check_ways, read, read_by_tree
 
 from sitemapreader.models import Alternate, Extra, Image, News, UrlEntry, Video
+from sitemapreader.readers.xml.batches import BatchReader
 
 PARTS = (
     "<image:image><image:loc>https://i.example/?a&amp;b</image:loc>"
@@ -145,6 +147,44 @@ def test_parts_of_which_something_must_be_said(parts: str) -> None:
     records = [PARTS, parts, PARTS, parts + PARTS]
     written = "".join(f"<url><loc>https://a.example/</loc>{each}</url>" for each in records)
     check_ways(urlset(written.encode()))
+
+
+def test_parts_with_a_very_long_reference_are_read() -> None:
+    """Thousands of zeros in a reference change neither the loc nor what is read late."""
+    one = f"&#{'0' * 5_000}65;"
+    parts = (
+        f"<image:image><image:loc>/a</image:loc><image:title>{one}</image:title></image:image>"
+        f'<xhtml:link rel="alternate" hreflang="{one}" href="/a"/>'
+        f'<video:video><video:player_loc autoplay="{one}">/p</video:player_loc></video:video>'
+        f"<mobile:a>{one}&#x{'0' * 5_000}42;</mobile:a>"
+    )
+    record = f"<url><loc>https://a.example/{one}</loc>{parts}</url>"
+    (entry,) = check_ways(urlset(record.encode()))
+    assert isinstance(entry, UrlEntry)
+    assert pickle.loads(pickle.dumps(entry)) == entry  # noqa: S301 (our own)
+    assert (entry.loc, entry.images[0].title) == ("https://a.example/A", "A")
+    assert (entry.alternates[0].hreflang, entry.extras[0].text) == ("A", "AB")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<![CDATA[10:30]]>",
+        "<![CDATA[<o:p>x</o:p>]]>",
+        "a <![CDATA[<o:p>]]> b <![CDATA[</mobile:b><mobile:c>]]>",
+        "<![CDATA[]]<mobile:x/>]]]]><![CDATA[><image:loc>]]>",
+    ],
+)
+def test_names_in_the_section_of_an_extra_are_text(text: str) -> None:
+    """What looks like a name in a CDATA section is none, bound or not, and is not counted."""
+    record = f"<url><loc>https://a.example/</loc><mobile:a>{text}</mobile:a></url>"
+    document = urlset(record.encode())
+    with mock.patch.object(BatchReader, "_read_tree") as by_tree:
+        (entry,) = read(document, names=1)
+    assert not by_tree.called
+    assert isinstance(entry, UrlEntry)
+    assert [extra.name for extra in entry.extras] == ["a"]
+    assert read_by_tree(document, names=1) == [entry]
 
 
 def test_names_of_late_extras_are_counted() -> None:

@@ -111,7 +111,8 @@ def _resolve_references(text: str) -> str:
 
 
 def _resolve(name: str) -> str:
-    return _XML.get(name) or chr(int(name.lstrip("#x"), 16 if name[1] == "x" else 10))
+    # without zeros in front: `int` raises for thousands of digits
+    return _XML.get(name) or chr(int(name.lstrip("#x0"), 16 if name[1] == "x" else 10))
 
 
 # -- broken text

@@ -20,7 +20,7 @@ from sitemapreader.readers.records.feeds import choose_link
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
 from sitemapreader.readers.records.namespaces import ATOM, HISTORY, OWN, XHTML
 from sitemapreader.readers.xml.boundaries import pass_nothing
-from sitemapreader.readers.xml.characters import are_sound, decode_attributes
+from sitemapreader.readers.xml.characters import SECTION, are_sound, decode_attributes
 from sitemapreader.readers.xml.columns import Columns
 from sitemapreader.readers.xml.grammar import (
     BORDER,
@@ -64,7 +64,8 @@ _RECORDS = RECORD_OF | FEED_RECORDS
 _FEW_RECORDS = 30
 _DEEPEST = 32
 """Of what the patterns take: elements in one another."""
-_NAME = re.compile(r"<([^\s<>/:]++):([^\s<>/]++)")
+_NAME = re.compile(rf"{SECTION}|<([^\s<>/:]++):([^\s<>/]++)")
+"""A section, which holds no names, or the name of an element."""
 _PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
 """Attributes, with their quotes, of a link that leads to the page itself."""
 _MAX_PREFIX_CHARS = 64
@@ -283,7 +284,8 @@ class PatternReader:
         if "xmlns" in text or max(run.count("<") for run in runs) >= self._limits.record_depth:
             return False
         namespaces = self._prolog.namespaces
-        names = {f"{{{namespaces[prefix]}}}{local}" for prefix, local in set(_NAME.findall(text))}
+        found = set(_NAME.findall(text)) - {("", "")}
+        names = {f"{{{namespaces[prefix]}}}{local}" for prefix, local in found}
         return (
             self._tree.is_well_formed(text)
             and not self._tree.has_many_attributes(text)
