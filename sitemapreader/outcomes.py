@@ -40,6 +40,11 @@ ASKED_FOR = frozenset({NOT_MODIFIED, NOT_FOLLOWED, str(IssueCode.ROBOTS_DISALLOW
 NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE}
 """Reasons to skip a listed sitemap that leave the walk complete."""
 
+REFUSALS = frozenset(
+    {IssueCode.CROSS_HOST_CHILD, IssueCode.ROBOTS_DISALLOWED, IssueCode.ROBOTS_TOO_COMPLEX}
+)
+"""Reasons to skip what `hosts` or a robots.txt does not allow, by a redirect too."""
+
 _ABSENT_STATUSES = frozenset({404, 410})
 _NO_ANSWER = frozenset(
     {IssueCode.BODY_CUT, IssueCode.STALLED, IssueCode.TOO_SLOW, IssueCode.BLOCKED_BY_SITE}

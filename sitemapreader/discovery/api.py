@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import Format
     from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.urls import Hosts
 
 
 @attrs.frozen(eq=False)
@@ -154,6 +155,10 @@ async def _discover(
         )
 
 
+_HOSTS: Hosts = "site"
+"""Where the sitemaps that a start page links to may be."""
+
+
 async def _discard_batch(_: Batch, __: int = 0, /) -> None:
     """Discard a batch: a discovery has no consumer but its result."""
 
@@ -184,7 +189,7 @@ class DiscoveryProber:
     async def _probe_entry(self, entry: SitemapEntry) -> Document:
         report, document = self._context.report, make_document(entry)
         try:
-            refusal = await self._rules.check_fetch(entry, [entry.sitemap], "site")
+            refusal = await self._rules.check_fetch(entry, [entry.sitemap], _HOSTS)
             if refusal is None:
                 self._context.budget.take_document(entry.loc)
         except FetchError as error:
@@ -193,12 +198,19 @@ class DiscoveryProber:
             await self._context.report_issue(make_issue(refusal, entry.sitemap, url=entry.loc))
             report.end_document(document, Status.SKIPPED, str(refusal))
             return document
-        await DocumentVisit(self._context, document, _ProbeHandler()).run()
+        await DocumentVisit(self._context, document, _ProbeHandler(self._rules, entry)).run()
         return document
 
 
 class _ProbeHandler:
     """A DocumentHandler that stops reading once the format is known."""
+
+    def __init__(self, rules: RobotsRules, entry: SitemapEntry) -> None:
+        self._rules = rules
+        self._entry = entry
+
+    async def find_refusal(self, url: str) -> IssueCode | None:
+        return await self._rules.check_redirect(self._entry, [self._entry.sitemap], _HOSTS, url)
 
     async def check_redirect(self, url: str) -> str:
         del url

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.documents.download import fetch_body, is_absent
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.issues import IssueCode, make_issue
-from sitemapreader.models import Via
+from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Document, Role, Status, issue_from_error, judge_counts
 from sitemapreader.readers.robots.parser import parse_robots
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.documents.download import SmallBody
     from sitemapreader.issues import Issue
-    from sitemapreader.models import SitemapEntry
     from sitemapreader.urls import Hosts
 
 MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
@@ -75,9 +75,34 @@ class RobotsRules:
         """
         if entry.via in _NAMED:
             return None
-        url = entry.loc
+        return await self._check(entry, entry.loc, referrers, hosts)
+
+    async def check_redirect(
+        self, entry: SitemapEntry, referrers: Sequence[str], hosts: Hosts, url: str
+    ) -> IssueCode | None:
+        """Return why a sitemap's redirect to `url` must not be followed, or `None`.
+
+        Who names a sitemap does not name what another origin has at the end of its redirects.
+        """
+        if entry.via is Via.GIVEN and origin_of(url) == origin_of(entry.loc):
+            return None
+        # The fetch of a robots.txt is not part of the document that waits for it.
+        token = BREAKER.set(None)
+        try:
+            return await self._check(entry, url, (entry.loc, *referrers), hosts)
+        finally:
+            BREAKER.reset(token)
+
+    async def check_page_redirect(self, page: str, url: str) -> None:
+        """Raise FetchError if a start page's redirect to `url` must not be followed."""
+        if code := await self.check_redirect(SitemapEntry(page, via=Via.GIVEN), (), "any", url):
+            raise FetchError(code, url, "by a redirect")
+
+    async def _check(
+        self, entry: SitemapEntry, url: str, referrers: Sequence[str], hosts: Hosts
+    ) -> IssueCode | None:
         if (
-            entry.via is not Via.WELL_KNOWN
+            entry.via not in (*_NAMED, Via.WELL_KNOWN)
             and referrers
             and not await _belongs_to_any(hosts, referrers, url)
             and not await self._is_listed(referrers[-1], url)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -20,7 +21,7 @@ from sitemapreader.documents.download import charset_of, fetch_body
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
-from sitemapreader.outcomes import Document, Role, Status, issue_from_error
+from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_error
 from sitemapreader.readers.formats import check_formats
 from sitemapreader.readers.pages.hints import read_header_hints, read_page_hints
 from sitemapreader.urls import (
@@ -198,7 +199,7 @@ async def _search(
     wants_page = search.feeds or search.probe == "always" or not found
     linked, moved_to = ProbeResult.NOT_FOUND, ""
     if reads_page and wants_page and not is_out_of_reach:
-        linked, moved_to = await _try_page(search, context, try_entries, found=found)
+        linked, moved_to = await _try_page(search, context, rules, try_entries, found=found)
     found |= linked is ProbeResult.FOUND
     if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
         found |= await _probe_llms(search, try_entries)
@@ -270,7 +271,12 @@ def _list_folders(site: str) -> list[str]:
 
 
 async def _try_page(
-    search: Search, context: WalkContext, try_entries: TryEntries, *, found: bool
+    search: Search,
+    context: WalkContext,
+    rules: RobotsRules,
+    try_entries: TryEntries,
+    *,
+    found: bool,
 ) -> tuple[ProbeResult, str]:
     """Try the sitemaps that the start page links to, those of its Link header first.
 
@@ -283,11 +289,17 @@ async def _try_page(
     document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
     with context.report.ensure_outcome(document):
         try:
-            page = await fetch_body(context, search.site, MAX_PAGE_BYTES)
+            page = await fetch_body(
+                context,
+                search.site,
+                MAX_PAGE_BYTES,
+                check_redirect=partial(rules.check_page_redirect, search.site),
+            )
         except FetchError as error:
             document.add_error(error)
             await context.report_issue(issue_from_error(error, document), document)
-            context.report.end_document(document, Status.FAILED, str(error.code))
+            status = Status.SKIPPED if error.code in REFUSALS else Status.FAILED
+            context.report.end_document(document, status, str(error.code))
             return judge_failures([document]), ""
         document.final_url, document.http_status = page.url, page.status
         document.tries = page.tries

@@ -14,6 +14,7 @@ import attrs
 
 from sitemapreader.entry_columns import join_events
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.redirects import CHECK_REDIRECT
 from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.decode.codings import DecompressionError, read_codings
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sitemapreader.documents.context import LoopShare, WalkContext
     from sitemapreader.entry_columns import Events
     from sitemapreader.fetch import Response
+    from sitemapreader.fetch.redirects import CheckRedirect
     from sitemapreader.readers.reader import SitemapReader
 
 T = TypeVar("T")
@@ -51,6 +53,7 @@ async def open_document(
     headers: Mapping[str, str] | None = None,
     *,
     guessed: bool = False,
+    check_redirect: CheckRedirect | None = None,
 ) -> AsyncIterator[Response]:
     """Open a URL, and tell the walk's host breaker whether it worked.
 
@@ -61,6 +64,8 @@ async def open_document(
         url: what to request.
         headers: request headers besides the usual ones.
         guessed: whether neither the site nor the caller named the URL.
+        check_redirect: asked before a redirect is followed; also asked here, about the final URL,
+            because a caller's own fetcher may follow redirects without asking.
 
     Raises FetchError if there is no answer, or no budget.
     """
@@ -68,7 +73,9 @@ async def open_document(
         opener = (
             context.fetcher.open(url, headers=headers) if headers else context.fetcher.open(url)
         )
-        async with _BudgetedOpener(opener, context.budget, url) as response:
+        async with _BudgetedOpener(opener, context.budget, url, check_redirect) as response:
+            if check_redirect is not None and response.url != url:
+                await check_redirect(response.url)
             tally = context.report.tally
             tally.address = tally.address or str(getattr(response, "address", ""))
             yield response
@@ -85,9 +92,14 @@ class _BudgetedOpener:
     opener: AbstractAsyncContextManager[Response]
     budget: Budget
     url: str
+    check_redirect: CheckRedirect | None
 
     async def __aenter__(self) -> Response:
-        return await self.budget.within(self.opener.__aenter__(), self.url)
+        token = CHECK_REDIRECT.set(self.check_redirect)
+        try:
+            return await self.budget.within(self.opener.__aenter__(), self.url)
+        finally:
+            CHECK_REDIRECT.reset(token)
 
     async def __aexit__(
         self,
@@ -188,13 +200,20 @@ class SmallBody:
     fault: FetchError | None = None
 
 
-async def fetch_body(context: WalkContext, url: str, max_bytes: int) -> SmallBody:
+async def fetch_body(
+    context: WalkContext,
+    url: str,
+    max_bytes: int,
+    *,
+    check_redirect: CheckRedirect | None = None,
+) -> SmallBody:
     """Fetch and decompress a document that is not a sitemap.
 
     Args:
         context: the walk's.
         url: what to request.
         max_bytes: the size of the document; one byte more shows that it is longer.
+        check_redirect: as in `open_document`.
 
     Raises FetchError if there is no answer, no budget, or a bot protection's page instead. An error
     that cuts the body short is in the result.
@@ -203,7 +222,8 @@ async def fetch_body(context: WalkContext, url: str, max_bytes: int) -> SmallBod
     data = bytearray()
     raw_bytes = 0
     fault = None
-    async with open_document(context, url, guessed=True) as response:
+    opening = open_document(context, url, guessed=True, check_redirect=check_redirect)
+    async with opening as response:
         decompressor = Decompressor(context.limits, [], codings=read_codings(response.headers))
         try:
             async with aclosing(read_chunks(response, context.budget)) as chunks:

@@ -25,7 +25,14 @@ from sitemapreader.fetch.breaker import HOST_CODES
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
-from sitemapreader.outcomes import NOT_READ, SAME_BODY, Status, issue_from_error, judge_counts
+from sitemapreader.outcomes import (
+    NOT_READ,
+    REFUSALS,
+    SAME_BODY,
+    Status,
+    issue_from_error,
+    judge_counts,
+)
 from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.decode.layers import decode_start
 from sitemapreader.readers.reader import SitemapReader
@@ -55,6 +62,10 @@ _URL_ENTRIES_ONLY = {UrlEntry}
 
 class DocumentHandler(Protocol):
     """The receiver of what a visit reads."""
+
+    async def find_refusal(self, url: str) -> IssueCode | None:
+        """Return why a redirect to `url` must not be followed; `None` if it may be."""
+        ...
 
     async def check_redirect(self, url: str) -> str:
         """Return why the document at `url`, after redirects, must not be read; else ""."""
@@ -141,7 +152,13 @@ class DocumentVisit:
     async def _request(self, validators: Mapping[str, str] | None) -> bool:
         """Request and read the document; return False if the validators do not match it."""
         context, prior = self._context, self._prior
-        opening = open_document(context, self.document.url, validators, guessed=self._guessed)
+        opening = open_document(
+            context,
+            self.document.url,
+            validators,
+            guessed=self._guessed,
+            check_redirect=self._check_redirect,
+        )
         async with opening as response:
             # Redirects may lead to another document than last time, which has other validators.
             if validators and prior and response.status == 304 and response.url != prior.final_url:
@@ -156,6 +173,10 @@ class DocumentVisit:
                     await self._handler.skip_entries(0)
                     await self._read(response, chunks)
         return True
+
+    async def _check_redirect(self, url: str) -> None:
+        if code := await self._handler.find_refusal(url):
+            raise FetchError(code, url, "by a redirect")
 
     async def _read_if_changed(
         self, response: Response, chunks: AsyncGenerator[bytes, None], prior: PriorVersion
@@ -291,6 +312,8 @@ class DocumentVisit:
         if self._is_wrong_guess(fault):
             self._outcome = Status.SKIPPED, self._explain_wrong_guess(fault)
         elif fault is not None:
+            if fault.code in REFUSALS:
+                self._outcome = Status.SKIPPED, str(fault.code)
             await self._context.report_issue(issue_from_error(fault, document), document)
         status, reason = self._outcome or self._find_outcome(fault)
         self._context.report.end_document(document, status, reason)

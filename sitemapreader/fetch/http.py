@@ -227,7 +227,7 @@ class HttpFetcher:
                 body = self._make_body(answer, chain, clock)
                 return HttpResponse(answer, slot, chain, body, timer)
             self._discard(answer, slot)
-            chain.follow(location, status=answer.status)
+            await chain.follow_if_allowed(location, status=answer.status)
 
     async def _acquire_slot(self, chain: RedirectChain) -> Slot:
         """Wait for a slot of the host; in a walk, raise FetchError instead of a long wait."""

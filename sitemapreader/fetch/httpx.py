@@ -243,7 +243,8 @@ class HttpxFetcher:
             if answer.status_code not in REDIRECTS or "location" not in answer.headers:
                 raise await self._read_refusal(answer, place, clock)
             await answer.aclose()
-            trail.follow(answer.headers["location"], status=answer.status_code)
+            location = answer.headers["location"]
+            await trail.follow_if_allowed(location, status=answer.status_code)
 
     async def _ask(self, trail: RedirectChain, extra: Mapping[str, str]) -> httpx.Response:
         client, target, trust = self._client, trail.target, self._trust.find()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.request_url import RequestUrl, check_text, parse_request_url
@@ -10,12 +11,19 @@ from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.urls import has_web_scheme, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from sitemapreader.options import FetchOptions
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses that name one other URL for the same document (RFC 9110, section 15.4)."""
 PERMANENT = frozenset({301, 308})
 """The statuses of redirects that will not change."""
+
+CheckRedirect: TypeAlias = "Callable[[str], Awaitable[None]]"
+"""Raises FetchError if a redirect must not be followed to a URL."""
+CHECK_REDIRECT: ContextVar[CheckRedirect | None] = ContextVar("check_redirect", default=None)
+"""The check of the walk that a task fetches for."""
 
 
 class RedirectChain:
@@ -60,6 +68,12 @@ class RedirectChain:
         # Never true again: another origin has chosen the URL, even one of the first origin.
         self.same_origin = self.same_origin and target.origin == self.start.origin
         self.target = target
+
+    async def follow_if_allowed(self, location: str, *, status: int = 301) -> None:
+        """Follow a redirect; raise FetchError if the walk must not request its target."""
+        self.follow(location, status=status)
+        if check := CHECK_REDIRECT.get():
+            await check(str(self.target))
 
     def _read(self, location: str) -> RequestUrl:
         location = location.strip(" \t")

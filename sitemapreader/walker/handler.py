@@ -16,6 +16,7 @@ from sitemapreader.urls import folder_of, parse_url, url_key
 from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
 
 if TYPE_CHECKING:
+    from sitemapreader.discovery.robots_rules import RobotsRules
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.entry_columns import Rows
     from sitemapreader.models import SitemapEntry
@@ -36,6 +37,7 @@ class WalkDocumentHandler:
         context: WalkContext,
         config: WalkConfig,
         frontier: Frontier,
+        permissions: RobotsRules,
         entry_filter: EntryFilter,
         digests: set[bytes],
         tracker: DocumentTracker | None = None,
@@ -45,6 +47,7 @@ class WalkDocumentHandler:
         self._context = context
         self._config = config
         self._frontier = frontier
+        self._permissions = permissions
         self._filter = entry_filter
         self._digests = digests
         self._tracker = tracker
@@ -58,6 +61,13 @@ class WalkDocumentHandler:
         self._is_held = bool(job.depth) or config.order == "newest"
         self._skipped: Counter[IssueCode] = Counter()
         self._first_skipped: dict[IssueCode, str] = {}
+
+    async def find_refusal(self, url: str) -> IssueCode | None:
+        """Return why a redirect to a URL must not be followed."""
+        job = self._job
+        return await self._permissions.check_redirect(
+            job.entry, job.referrers, self._config.hosts, url
+        )
 
     async def check_redirect(self, url: str) -> str:
         """Return a reason if redirects led to a document that is read already."""

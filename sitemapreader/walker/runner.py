@@ -246,6 +246,7 @@ class WalkRunner:
             context=self._context,
             config=self._config,
             frontier=self._frontier,
+            permissions=self._permissions,
             entry_filter=self._filter,
             digests=self._digests,
             tracker=tracker,
