@@ -160,11 +160,23 @@ class Alternate(NamedTuple):
 
 @attrs.define(weakref_slot=False)
 class Extra:
-    """An element that is not a known field, as written; or a link: rel and href."""
+    """An element that is not a known field, as written.
+
+    A link to anything but an alternate has its rel as the name, and its href as the text.
+
+    Attributes:
+        namespace: URI of its namespace, or "".
+        name: its name, without prefix.
+        text: its own text, trimmed.
+        attributes: its attributes; the name of one with a prefix is `{uri}name`.
+        children: the elements in it.
+    """
 
     namespace: str
     name: str
     text: str = ""
+    attributes: dict[str, str] = attrs.field(factory=dict)
+    children: tuple[Extra, ...] = ()
 
 
 class Change(StrEnum):

@@ -1,7 +1,7 @@
 """Entries as Arrow record batches (https://arrow.apache.org), a column at a time.
 
 Types follow from those of the models: a tuple is a list, a class a struct, a datetime a timestamp
-in UTC with microseconds.
+in UTC with microseconds. What Arrow has no type for, a class in itself and a mapping, is JSON.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from sitemapreader.entry_columns import EntryColumns, get_column
 from sitemapreader.installation import advise_extra
+from sitemapreader.output.jsonl import to_json
 from sitemapreader.output.schema import COLUMNS, SCHEMA_VERSION, has_nothing
 
 try:
@@ -36,6 +37,7 @@ _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=
 _SITE = pa.field("site", pa.string(), nullable=False)
 _DAY, _MOMENT = pa.timestamp("us"), pa.timestamp("us", "UTC")
 _DAY_CHARS = len("2026-01-01")
+_TEXTS = frozenset({str, NoneType})
 _SCALARS = {
     str: pa.string(),
     int: pa.int64(),
@@ -113,13 +115,20 @@ def make_entry_batch(rows: OutputRows) -> pa.RecordBatch:
 
 def _type_of(annotation: Any) -> pa.DataType:
     arguments = [kind for kind in get_args(annotation) if kind not in {NoneType, Ellipsis}]
+    if get_origin(annotation) is dict:
+        return pa.string()
     if get_origin(annotation) is tuple:
         return pa.list_(_type_of(arguments[0]))
     if arguments:  # an optional one
         return _type_of(arguments[0])
     if annotation in _SCALARS:
         return _SCALARS[annotation]
-    return pa.struct([(name, _type_of(kind)) for name, kind in get_type_hints(annotation).items()])
+    return pa.struct(
+        [
+            (name, pa.string() if annotation in get_args(kind) else _type_of(kind))
+            for name, kind in get_type_hints(annotation).items()
+        ]
+    )
 
 
 def make_array(values: list[Any], kind: pa.DataType) -> pa.Array:
@@ -200,6 +209,8 @@ def _make_structs(values: list[Any], kind: pa.StructType) -> pa.Array:
     for field in kind:
         nothing = () if pa.types.is_list(field.type) else None
         part = [nothing if value is None else getattr(value, field.name) for value in values]
+        if pa.types.is_string(field.type) and not _TEXTS.issuperset(map(type, part)):
+            part = [to_json(value) if value else None for value in part]
         parts.append(make_array(part, field.type))
     marks = _write_bits([value is None for value in values])
     mask = pa.Array.from_buffers(pa.bool_(), len(values), [None, marks])

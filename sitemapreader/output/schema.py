@@ -22,7 +22,7 @@ It is not raised for a new one, which readers that pick columns by name never no
 """
 
 
-ABSENT = (None, ())
+ABSENT: tuple[object, ...] = (None, (), {})
 """What a field holds where the record has nothing for it."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta, timezone
@@ -62,7 +63,10 @@ FULL = UrlEntry(
     ),
     News(name="n", publication_date=datetime(1, 1, 1, tzinfo=UTC)),
     (Alternate("https://a.example/de", "de"), Alternate("https://a.example/m", media="print")),
-    (Extra("urn:x", "y", "z"),),
+    (
+        Extra("urn:x", "y", "z"),
+        Extra("urn:x", "a", "", {"n": "\xfc", "{urn:y}m": ""}, (Extra("", "b", "", {"c": "1"}),)),
+    ),
     "https://a.example/sitemap.xml",
     "2026-03-13T17:30:00.123456+05:45",
 )
@@ -73,6 +77,11 @@ ROWS = _GROUP_ROWS + 10_000
 def restored(value: Any, kind: Any) -> Any:
     """Make what a model's field holds of what Arrow gives for it."""
     arguments = [each for each in get_args(kind) if each not in {NoneType, Ellipsis}]
+    hints = get_type_hints(Extra)
+    if kind in (hints["attributes"], hints["children"]) and not isinstance(value, dict | list):
+        value = json.loads(value or "{}")
+    if kind == hints["attributes"]:
+        return value
     if get_origin(kind) is tuple:
         return tuple(restored(part, arguments[0]) for part in value)
     if arguments:

@@ -185,7 +185,7 @@ def _plain(value: Any) -> Any:
             return {
                 field.name: _plain(getattr(value, field.name))
                 for field in attrs.fields(type(value))
-                if getattr(value, field.name) != field.default
+                if getattr(value, field.name) not in (field.default, {})
             }
     return value
 

@@ -22,6 +22,8 @@ def parts(kind: Any) -> list[Any]:
 
 def in_words(kind: Any) -> str:
     """Name a type as the documentation does."""
+    if get_origin(kind) is dict:
+        return "names with their text"
     if get_origin(kind) is tuple:
         return f"list of {in_words(parts(kind)[0])}"
     if parts(kind):
@@ -29,13 +31,13 @@ def in_words(kind: Any) -> str:
     return WORDS.get(kind) or f"[{kind.__name__}](#{kind.__name__.lower()})"
 
 
-def classes(kind: Any) -> list[Any]:
+def classes(kind: Any, around: Any = None) -> list[Any]:
     """List the classes that a type is made of, and those that these are made of."""
     if parts(kind):
-        return classes(parts(kind)[0])
-    if kind in WORDS:
+        return classes(parts(kind)[0], around)
+    if kind in WORDS or kind is around:
         return []
-    return [kind, *(c for hint in get_type_hints(kind).values() for c in classes(hint))]
+    return [kind, *(c for hint in get_type_hints(kind).values() for c in classes(hint, kind))]
 
 
 def describe_version() -> str:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.models import Extra
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from collections.abc import Set as AbstractSet
@@ -70,6 +72,13 @@ def join_own_texts(element: Element) -> str:
         return (element.text or "").strip()
     texts = [element.text, *(child.tail for child in element)]
     return "".join(filter(None, texts)).strip()
+
+
+def make_extra(element: Element) -> Extra:
+    """Make the value of an element that no table knows, with all that is in it."""
+    uri, _, local = element.tag.rpartition("}")
+    children = tuple(map(make_extra, filter(has_name, element)))
+    return Extra(uri[1:], local, join_own_texts(element), dict(element.items()), children)
 
 
 def discard_texts(element: Element) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Extra
-from sitemapreader.readers.records.elements import has_name, join_own_texts, read_attributes
+from sitemapreader.readers.records.elements import has_name, make_extra, read_attributes
 from sitemapreader.readers.records.feeds import is_alternate
 from sitemapreader.readers.records.fields import EXTENSIONS, Extension, Field
 from sitemapreader.readers.records.names import NO_NAME
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from sitemapreader.readers.records.context import RecordContext
-    from sitemapreader.readers.records.names import Name, Names
+    from sitemapreader.readers.records.names import Name
 
     Found: TypeAlias = defaultdict[str, list[Any]]
     """The values of a record, by the attribute of its entry."""
@@ -47,12 +47,13 @@ def add_extension(
         return
     if is_link and name.key == XHTML:
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")
-    found["extras"] += [_make_extra(context.names, one) for one in element.iter() if has_name(one)]
+    _add_extra(context, found, element)
 
 
-def _make_extra(names: Names, element: Element) -> Extra:
-    name = names.count_extra(element.tag)
-    return Extra(name.uri, name.local, join_own_texts(element))
+def _add_extra(context: RecordContext, found: Found, element: Element) -> None:
+    for one in filter(has_name, element.iter()):
+        context.names.count_extra(one.tag)
+    found["extras"].append(make_extra(element))
 
 
 def _add_link(
@@ -61,7 +62,7 @@ def _add_link(
     href = attributes["href"]
     if not is_alternate(attributes):
         uri = context.names[element.tag].uri
-        found["extras"].append(Extra(uri, attributes["rel"], href))
+        found["extras"].append(Extra(uri, attributes["rel"], href, dict(element.items())))
     elif parse_reference(href) is None:
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=href)
     else:
@@ -72,9 +73,10 @@ def _add_link(
 def _read_extension(
     context: RecordContext, found: Found, extension: Extension, element: Element, url: str
 ) -> Any | None:
-    names: Names = context.names
+    names = context.names
     own = names[element.tag]
     values: dict[str, Any] = {}
+    kept: set[Element] = set()
     for child in element.iter():
         name = names[child.tag]
         if child is element or name is NO_NAME:
@@ -83,8 +85,9 @@ def _read_extension(
         field = extension.by_tag.get(name.tag) if is_known else None
         if field:
             _read_field(context, values, field, child, url)
-        elif name.tag not in extension.containers:
-            found["extras"].append(_make_extra(names, child))
+        elif name.tag not in extension.containers and child not in kept:
+            _add_extra(context, found, child)
+            kept.update(child.iter())
     if extension.required and not values.get(extension.required):
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{own.local}>")
         return None

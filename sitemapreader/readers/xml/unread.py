@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping  # noqa: TC003 (attrs resolves field types at run time)
 from functools import lru_cache
-from itertools import islice, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.models import Alternate, Extra
-from sitemapreader.readers.records.elements import join_own_texts
+from sitemapreader.models import Alternate
+from sitemapreader.readers.records.elements import make_extra
 from sitemapreader.readers.records.fields import EXTENSIONS, take_text
 from sitemapreader.readers.xml.characters import SECTION, decode, decode_attributes
 from sitemapreader.readers.xml.tree import parse_element
@@ -23,6 +23,8 @@ from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from sitemapreader.models import Extra
 
 _START_TAG = re.compile(rf"<([^\s<>/:]++):([^\s<>/]++)([^<>]*+)>([^<]*+(?>(?:{SECTION}[^<]*+)?))")
 _ATTRIBUTE = re.compile(r'([a-z_]++)="([^"]*+)"')
@@ -92,10 +94,7 @@ class UnreadParts:
 
     def _read_extras(self) -> Iterator[Extra]:
         if self.others:
-            root = parse_element(self.vocabulary.start_tag, self.others)
-            for element in islice(root.iter(), 1, None):
-                uri, _, local = element.tag.rpartition("}")
-                yield Extra(uri[1:], local, join_own_texts(element))
+            yield from map(make_extra, parse_element(self.vocabulary.start_tag, self.others))
 
 
 def _read_links(run: str) -> Iterable[Alternate]:
