@@ -1,4 +1,4 @@
-"""Event loops for code without `await`, work in threads, and the end of tasks."""
+"""Event loops: their clocks, threads for them and beside them, the end of tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 import threading
 from concurrent.futures import Future
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -15,6 +16,44 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _INTERRUPT_SECONDS = 0.05
+_BLOCKED_SECONDS = 0.05
+"""How long a consumer keeps the event loop before that counts as blocked: longer than the steps of
+the readers that are ready by then."""
+
+
+class LoopClock:
+    """The time of an event loop, without that for which consumers blocked it."""
+
+    _of_loops: ClassVar[WeakKeyDictionary[asyncio.AbstractEventLoop, LoopClock]] = (
+        WeakKeyDictionary()
+    )
+
+    def __init__(self) -> None:
+        self._blocked = 0.0
+        self._is_handed_over = False
+
+    @classmethod
+    def of_running_loop(cls) -> LoopClock:
+        """Return the clock of the running loop."""
+        loop = asyncio.get_running_loop()
+        return cls._of_loops.get(loop) or cls._of_loops.setdefault(loop, cls())
+
+    def time(self) -> float:
+        """Return the seconds from any beginning."""
+        return asyncio.get_running_loop().time() - self._blocked
+
+    def hand_over(self) -> None:
+        """Measure how long the consumer, which runs next, keeps the loop."""
+        if not self._is_handed_over:
+            self._is_handed_over = True
+            loop = asyncio.get_running_loop()
+            loop.call_soon(self._take_back, loop.time())
+
+    def _take_back(self, begin: float) -> None:
+        self._is_handed_over = False
+        seconds = asyncio.get_running_loop().time() - begin
+        if seconds > _BLOCKED_SECONDS:
+            self._blocked += seconds
 
 
 class LoopThread:

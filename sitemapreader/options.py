@@ -110,7 +110,7 @@ class Limits:
     walk_bytes: int = _limit(10 * 1024 * MIB)
     """Bytes fetched by one walk, as they come over the wire."""
     walk_seconds: float = _limit(24 * 3600)
-    """Time of one walk."""
+    """Time of one walk, without that for which its consumer holds it up."""
     feedparser_runs: int = _limit(20)
     """Broken feeds that one walk gives to feedparser, one at a time; none of 70 real feeds
     needed it."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
+from zlib import crc32
 
 import attrs
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sitemapreader.entry_columns import Events
     from sitemapreader.fetch import Response
     from sitemapreader.fetch.redirects import CheckRedirect
+    from sitemapreader.outcomes import Document
     from sitemapreader.readers.reader import SitemapReader
 
 T = TypeVar("T")
@@ -39,6 +41,8 @@ _BATCH_EVENTS = 1_000
 """Events in one batch: enough that handing it over costs little; about 300 KB."""
 _BATCH_BYTES = 262_144
 """Markup in one batch, because a record may be as long as thousands of others."""
+_HELD_UP_SECONDS = 0.5
+"""How long a consumer holds up a body before it is blamed for the end of the connection."""
 _STATUS_CODES = frozenset(
     {IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED, IssueCode.SITEMAP_WITH_ERROR_STATUS}
 )
@@ -120,6 +124,57 @@ async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[byte
     finally:
         if close := getattr(chunks, "aclose", None):  # a generator that is left must be closed
             await close()
+
+
+async def read_patiently(
+    context: WalkContext, response: Response, document: Document, check_redirect: CheckRedirect
+) -> AsyncGenerator[bytes, None]:
+    """Yield a body; if it broke off while its consumer was slow, fetch the rest."""
+    # Servers close a connection from which nothing is read for a while: nginx after 60 s.
+    budget, url, fault = context.budget, response.url, None
+    size = checksum = 0
+    async with AsyncExitStack() as stack:
+        while True:
+            held, before = budget.held_seconds, size
+            try:
+                chunks = _skip(read_chunks(response, budget), size, checksum, fault)
+                async with aclosing(chunks):
+                    async for chunk in chunks:
+                        size, checksum = size + len(chunk), crc32(chunk, checksum)
+                        yield chunk
+            except FetchError as error:
+                is_slow = budget.held_seconds - held > _HELD_UP_SECONDS
+                if error.code is not IssueCode.BODY_CUT or not is_slow or size == before:
+                    raise
+                fault = error
+            else:
+                return
+            if close := getattr(response, "close", None):  # its slot is needed
+                close()
+            await stack.aclose()
+            budget.take_document(url)
+            opening = open_document(context, document.url, check_redirect=check_redirect)
+            response = await stack.enter_async_context(opening)
+            document.tries += count_tries(response)
+            if response.url != url:
+                raise fault
+
+
+async def _skip(
+    chunks: AsyncGenerator[bytes, None], size: int, checksum: int, fault: FetchError | None
+) -> AsyncGenerator[bytes, None]:
+    """Yield what comes after `size` bytes; raise the fault if those differ."""
+    seen = 0
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            seen = crc32(chunk[:size], seen)
+            rest, size = chunk[size:], max(0, size - len(chunk))
+            if fault is not None and not size and seen != checksum:
+                raise fault
+            if rest:
+                yield rest
+        if fault is not None and size:
+            raise fault
 
 
 async def read_events(

@@ -15,8 +15,8 @@ from sitemapreader.documents.download import (
     is_absent,
     next_step,
     open_document,
-    read_chunks,
     read_events,
+    read_patiently,
 )
 from sitemapreader.documents.revalidation import ReplayBuffer
 from sitemapreader.entry_columns import EntryColumns
@@ -166,7 +166,8 @@ class DocumentVisit:
             await self._record_response(response)
             if self._outcome:
                 return True
-            async with aclosing(read_chunks(response, context.budget)) as chunks:
+            stream = read_patiently(context, response, self.document, self._check_redirect)
+            async with aclosing(stream) as chunks:
                 if prior is not None and prior.final_url == response.url:
                     await self._read_if_changed(response, chunks, prior)
                 else:

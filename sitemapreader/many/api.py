@@ -54,7 +54,8 @@ def walk_many(
             too.
         at_once: how many sites are read at the same time. Sites of one registrable domain wait for
             each other.
-        site_seconds: how long one site may take; URLs that were read until then are kept.
+        site_seconds: how long one site may take, without that for which you hold it up; URLs that
+            were read until then are kept.
         site_urls: how many URLs of one site are delivered. With a state, the next run begins where
             this one stopped.
         removed: with `changes`, deliver also the URLs that are no longer listed, with `change` set

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Generic, TypeVar
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from sitemapreader.event_loop import LoopClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 T = TypeVar("T")
 
@@ -21,11 +28,13 @@ class Channel(Generic[T]):
     Attributes:
         offered: batches that were put in or wait for room.
         taken: batches that were taken out.
+        pause: entered while a producer waits for room.
     """
 
     def __init__(self, capacity: int) -> None:
         self.offered = 0
         self.taken = 0
+        self.pause: Callable[[], AbstractContextManager[object]] = nullcontext
         self._capacity = capacity
         self._batches: deque[tuple[T, int]] = deque()
         self._weight = 0
@@ -41,7 +50,8 @@ class Channel(Generic[T]):
         async with self._producers:
             while self._weight >= self._capacity and not self._closed:
                 self._room.clear()
-                await self._room.wait()
+                with self.pause():
+                    await self._room.wait()
         if self._closed:
             return
         is_awaited = self._starved.is_set()
@@ -68,6 +78,7 @@ class Channel(Generic[T]):
         self._weight -= weight
         if self._weight < self._capacity:
             self._room.set()
+        LoopClock.of_running_loop().hand_over()
         return batch
 
     def drain(self) -> list[T]:

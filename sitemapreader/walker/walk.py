@@ -259,11 +259,13 @@ class Walk:
         TRUST.set(Trust())
         try:
             async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
+                budget = Budget(self._limits)
+                self._channel.pause = budget.paused
                 context = WalkContext(
                     fetcher=fetcher,
                     options=self._options,
                     limits=self._limits,
-                    budget=Budget(self._limits),
+                    budget=budget,
                     report=self.report,
                     emit=partial(_put_batch, self._channel),
                     extra_formats=self._config.extra_formats,

@@ -1,0 +1,228 @@
+"""A slow consumer loses nothing: time limits are the walk's own, cut bodies are fetched again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from aiohttp import web
+from timing import retried
+from walking import SITE, Pages, index, urlset
+
+from sitemapreader import (
+    FetchError,
+    FetchOptions,
+    IssueCode,
+    Limits,
+    MemoryFetcher,
+    StoredResponse,
+    walk,
+    walk_many,
+    walk_sync,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+TOP = "https://example.org/top.xml"
+PARTS = [f"https://example.org/{n}.xml" for n in range(40)]
+LIMITS = Limits(walk_seconds=0.8)
+ONE_AT_A_TIME = FetchOptions(concurrency=1)
+PAUSE = 0.06
+
+
+def many_pages() -> Pages:
+    pages: Pages = {TOP: index(*PARTS), f"{SITE}robots.txt": f"Sitemap: {TOP}".encode()}
+    return pages | {url: urlset(*(f"{url}/{n}" for n in range(1_000))) for url in PARTS}
+
+
+async def await_something() -> None:
+    await asyncio.sleep(PAUSE)
+
+
+async def block_the_loop() -> None:
+    time.sleep(PAUSE)  # noqa: ASYNC251 (what such a consumer does)
+
+
+CONSUMERS = pytest.mark.parametrize("work", [await_something, block_the_loop])
+
+
+@CONSUMERS
+@retried
+async def test_the_seconds_of_a_walk_are_its_own(work: Callable[[], Awaitable[None]]) -> None:
+    """A consumer that takes longer than the walk may, in either way, gets the whole site."""
+    begin, count = time.monotonic(), 0
+    fetcher = MemoryFetcher(many_pages())
+    start = walk(sitemaps=[TOP], fetcher=fetcher, limits=LIMITS, options=ONE_AT_A_TIME)
+    async with start as entries:
+        async for batch in entries.batches():
+            count += len(batch)
+            await work()
+    assert time.monotonic() - begin > LIMITS.walk_seconds
+    assert (count, entries.report.complete) == (40_000, True)
+
+
+@CONSUMERS
+@retried
+async def test_the_seconds_of_a_site_are_its_own(work: Callable[[], Awaitable[None]]) -> None:
+    """The same holds for each site of a run."""
+    count, fetcher = 0, MemoryFetcher(many_pages())
+    async with walk_many([SITE], fetcher=fetcher, site_seconds=0.8, options=ONE_AT_A_TIME) as run:
+        async for _, batch in run.batches():
+            count += len(batch)
+            await work()
+    (outcome,) = run.outcomes
+    assert (count, outcome.status) == (40_000, "complete")
+
+
+def test_the_seconds_of_a_walk_in_a_thread_are_its_own() -> None:
+    """A consumer without `await` gets the whole site, too."""
+    fetcher, count = MemoryFetcher(many_pages()), 0
+    start = walk_sync(sitemaps=[TOP], fetcher=fetcher, limits=LIMITS)
+    with start as entries:
+        for batch in entries.batches():
+            count += len(batch)
+            time.sleep(1.5 * PAUSE)
+    assert (count, entries.report.complete) == (40_000, True)
+
+
+@retried
+async def test_the_clock_runs_on_while_there_is_room() -> None:
+    """A slow consumer does not give a server that says nothing more time."""
+
+    @attrs.define
+    class Silent(StoredResponse):
+        async def chunks(self) -> AsyncIterator[bytes]:
+            yield urlset("https://example.org/1")[:-9]
+            await asyncio.sleep(3_600)
+
+    start = walk(sitemaps=[TOP], fetcher=MemoryFetcher({TOP: Silent(TOP)}), limits=LIMITS)
+    async with asyncio.timeout(20), start as entries:
+        async for _ in entries:
+            await asyncio.sleep(0.2)
+    assert entries.report.documents[0].reason == "budget-seconds"
+
+
+@attrs.define
+class Impatient(StoredResponse):
+    """A body whose connection ends if nothing reads it for a while."""
+
+    later: bytes = b""
+    opened: int = 0
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        self.opened += 1
+        body = self.later if self.later and self.opened > 1 else self.body
+        bounds = [*range(0, len(body), 20_000), len(body)]
+        for begin, end in pairwise(bounds):
+            given = time.monotonic()
+            yield body[begin:end]
+            if time.monotonic() - given > 0.5:
+                raise FetchError(IssueCode.BODY_CUT, self.url, "closed")
+
+
+LOCS = [f"https://example.org/{n:06}" for n in range(30_000)]
+
+
+async def read_slowly(response: StoredResponse, **arguments: Any) -> tuple[list[str], Any]:
+    """Walk over one body; make long pauses, the last ones long after the first."""
+    locs: list[str] = []
+    async with walk(sitemaps=[TOP], fetcher=MemoryFetcher({TOP: response}), **arguments) as entries:
+        async for batch in entries.batches():
+            locs += [entry.loc for entry in batch]
+            if len(locs) // 6_000 > (len(locs) - len(batch)) // 6_000:
+                await asyncio.sleep(0.6)
+    return locs, entries.report.documents[0]
+
+
+async def test_a_body_that_broke_off_is_fetched_again() -> None:
+    """What a slow consumer made the server cut comes in another answer, each URL once."""
+    response = Impatient(TOP, urlset(*LOCS))
+    locs, document = await read_slowly(response)
+    assert locs == LOCS
+    assert (document.status, document.tries, document.issues) == ("complete", response.opened, ())
+    assert response.opened > 1
+
+
+async def test_a_body_that_has_changed_meanwhile() -> None:
+    """If the second answer begins in another way the document stays cut: nothing comes twice."""
+    other = ["https://example.org/new", *LOCS]
+    locs, document = await read_slowly(Impatient(TOP, urlset(*LOCS), later=urlset(*other)))
+    assert locs == LOCS[: len(locs)]
+    assert (document.status, document.reason, document.tries) == ("partial", "body-cut", 2)
+
+
+async def test_a_body_that_is_shorter_now() -> None:
+    """Nor is anything made of an answer that ends before the place that was reached."""
+    locs, document = await read_slowly(Impatient(TOP, urlset(*LOCS), later=urlset(*LOCS[:9])))
+    assert locs == LOCS[: len(locs)]
+    assert (document.status, document.reason, document.tries) == ("partial", "body-cut", 2)
+
+
+async def test_another_answer_counts_as_a_document() -> None:
+    """The documents of a walk bound how often a body is fetched again."""
+    response = Impatient(TOP, urlset(*LOCS))
+    _, document = await read_slowly(response, limits=Limits(documents=1))
+    assert (document.status, document.reason) == ("partial", "budget-documents")
+    assert response.opened == 1
+
+
+async def test_a_body_that_breaks_off_by_itself_is_not_fetched_again() -> None:
+    """A fast consumer has nothing to do with the end of a connection."""
+
+    @attrs.define
+    class Broken(StoredResponse):
+        opened: int = 0
+
+        async def chunks(self) -> AsyncIterator[bytes]:
+            self.opened += 1
+            yield self.body[:-100]
+            raise FetchError(IssueCode.BODY_CUT, self.url, "closed")
+
+    response = Broken(TOP, urlset(*LOCS))
+    async with walk(sitemaps=[TOP], fetcher=MemoryFetcher({TOP: response})) as entries:
+        assert len([entry async for entry in entries]) > 29_000
+    assert (response.opened, entries.report.documents[0].reason) == (1, "body-cut")
+
+
+async def test_a_server_that_closes_connections_nobody_reads() -> None:
+    """The same over HTTP, with one request at a time: the first one gives up its place."""
+    locs = [f"https://example.org/{'a' * 500}/{n:06}" for n in range(60_000)]
+    body, served = urlset(*locs), []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": str(len(body))})
+        await response.prepare(request)
+        served.append(0)
+        for begin in range(0, len(body), 65_536):
+            try:
+                await asyncio.wait_for(response.write(body[begin : begin + 65_536]), 0.4)
+            except TimeoutError:
+                if request.transport is not None:
+                    request.transport.abort()
+                raise
+        return response
+
+    application = web.Application()
+    application.router.add_get("/top.xml", answer)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}/top.xml"
+        options, got, pauses = FetchOptions(per_host=1), 0, 0
+        async with walk(sitemaps=[url], options=options) as entries:
+            async for batch in entries.batches():
+                got += len(batch)
+                if got // 20_000 > pauses:
+                    pauses += 1
+                    await asyncio.sleep(1.2)
+    finally:
+        await runner.cleanup()
+    assert (got, entries.report.documents[0].status) == (60_000, "complete")
+    assert len(served) > 1
