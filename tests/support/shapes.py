@@ -145,6 +145,24 @@ SHAPES = (
     in_record("digits of a video", b"9", b"</video:duration></video:video></url>")._replace(
         before=b"<url>" + LOC + b"<video:video><video:duration>"
     ),
+    in_record("sections in a comment", b"<![CDATA[", b"--></url>")._replace(
+        before=b"<url>" + LOC + b"<!--"
+    ),
+    in_record("sections in a comment with hyphens", b"<![CDATA[", b"--></url>")._replace(
+        before=b"<url>" + LOC + b"<!-- -- "
+    ),
+    in_record("sections in an instruction", b"<![CDATA[", b"?></url>")._replace(
+        before=b"<url>" + LOC + b"<?a "
+    ),
+    in_record("sections and comments in an instruction", b"<![CDATA[<!--", b"?>&</url>")._replace(
+        before=b"<url>" + LOC + b"<?a "
+    ),
+    in_record("comments and instructions in a section", b"<!--<?", b"]]>&</url>")._replace(
+        before=b"<url>" + LOC + b"<![CDATA["
+    ),
+    in_record("records, sections in a comment", b"<![CDATA[<url>", b"--></url>")._replace(
+        before=b"<url>" + LOC + b"<x:a><!-- -- "
+    ),
     in_tag("blanks", b" "),
     in_tag("attributes", b'a="b" '),
     in_tag("attributes without value", b"a "),

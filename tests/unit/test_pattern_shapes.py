@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from shapes import GOOD, SHAPES, SIZES, URLSET, Shape, Timing, growth, measure, per_block, read_once
-from timing import slowness
+from shapes import (
+    GOOD,
+    KIB,
+    SHAPES,
+    SIZES,
+    URLSET,
+    Shape,
+    Timing,
+    growth,
+    measure,
+    per_block,
+    read_once,
+)
+from timing import is_linear, slowness
 
 from sitemapreader import Issue, read
 
@@ -54,6 +66,14 @@ def test_growth_tells_square_from_linear() -> None:
     assert judge(linear) == []
     assert judge(square)[0] == "growth 16.0"
     assert read_once(URLSET + GOOD[URLSET]).longest_step >= 0
+
+
+@pytest.mark.parametrize(
+    "shape", [shape for shape in SHAPES if " in a" in shape.name], ids=lambda shape: shape.name
+)
+def test_what_is_hidden_is_passed_once(shape: Shape) -> None:
+    """Comments, sections and instructions that seem to begin inside of another cost no time."""
+    assert is_linear(read_once, shape.make(16 * KIB), shape.make(64 * KIB))
 
 
 @pytest.mark.slow

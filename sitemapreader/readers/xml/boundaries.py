@@ -20,6 +20,7 @@ from sitemapreader.readers.xml.characters import (
     CLOSINGS,
     COMMENT_END,
     COMMENT_START,
+    HIDDEN,
     SECTION_START,
 )
 
@@ -37,10 +38,8 @@ if TYPE_CHECKING:
 _STEP = 5_000
 """Tags between two pauses: about 5 ms."""
 _REST_OF_TAG = re.compile(rf"{ATTRIBUTES}(>)?")
-_ANY_TAG = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>", re.DOTALL
-)
-_SECTION = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
+_HIDDEN = re.compile(HIDDEN)
 
 
 class Scanner:
@@ -224,8 +223,10 @@ def swallows_record(text: str, records: frozenset[str]) -> bool:
         return False
     end_tag = write_end_pattern(records)
     return any(
-        SECTION_START in section[1] and end_tag.search(section[1])
-        for section in _SECTION.finditer(text)
+        hidden.startswith(SECTION_START)
+        and hidden.count(SECTION_START) > 1
+        and end_tag.search(hidden)
+        for hidden in _HIDDEN.findall(text)
     )
 
 

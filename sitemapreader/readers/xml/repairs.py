@@ -10,7 +10,12 @@ import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.xml.characters import MAX_UNESCAPED, ODD_REFERENCE, resolve_reference
+from sitemapreader.readers.xml.characters import (
+    HIDDEN,
+    MAX_UNESCAPED,
+    ODD_REFERENCE,
+    resolve_reference,
+)
 from sitemapreader.readers.xml.prolog import declare
 
 if TYPE_CHECKING:
@@ -20,8 +25,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.prolog import Prolog
 
-_NO_TEXT = re.compile(r"(<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z))", re.DOTALL)
-"""A comment, section or instruction; up to the end of the text if nothing closes it."""
+_NO_TEXT = re.compile(f"({HIDDEN})")
 _PREFIX = re.compile(r"<([^\W\d][\w.\xb7-]*+):")
 _DECLARED = re.compile(r"xmlns:([^\s=]++)")
 _RECORD_NAME = re.compile(r"<(?:([^\s<>/:]++):)?[^\s<>/]++")

@@ -10,7 +10,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.readers.formats import RECORDS, ROOTS
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS, USUAL_PREFIXES
-from sitemapreader.readers.xml.characters import ATTRIBUTES, unescape
+from sitemapreader.readers.xml.characters import ATTRIBUTES, HIDDEN, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -24,10 +24,7 @@ MARKUP = re.compile(
     r"|(?P<loose>[^<>]*+)(?P<closed>>)?))"
 )
 
-_ANY_TAG = re.compile(
-    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<(?P<end>/?)(?P<name>[^\W\d][\w.:\xb7-]*+)",
-    re.DOTALL,
-)
+_ANY_TAG = re.compile(rf"{HIDDEN}|<(?P<end>/?)(?P<name>[^\W\d][\w.:\xb7-]*+)")
 _KNOWN_TAGS = FIELDS | RECORDS | ROOTS.keys()
 _STEP = 2_000
 """Tags between two pauses: about 3 ms."""
