@@ -85,21 +85,29 @@ def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Base
     """Load a baseline into the database; raise AuditInputError for other files."""
     try:
         content = json.loads(Path(path).read_text("utf-8"))
-        if content["schema"] != _SCHEMA:
-            raise AuditInputError(f"{path} was written by another version: write it again")
-        counts, rows = {}, []
-        for code, documents in content["findings"].items():
-            for document, hits in documents.items():
-                counts[str(code), str(document)] = int(hits["count"])
-                rows += [
-                    {"code": code, "document": document, "fingerprint": str(fingerprint)}
-                    for fingerprint in hits["hits"]
-                ]
+        json.dumps(content, ensure_ascii=False).encode()  # no lone surrogates, as DuckDB has none
+        if content["schema"] == _SCHEMA:
+            counts, rows = _list_hits(content["findings"])
     except OSError as error:
         raise AuditInputError(f"the baseline {path} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         raise AuditInputError(
             f"{path} is not a baseline: write one with --write-baseline"
         ) from None
+    if content["schema"] != _SCHEMA:
+        raise AuditInputError(f"{path} was written by another version: write it again")
     database.insert_rows("baseline", rows)
     return Baseline(counts)
+
+
+def _list_hits(findings: Any) -> tuple[dict[tuple[str, str], int], list[dict[str, str]]]:
+    """Return the number of hits by code and sitemap, and rows of fingerprints."""
+    counts, rows = {}, []
+    for code, documents in findings.items():
+        for document, hits in documents.items():
+            counts[code, document] = int(hits["count"])
+            rows += [
+                {"code": code, "document": document, "fingerprint": str(fingerprint)}
+                for fingerprint in hits["hits"]
+            ]
+    return counts, rows

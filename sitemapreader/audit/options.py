@@ -15,13 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def _not_negative(_: object, field: attrs.Attribute[float], value: float) -> None:
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"{field.name} must be a number from zero upwards, not {value!r}")
+_MOST = 2**31
+"""What the integers of a query can hold."""
+
+
+def _check_number(_: object, field: attrs.Attribute[float], value: float) -> None:
+    if not 0 <= value < _MOST:
+        raise ValueError(f"{field.name} must be a number from 0 to {_MOST - 1}, not {value!r}")
 
 
 def _number(default: float) -> Any:
-    return attrs.field(default=default, validator=_not_negative)
+    return attrs.field(default=default, validator=_check_number)
 
 
 def _words(*default: str) -> Any:
@@ -31,7 +35,10 @@ def _words(*default: str) -> Any:
 def _to_tuple(words: Iterable[str]) -> tuple[str, ...]:
     if isinstance(words, str):
         raise TypeError(f"write several words as a list: [{words!r}]")
-    return tuple(words)
+    words = tuple(words)
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError(f"write a list of words, not {words!r}")
+    return words
 
 
 @attrs.frozen(kw_only=True)

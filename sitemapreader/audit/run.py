@@ -156,7 +156,7 @@ class AuditRun:
 
     def judge(self, *, has_known: bool) -> None:
         """Run the rules; this takes seconds, and belongs into a thread."""
-        self._database.use_threads()
+        self._database.end_loading()
         prepare(self._database, self._parameters, self._robots, self._figures.robots)
         report = self._report
         missing = find_missing(

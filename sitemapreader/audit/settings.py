@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ def _choose_word(name: str, value: Any) -> str:
 
 
 def _name_file(name: str, value: Any) -> str:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or "\0" in value:
         raise AuditInputError(f"{name} must be the name of a file or folder, not {value!r}")
     return value
 
@@ -59,8 +60,8 @@ def _read_figures(name: str, value: Any) -> dict[str, Any]:
         if figure not in known:
             raise AuditInputError(f"{name}: there is no {figure!r}{suggest(figure, known)}")
     try:
-        AuditOptions(**value)
-    except (TypeError, ValueError) as error:
+        AuditOptions(**value).make_parameters(datetime.now(UTC))
+    except (TypeError, ValueError, OverflowError) as error:
         raise AuditInputError(f"{name}: {error}") from None
     return value
 
@@ -100,21 +101,36 @@ def find_settings(folder: Path) -> AuditSettings:
         table = _read_table(folder / name, keys)
         if table is not None:
             try:
-                return parse_settings(table)
+                settings = parse_settings(table)
+                _check_files(settings, folder)
             except AuditInputError as error:
                 raise AuditInputError(f"{name}: {error}") from None
+            return settings
     return AuditSettings()
 
 
-def _read_table(path: Path, keys: Iterable[str]) -> dict[str, Any] | None:
+def _check_files(settings: AuditSettings, folder: Path) -> None:
+    """Raise AuditInputError for files outside of the folder."""
+    # SECURITY: who may write the settings, as with a pull request, may not read other files.
+    for key in ("rules", "baseline", "urls"):
+        name = getattr(settings, key)
+        if name and not (folder / name).resolve().is_relative_to(folder.resolve()):
+            raise AuditInputError(
+                f"{key}: {name!r} is not in this folder: name it on the command line with --{key}"
+            )
+
+
+def _read_table(path: Path, keys: tuple[str, ...]) -> dict[str, Any] | None:
     try:
         table: Any = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise AuditInputError(f"{path.name} cannot be read: {error}") from None
     for key in keys:
         table = table.get(key, {}) if isinstance(table, dict) else {}
+    if not isinstance(table, dict):
+        raise AuditInputError(f"{path.name}: {'.'.join(keys)} must be a table")
     return table or None
 
 

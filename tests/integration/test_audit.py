@@ -190,11 +190,34 @@ def test_a_large_baseline_counts(tmp_path: Path) -> None:
         assert then.findings[0].new == 3
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 2, "findings": {}}', "\udcff"])
+def known_hits(hits: str) -> str:
+    return f'{{"schema": 1, "findings": {{"url-asset": {{"{HOST}/s.xml": {hits}}}}}}}'
+
+
+BAD_BASELINES = {
+    **{text: text for text in ("", "[]", "{}", '{"schema": 2, "findings": {}}', "\udcff")},
+    "deep": "[" * 99_999,
+    "long number": f'{{"schema": {"9" * 5_000}}}',
+    **{
+        hits: known_hits(hits)
+        for hits in (
+            '{"count": "x", "hits": []}',
+            '{"count": NaN, "hits": []}',
+            '{"count": 1e999, "hits": []}',
+            '{"count": 1, "hits": 1}',
+            '{"count": 1, "hits": ["\\ud800"]}',
+            "5",
+            "[]",
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("text", BAD_BASELINES)
 def test_a_file_that_is_no_baseline(text: str, folder: Path, tmp_path: Path) -> None:
     """A baseline that cannot be read is an error before anything is fetched."""
     path = tmp_path / "known.json"
-    path.write_text(text, errors="surrogateescape")
+    path.write_text(BAD_BASELINES[text], errors="surrogateescape")
     with pytest.raises(AuditInputError, match=r"baseline|version"):
         audit_sync(folder, baseline=path)
 
@@ -248,6 +271,9 @@ BAD_LISTS = {
     "cut gzip": ("l.txt.gz", gzip.compress(b"x" * 999)[:20], "cannot be read"),
     "no Parquet": ("l.parquet", b"PAR1", "cannot be read"),
     "another encoding": ("l.txt", b"\xe4\n" * 9, "cannot be read"),
+    "damaged gzip": ("l.txt.gz", b"\x1f\x8b\x08" + bytes(7) + b"\xff" * 99, "cannot be read"),
+    "deep JSON": ("l.jsonl", b"[" * 99_999, "line 1: not JSON"),
+    "a field that is too long": ("l.csv", b"url\n" + b"x" * 200_000, "cannot be read"),
 }
 
 
@@ -259,6 +285,19 @@ def test_a_list_that_cannot_be_read(what: str, database: AuditDatabase, tmp_path
     database.ask("DROP TABLE IF EXISTS arrived")
     database.ask("DELETE FROM known")
     with pytest.raises(AuditInputError, match=message):
+        load_known(database, tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["l.txt.gz", "l.csv.gz", "l.jsonl.gz", "l.txt"])
+def test_a_list_with_an_endless_line(
+    name: str, database: AuditDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line is read only up to a limit: compressed, it may have more than the memory holds."""
+    monkeypatch.setattr("sitemapreader.audit.database.known._LINE_CHARS", 1_000)
+    content = b"url\n" * ("csv" in name) + b"x" * 2_000
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    database.ask("DROP TABLE IF EXISTS arrived")
+    with pytest.raises(AuditInputError, match="a line of more than 1,000 characters"):
         load_known(database, tmp_path / name)
 
 
@@ -331,6 +370,44 @@ def test_rules_cannot_take_the_names_of_others(folder: Path, tmp_path: Path) -> 
         audit_sync(folder, rules=tmp_path / "empty")
     with pytest.raises(AuditInputError, match="cannot be read"):
         audit_sync(folder, rules=tmp_path / "none")
+
+
+READING = {
+    "a text": "SELECT content AS url, '' AS detail, NULL AS document FROM read_text('{}')",
+    "a name": "SELECT line AS url, '' AS detail, NULL AS document FROM '{}' AS t(line)",
+    "a table": "SELECT column0 AS url, '' AS detail, NULL AS document FROM read_csv('{}')",
+    "a folder": "SELECT file AS url, '' AS detail, NULL AS document FROM glob('{}*')",
+    "another statement": (
+        "SELECT loc AS url, path AS detail, document FROM url WHERE 1 = 1) AS a; "
+        "COPY url TO '{}'; SELECT * FROM (SELECT 1"
+    ),
+    "all": (
+        "SELECT 1) AS a; SET enable_external_access = true; "
+        "SELECT content AS url, '' AS detail, NULL AS document FROM (SELECT * FROM read_text('{}')"
+    ),
+}
+
+
+@pytest.mark.parametrize("database", [None, "kept.duckdb"])
+@pytest.mark.parametrize("what", READING)
+def test_rules_read_no_file(
+    what: str, database: str | None, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule that may have come with a pull request reads and writes nothing but the audit."""
+    monkeypatch.chdir(tmp_path)
+    secret = tmp_path / "secret.csv"
+    secret.write_text("password\nhunter2\n", "utf-8")
+    rule = f"-- title: x\n-- severity: info\n{READING[what].format(secret)}"
+    rules = own_rule(tmp_path, rule)
+    own_rule(tmp_path, GOOD, "good-rule")
+    with audit_sync(
+        folder, rules=rules, select=["custom"], figures=FIGURES, database=database
+    ) as result:
+        assert codes(result) == {"good-rule": 1}
+        assert [each.is_error for each in result.facts.not_run] == [True]
+        assert "hunter2" not in result.format("json")
+        assert result.write_hits(tmp_path / "hits.csv") == 1
+    assert secret.read_text("utf-8") == "password\nhunter2\n"
 
 
 # -- sites that cannot be read

@@ -202,19 +202,37 @@ BAD_SETTINGS = {
     'severity = { url-asset = "grave" }': "there is no 'grave'",
     "figures = 1": "must be a table",
     "figures = { stale_year = 1 }": "did you mean 'stale_years'",
-    "figures = { stale_years = -1 }": "from zero upwards",
+    "figures = { stale_years = -1 }": "a number from 0 to",
+    "figures = { examples = 1e300 }": "a number from 0 to",
     'figures = { session_parameters = "sid" }': "as a list",
+    "figures = { asset_suffixes = [1] }": "a list of words",
+    "figures = { now = 9999-12-31T23:59:59-12:00 }": "out of range",
+    'rules = "a\\u0000b"': "name of a file",
+    'rules = "../rules"': "not in this folder: name it on the command line with --rules",
+    'urls = "/etc/hosts"': "not in this folder: name it on the command line with --urls",
+    'baseline = "link/b.json"': "not in this folder: name it on the command line with --baseline",
     "x": "cannot be read",
+    f"x = {'9' * 5_000}": "cannot be read",
+    f"x = {'[' * 9_999}": "cannot be read",
 }
 
 
 @pytest.mark.parametrize("line", BAD_SETTINGS)
 def test_settings_that_are_none(line: str, tmp_path: Path) -> None:
     """A key or value that cannot be meant is an error, which names the file and what to write."""
+    (tmp_path / "link").symlink_to(tmp_path.parent)
     (tmp_path / "sitemapreader.toml").write_text(f"[audit]\n{line}\n")
     with pytest.raises(AuditInputError, match=BAD_SETTINGS[line]) as raised:
         find_settings(tmp_path)
     assert "sitemapreader.toml" in str(raised.value)
+
+
+@pytest.mark.parametrize("line", ["audit = 5", 'audit = "x"', "[[audit]]\nselect = []"])
+def test_settings_without_a_table(line: str, tmp_path: Path) -> None:
+    """What should be the table of settings, and is none, is an error."""
+    (tmp_path / "sitemapreader.toml").write_text(line)
+    with pytest.raises(AuditInputError, match="audit must be a table"):
+        find_settings(tmp_path)
 
 
 def test_the_shell_knows_the_formats() -> None:

@@ -70,9 +70,11 @@ class AuditDatabase:
         self.hit_queries: dict[str, tuple[str, dict[str, object]]] = {}
         self._memory = 1
 
-    def use_threads(self) -> None:
-        """Answer queries in several threads from now on."""
+    def end_loading(self) -> None:
+        """Answer queries in threads from now on, and open no other file for them."""
         self.ask(f"SET threads = {min(_THREADS, os.cpu_count() or 1)}")
+        # SECURITY: a rule may have come with a pull request. This cannot be set back.
+        self.ask("SET enable_external_access = false")
 
     async def run_in_thread(self, work: Callable[[], T]) -> T:
         """Run work on the database in a thread; when cancelled, interrupt it first."""

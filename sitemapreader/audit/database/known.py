@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import zlib
 from contextlib import contextmanager
 from itertools import chain, islice
 from os import PathLike
@@ -32,6 +33,9 @@ COLUMNS = ("url", "address", "page", "loc", "top pages")
 _ROWS_AT_ONCE = 20_000
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _SUFFIXES = ".txt, .csv, .tsv, .jsonl or .parquet"
+_LINE_CHARS = 16 * 1024 * 1024
+_UNREADABLE = (OSError, EOFError, UnicodeError, csv.Error, zlib.error, pa.ArrowException)
+"""What damaged files raise in their readers."""
 
 
 def load_known(database: AuditDatabase, source: Known) -> int:
@@ -83,10 +87,10 @@ def _read(path: Path) -> Iterator[str]:
             elif suffix[0] in (".jsonl", ".ndjson"):
                 yield from _read_json_lines(file, path)
             elif suffix[0] in (".txt", ".urls", ".log", ".list"):
-                yield from file
+                yield from _read_lines(file, path)
             else:
                 raise AuditInputError(f"{path}: end the name with {_SUFFIXES}, or these with .gz")
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error, pa.ArrowInvalid) as error:
+    except _UNREADABLE as error:
         raise AuditInputError(f"the list of known URLs {path} cannot be read: {error}") from None
 
 
@@ -101,11 +105,19 @@ def _open_text(path: Path, *, is_gzip: bool) -> Iterator[TextIO]:
         yield text
 
 
+def _read_lines(file: TextIO, path: Path) -> Iterator[str]:
+    while line := file.readline(_LINE_CHARS):
+        if len(line) == _LINE_CHARS:
+            raise AuditInputError(f"{path} has a line of more than {_LINE_CHARS:,} characters")
+        yield line
+
+
 def _read_table(file: TextIO, path: Path, delimiter: str) -> Iterator[str]:
-    first = file.readline()
+    lines = _read_lines(file, path)
+    first = next(lines, "")
     # a spreadsheet writes semicolons or tabs in many countries, and calls it CSV
     guess = max((delimiter, ";", "\t"), key=lambda each: (first.count(each), each == delimiter))
-    rows = csv.reader(chain([first], file), delimiter=guess)
+    rows = csv.reader(chain([first], lines), delimiter=guess)
     names = next(rows, [])
     place = _find_column(names, path)
     return (row[place] for row in rows if len(row) > place)
@@ -123,12 +135,12 @@ def _find_column(names: list[str], path: Path) -> int:
 
 
 def _read_json_lines(file: TextIO, path: Path) -> Iterator[str]:
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(_read_lines(file, path), 1):
         if not line.strip():
             continue
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise AuditInputError(
                 f"{path}, line {number}: not JSON; write one object on each line"
             ) from None
