@@ -108,6 +108,7 @@ class IssueCode(StrEnum):
     UNSUPPORTED_SCHEME = ("unsupported-scheme", WARNING, "a URL is neither http nor https; it was dropped", "list http and https URLs only")
     URL_CHARACTERS = ("url-characters", WARNING, "a URL contains blanks or control characters", "percent-encode these characters")
     LONG_LOC = ("long-loc", INFO, "a URL has 2,048 characters or more", "shorten it; the protocol allows 2,047")
+    DELETED = ("deleted", INFO, "a record says that its URL was deleted; it was dropped", "nothing needs to be done; a walk with `changes=True` delivers such URLs as removed")
     NOT_A_URL = ("not-a-url", WARNING, "a line is not an http(s) URL; it was dropped", "write one absolute URL on each line")
     REPEATED_FIELD = ("repeated-field", WARNING, "a record has a field more than once; the last value was used", "write each field once")
     LASTMOD = ("lastmod", WARNING, "a lastmod is not a date of the protocol", "write a W3C datetime, such as 2026-01-31")

@@ -180,12 +180,12 @@ class Extra:
 
 
 class Change(StrEnum):
-    """The difference of an entry from the state of an earlier walk."""
+    """The difference of an entry from an earlier walk, or what its record says."""
 
     NEW = "new"
     CHANGED = "changed"
     REMOVED = "removed"
-    """No longer listed; only `walk_many(removed=True)` and the command line give such entries."""
+    """No longer listed, or deleted as its record says: no URL of the site."""
 
 
 class DateSource(StrEnum):
@@ -247,7 +247,8 @@ class UrlEntry(_LatePart):
         sitemap: URL of the document that lists it.
         lastmod_text: lastmod as written, trimmed; `2026` and `2026-01-01` differ here.
         title: the page's title, where the record has one: items of feeds, news.
-        change: `new` or `changed` in a walk with `changes=True`.
+        change: the difference from the state in a walk with `changes=True`; in others, what the
+            record says (ResourceSync).
     """
 
     loc: str

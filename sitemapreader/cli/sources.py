@@ -13,7 +13,7 @@ import attrs
 from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options.sources import STANDARD_INPUT
 from sitemapreader.documents.download import next_step
-from sitemapreader.entry_columns import EntryColumns
+from sitemapreader.entry_columns import EntryColumns, without_removed
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode, Severity
 from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task
@@ -156,7 +156,8 @@ class FolderSource:
         """Yield the entries in batches."""
         async with self._walk() as entries:
             result.walk = entries
-            async for rows in entries.rows():
+            async for found in entries.rows():
+                rows = found if self._gives_removed else without_removed(found)
                 result.entries += len(rows)
                 yield rows
             if self._gives_removed and entries.report.removed is not None:

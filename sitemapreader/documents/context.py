@@ -110,6 +110,7 @@ class WalkContext:
     feedparser_lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
     """Held while feedparser reads a feed: one process at a time."""
     extra_formats: frozenset[Format] = frozenset()
+    keeps_deleted: bool = False
 
     async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report; hand it to the consumer unless there are too many."""

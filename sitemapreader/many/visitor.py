@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 
 from sitemapreader.documents.context import borrow_fetcher
-from sitemapreader.entry_columns import take_rows
+from sitemapreader.entry_columns import take_rows, without_removed
 from sitemapreader.errors import StateError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.logs import LOGGER
@@ -185,8 +185,10 @@ class SiteVisitor:
             while (batch := await entries.next_by_columns()) is not None:
                 if isinstance(batch, tuple):
                     continue
+                if not plan.gives_removed:
+                    batch = without_removed(batch)
                 left, number = most - number, number + len(batch)
-                if left:
+                if left and batch:
                     await self._hand_over(task, take_rows(batch, left))
                 if number > most:
                     walked.report.add_issue(make_issue(IssueCode.BUDGET_URLS, task.url))

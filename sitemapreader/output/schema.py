@@ -69,7 +69,9 @@ COLUMNS = (
     Column("alternates", "`xhtml:link`: the page for other languages and media"),
     Column("extras", "elements that no table of ours knows"),
     Column(
-        "change", "`new`, `changed` or `removed` since the walk before, where that was asked for"
+        "change",
+        "`new`, `changed` or `removed` since the walk before, where that was asked for; else what "
+        "the record says (ResourceSync)",
     ),
 )
 """The columns that are written unless others are chosen, in their order."""

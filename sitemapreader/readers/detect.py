@@ -45,6 +45,8 @@ def choose_reader(
     limits: Limits,
     first: bytes,
     extra_formats: Collection[Format] = (),
+    *,
+    keeps_deleted: bool = False,
 ) -> Reader | None:
     """Choose a reader by the first bytes; `None`, with an Issue, if no reader fits.
 
@@ -54,12 +56,13 @@ def choose_reader(
         limits: the limits of the reader.
         first: the first bytes of the document, in UTF-8.
         extra_formats: formats besides sitemaps and feeds that may be chosen.
+        keeps_deleted: as in `SitemapReader`.
     """
     start = first.lstrip()
     if start.startswith(b"<"):
         if Format.HTML in extra_formats and is_html(first):
             return HtmlReader(stats, limits)
-        return XmlReader(stats, limits)
+        return XmlReader(stats, limits, keeps_deleted=keeps_deleted)
     if not start:
         stats.add_issue(events, IssueCode.EMPTY)
         return None
@@ -68,7 +71,7 @@ def choose_reader(
     if Format.LLMS in extra_formats and _HEADING.match(start):
         return LlmsReader(stats, limits)
     if _XML_BEGINS.search(first):
-        return XmlReader(stats, limits)
+        return XmlReader(stats, limits, keeps_deleted=keeps_deleted)
     is_json_feed = start.startswith(b"{") and _JSON_FEED.search(start)
     code = IssueCode.JSON_FEED if is_json_feed else IssueCode.NOT_A_SITEMAP
     stats.add_issue(events, code, value=start[:40].decode("latin-1"))

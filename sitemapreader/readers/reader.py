@@ -53,6 +53,8 @@ class SitemapReader:
             `read_codings`). They matter for br only, which has no magic number.
         extra_formats: formats besides sitemaps and feeds: "html" (a page, whose links to the same
             site are the entries), "llms" (the links of an `llms.txt`).
+        keeps_deleted: deliver also URLs that their records say were deleted (ResourceSync), with
+            `change` set to "removed". Otherwise they are dropped, with an Issue.
 
     Events come in document order, a block of 32 KiB at a time: the first after 4 KiB if these are
     conclusive, the last with `close`. A first chunk below 64 KiB waits for the next call: it may be
@@ -68,6 +70,7 @@ class SitemapReader:
         charset: str | None = None,
         codings: tuple[str, ...] = (),
         extra_formats: ExtraFormats = (),
+        keeps_deleted: bool = False,
     ) -> None:
         self.stats = ReadStats(url)
         self.finished = False
@@ -77,6 +80,7 @@ class SitemapReader:
         self._limits = limits or _DEFAULT_LIMITS
         self._charset = charset
         self._extra_formats = check_formats(extra_formats)
+        self._keeps_deleted = keeps_deleted
         self._notes: list[IssueCode] = []
         self._codings = codings
         self._unread = b""
@@ -231,7 +235,12 @@ class SitemapReader:
             self._transcoder, block = started
             block = self._transcoder.feed(events, block, final=final)
             self._reader = choose_reader(
-                events, self.stats, self._limits, block, self._extra_formats
+                events,
+                self.stats,
+                self._limits,
+                block,
+                self._extra_formats,
+                keeps_deleted=self._keeps_deleted,
             )
         else:
             block = self._transcoder.feed(events, block, final=final)

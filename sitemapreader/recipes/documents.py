@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from sitemapreader import FetchError, FetchOptions, HttpFetcher, State, UrlEntry, walk
+from sitemapreader import Change, FetchError, FetchOptions, HttpFetcher, State, UrlEntry, walk
 from sitemapreader.recipes.crawler import Page, PageRules, fetch_page
 from sitemapreader.recipes.page_text import extract_text
 
@@ -126,7 +126,10 @@ class SiteDocuments:
             self.report = entries.report
             async with entries:
                 async for found in entries.batches():
-                    async with aclosing(self._load(loader, found)) as batches:
+                    for batch in self._delete([e.loc for e in found if e.change is Change.REMOVED]):
+                        yield batch
+                    listed = [e for e in found if e.change is not Change.REMOVED]
+                    async with aclosing(self._load(loader, listed)) as batches:
                         async for batch in batches:
                             yield batch
                 if entries.report.removed:

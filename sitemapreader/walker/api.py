@@ -101,7 +101,8 @@ def walk(
             kept back; a walk that was killed is resumed, and delivers at most the last 500 entries
             once more.
         changes: deliver only entries that are new or differ from those of the previous walk, with
-            `change` set; `Walk.removed` lists those that are gone.
+            `change` set; `Walk.removed` lists those that are gone. An entry whose record says that
+            its URL was deleted (ResourceSync) is `removed`; without `changes` it is dropped.
         on_document: called with each document when its outcome is known, robots.txt and skipped
             ones included; for progress and logs. It must not block. An exception that it raises
             ends the walk, which raises it.

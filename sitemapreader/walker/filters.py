@@ -15,6 +15,7 @@ import attrs
 
 from sitemapreader.dates import select_recent
 from sitemapreader.entry_columns import get_column, select_rows
+from sitemapreader.models import Change
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -66,7 +67,9 @@ class EntryFilter:
         if self._seen is None:
             return rows
         add = self._seen.add
-        return select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
+        pairs = zip(get_column(rows, "loc"), get_column(rows, "change"), strict=True)
+        marks = [change is Change.REMOVED or add(url_key(loc)) for loc, change in pairs]
+        return select_rows(rows, marks)
 
     def select(self, rows: Rows, scope: tuple[str, ...]) -> tuple[Rows, int]:
         """Return the entries that pass all filters but `unique`, and a count.

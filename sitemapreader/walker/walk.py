@@ -269,6 +269,7 @@ class Walk:
                     report=self.report,
                     emit=partial(_put_batch, self._channel),
                     extra_formats=self._config.extra_formats,
+                    keeps_deleted=self._config.changes,
                 )
                 if self._config.trusted:
                     context.trust(self._list_named())

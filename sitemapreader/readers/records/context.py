@@ -41,13 +41,17 @@ class RecordContext:
         stats: the counts of the document.
         names: resolves the names of elements.
         base: the xml:base of the document's root, if it has one.
+        keeps_deleted: whether URLs that are said to be deleted are delivered.
     """
 
     record: Record
     """The record that is being read."""
 
-    def __init__(self, stats: ReadStats, names: Names, base: str = "") -> None:
+    def __init__(
+        self, stats: ReadStats, names: Names, base: str = "", *, keeps_deleted: bool = False
+    ) -> None:
         self.events: list[Event] = []
+        self.keeps_deleted = keeps_deleted
         self.stats = stats
         self.names = names
         self._base = base

@@ -13,12 +13,13 @@ import attrs
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import SitemapEntry, UrlEntry, Via
-from sitemapreader.readers.records.elements import join_texts, list_texts
+from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
+from sitemapreader.readers.records.elements import join_texts, list_texts, read_attributes
 from sitemapreader.readers.records.extensions import add_extension
 from sitemapreader.readers.records.feeds import read_entry, read_item
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
 from sitemapreader.readers.records.names import NO_NAME
+from sitemapreader.readers.records.namespaces import RESOURCESYNC
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -132,10 +133,24 @@ def _make_sitemap_entry(context: RecordContext, url: str, part: _Part) -> None:
         context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
 
 
+def _find_change(part: _Part) -> Change | None:
+    """Return what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7.1)."""
+    for name, field in part.others:
+        if (name.key, name.tag) == (RESOURCESYNC, "md"):
+            return _CHANGES.get(read_attributes(field).get("change", "").strip().lower())
+    return None
+
+
 def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
+    change = _find_change(part)
+    if change is Change.REMOVED and not context.keeps_deleted:
+        context.drop_record(IssueCode.DELETED, url)
+        return
     (moment, written), (frequency, _), (priority, _) = _read_own(context, url, part, _PARSERS)
     sitemap = context.stats.sitemap
-    entry = UrlEntry(url, moment, frequency, priority, sitemap=sitemap, lastmod_text=written)
+    entry = UrlEntry(
+        url, moment, frequency, priority, sitemap=sitemap, lastmod_text=written, change=change
+    )
     found: defaultdict[str, list[Any]] = defaultdict(list)
     for name, field in part.others:
         add_extension(context, found, name, field, url)
@@ -146,6 +161,7 @@ def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
     context.deliver(entry)
 
 
+_CHANGES = {"created": Change.NEW, "updated": Change.CHANGED, "deleted": Change.REMOVED}
 _PARSERS: Parsers = (
     ("lastmod", parse_lastmod, IssueCode.LASTMOD),
     ("changefreq", parse_changefreq, IssueCode.CHANGEFREQ),

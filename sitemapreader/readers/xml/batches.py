@@ -65,7 +65,15 @@ class BatchReader:
     once a limit has ended the reading.
     """
 
-    def __init__(self, stats: ReadStats, limits: Limits, prolog: Prolog, line: int) -> None:
+    def __init__(
+        self,
+        stats: ReadStats,
+        limits: Limits,
+        prolog: Prolog,
+        line: int,
+        *,
+        keeps_deleted: bool = False,
+    ) -> None:
         self.finished = False
         self.prolog = prolog
         self._stats = stats
@@ -77,7 +85,7 @@ class BatchReader:
         self._position = 0
         """Where what was not read yet begins in `_pending`."""
         self._names = Names(prolog.uri, prolog.format, limits.names)
-        self._context = RecordContext(stats, self._names, prolog.base)
+        self._context = RecordContext(stats, self._names, prolog.base, keeps_deleted=keeps_deleted)
         self._tree = TreeReader(prolog, limits)
         self._pattern = PatternReader(prolog, self._names, self._tree, limits)
         self._scanner = Scanner(prolog, self._names)

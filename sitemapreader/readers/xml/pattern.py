@@ -18,7 +18,7 @@ from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via, leave_unre
 from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.feeds import choose_link
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
-from sitemapreader.readers.records.namespaces import ATOM, HISTORY, OWN, XHTML
+from sitemapreader.readers.records.namespaces import ATOM, HISTORY, OWN, RESOURCESYNC, XHTML
 from sitemapreader.readers.xml.boundaries import pass_nothing
 from sitemapreader.readers.xml.characters import SECTION, are_sound, decode_attributes
 from sitemapreader.readers.xml.columns import Columns
@@ -237,7 +237,7 @@ class PatternReader:
             self._head = write_head_pattern(self._prolog.format, start, bound)
             return
         self._fields = tuple(start + tag for tag in PROTOCOL_FIELDS)
-        known = {*RUNS, ATOM, OWN}
+        known = {*RUNS, ATOM, OWN, RESOURCESYNC}
         others = tuple(each for each, key in keys.items() if each and key not in known)
         self._pattern = write_record_pattern(self._prolog.format, start, tuple(runs), others)
 

@@ -198,8 +198,9 @@ class DocumentTracker:
         fingerprints = fingerprint_entries(entries)
         async with self._writer.turn():
             found = self._store.compare(fingerprints)
-        for position, change in found.items():
-            entries[position].change = change
+        for position, entry in enumerate(entries):
+            is_removed = position in found and entry.change is Change.REMOVED
+            entry.change = Change.REMOVED if is_removed else found.get(position)
         return [entries[position] for position in sorted(found)], fingerprints
 
     async def record(
