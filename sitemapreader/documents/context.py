@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from sitemapreader.entry_columns import Rows
-from sitemapreader.fetch import PoliteFetcher
+from sitemapreader.fetch import NamedFetcher, PoliteFetcher
 from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import Issue
 from sitemapreader.models import Format, SitemapEntry
@@ -111,6 +111,12 @@ class WalkContext:
     """Held while feedparser reads a feed: one process at a time."""
     extra_formats: frozenset[Format] = frozenset()
     keeps_deleted: bool = False
+
+    @property
+    def user_agent(self) -> str:
+        """The User-Agent that servers see, as far as that is known."""
+        named = self.fetcher if isinstance(self.fetcher, NamedFetcher) else self.options
+        return named.user_agent
 
     async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report; hand it to the consumer unless there are too many."""

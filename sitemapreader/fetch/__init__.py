@@ -52,6 +52,16 @@ class Fetcher(Protocol):
 
 
 @runtime_checkable
+class NamedFetcher(Protocol):
+    """A fetcher that knows its User-Agent, whose rules in robots.txt are then kept."""
+
+    @property
+    def user_agent(self) -> str:
+        """The User-Agent header that is sent."""
+        ...
+
+
+@runtime_checkable
 class PoliteFetcher(Protocol):
     """A fetcher that can also be told which hosts to trust and how long to wait."""
 

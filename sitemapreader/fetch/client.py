@@ -230,6 +230,11 @@ class AiohttpTransport:
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
+    @property
+    def own_headers(self) -> Mapping[str, str]:
+        """The headers of the caller's session."""
+        return {} if self._given is None else self._given.headers
+
     async def aclose(self) -> None:
         """Close the sessions unless they are the caller's."""
         self._is_closed = True

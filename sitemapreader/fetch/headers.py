@@ -57,6 +57,12 @@ def make_headers(
     return made
 
 
+def find_user_agent(options: FetchOptions, own: Mapping[str, str]) -> str:
+    """Return the User-Agent that is sent, with the client's `own` headers."""
+    made = make_headers(options, {}, present=own, same_origin=True)
+    return made.get("User-Agent") or own["User-Agent"]
+
+
 def is_conditional(headers: Mapping[str, str]) -> bool:
     """Return whether a request may be answered with 304 (RFC 9110, section 13.1)."""
     return any(name.lower() in VALIDATORS for name in headers)

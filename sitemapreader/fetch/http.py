@@ -18,7 +18,7 @@ from sitemapreader.fetch.addresses import AddressPolicy, literal_address
 from sitemapreader.fetch.body import Body, DeadlineClock, WaitTimer, read_start
 from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.fetch.client import AiohttpTransport, Answer
-from sitemapreader.fetch.headers import is_conditional
+from sitemapreader.fetch.headers import find_user_agent, is_conditional
 from sitemapreader.fetch.redirects import REDIRECTS, RedirectChain
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
 from sitemapreader.fetch.request_url import RequestUrl, parse_request_url
@@ -149,6 +149,11 @@ class HttpFetcher:
             keepalive_seconds=keepalive_seconds,
         )
         self._trust = FetcherTrust()
+
+    @property
+    def user_agent(self) -> str:
+        """The User-Agent header that is sent to origins that you name."""
+        return find_user_agent(self.options, self._transport.own_headers)
 
     async def __aenter__(self) -> Self:
         return self

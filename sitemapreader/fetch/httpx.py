@@ -33,6 +33,7 @@ from sitemapreader.fetch.addresses import AddressPolicy, literal_address
 from sitemapreader.fetch.body import Body, DeadlineClock, read_start
 from sitemapreader.fetch.headers import (
     SAFE_CROSS_ORIGIN,
+    find_user_agent,
     is_conditional,
     make_headers,
     read_headers,
@@ -192,6 +193,16 @@ class HttpxFetcher:
         self._policy = AddressPolicy(options.allow_networks, options.allow_ports)
         self._trust = FetcherTrust()
 
+    @property
+    def user_agent(self) -> str:
+        """The User-Agent header that is sent."""
+        return find_user_agent(self.options, self._own_headers())
+
+    def _own_headers(self) -> Mapping[str, str]:
+        """Return the client's headers that replace those of the options."""
+        headers = self._client.headers
+        return httpx.Headers([(n, v) for n, v in headers.items() if v != _DEFAULTS.get(n)])
+
     def trust(self, url: str) -> None:
         """Trust the origin of `url`: the user named it, not a document.
 
@@ -254,8 +265,8 @@ class HttpxFetcher:
             address = await self._find_address(target, trust)
             url = str(target.url.with_host(address))
             extensions = {"sni_hostname": target.host}
-        present = {n for n, value in client.headers.items() if value != _DEFAULTS.get(n)}
-        headers = make_headers(self.options, extra, present=present, same_origin=same_origin)
+        own = self._own_headers()
+        headers = make_headers(self.options, extra, present=own, same_origin=same_origin)
         if not same_origin:
             headers["Host"] = target.url.raw_authority
             # The pool knows connections by address: a kept one would be that of another name.

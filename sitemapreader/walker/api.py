@@ -114,8 +114,9 @@ def walk(
             may fetch with the same one inside the loop: documents that wait for you lend you their
             slots at a host.
         limits: how much is read.
-        options: how the network is used. With a fetcher of your own: its User-Agent, whose rules in
-            robots.txt are kept, and how many documents are read at once.
+        options: how the network is used. With a fetcher of your own: how many documents are read at
+            once; and, if the fetcher has no `user_agent`, the name whose rules in robots.txt are
+            kept.
 
     Raises TypeError or ValueError for arguments that make no sense. The walk raises StateError if
     the state's file cannot be used. Problems of documents never raise: see `Walk.report`.

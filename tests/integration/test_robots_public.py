@@ -65,13 +65,6 @@ def test_a_host_line_does_not_end_the_agents() -> None:
     assert robots.other_lines == (OtherLine(("a", "b"), "Host", "x", 2),)
 
 
-def test_another_line_ends_the_agents() -> None:
-    """A line of any other kind ends them, though it means nothing to us."""
-    robots = parse_robots(b"User-agent: a\nContent-Signal: x\nUser-agent: b\nDisallow: /", ROBOTS)
-    assert robots.can_fetch(SITE, "a")
-    assert not robots.can_fetch(SITE, "b")
-
-
 def test_other_lines_are_bounded() -> None:
     """A flood of them is counted, not kept."""
     lines = b"".join(b"x-%d: y\n" % n for n in range(ROBOTS_MAX_OTHER_LINES + 7))
@@ -113,9 +106,9 @@ def test_more_agents_than_are_remembered() -> None:
 
 def test_a_long_url_among_many_wildcards_counts_as_disallowed() -> None:
     """What would be too much work is refused, with a code of its own."""
-    words = "".join(f"Disallow: /*{n:05}*zz\n" for n in range(4_000))
+    words = "".join(f"Disallow: /*{n:05}*zz\n" for n in range(1_000))
     robots = parse_robots(f"User-agent: *\n{words}".encode(), ROBOTS)
-    digits = "".join(f"{n:05}" for n in range(1_600))
+    digits = "".join(f"{n:05}" for n in range(1_000))
     assert robots.find_refusal(f"{SITE}{digits}", BOT) is IssueCode.ROBOTS_TOO_COMPLEX
     assert not robots.can_fetch(f"{SITE}{digits}", BOT)
     assert robots.can_fetch(f"{SITE}00001/zy", BOT)
@@ -132,8 +125,8 @@ def test_a_url_that_no_server_takes_is_not_judged() -> None:
 
 async def test_a_walk_over_many_wildcards() -> None:
     """In a walk the child is skipped for that reason, and the others are read."""
-    words = "".join(f"Disallow: /*{n:05}*zz\n" for n in range(4_000))
-    digits = "".join(f"{n:05}" for n in range(1_600))
+    words = "".join(f"Disallow: /*{n:05}*zz\n" for n in range(1_000))
+    digits = "".join(f"{n:05}" for n in range(1_000))
     dear, cheap = f"{SITE}{digits}.xml", f"{SITE}00001.xml"
     walked = await walk_all(
         {
@@ -150,7 +143,7 @@ async def test_a_walk_over_many_wildcards() -> None:
 
 async def test_a_large_robots_does_not_hold_the_loop() -> None:
     """Half a megabyte of rules is parsed and arranged beside the loop, not in it."""
-    rules = "".join(f"Disallow: /*{n}*x\n" for n in range(22_000))
+    rules = "".join(f"Disallow: /{n}/x\n" for n in range(22_000))
     robots = f"Sitemap: /i.xml\nUser-agent: *\n{rules}".encode()
     pages = {ROBOTS: robots, f"{SITE}i.xml": index(f"{SITE}a.xml"), f"{SITE}a.xml": urlset(SITE)}
     turns = 0

@@ -183,9 +183,10 @@ class _RobotsParser:
             self._names_agents = True
             self._groups[-1].agents.append(value)
             return
-        self._names_agents = self._names_agents and field is _Field.HOST
+        is_rule = field not in (None, _Field.HOST)
+        self._names_agents = self._names_agents and not is_rule
         group = self._groups[-1] if self._groups else None
-        if field is None or field is _Field.HOST:
+        if not is_rule:
             self._add_other(group, name, value, number)
         elif group is None or not value:
             return  # a rule before the first User-agent line, or without a path
