@@ -35,6 +35,7 @@ GOOD = {
 }
 LOC = b"<loc>https://www.example.com/1</loc>"
 LINK = b'<xhtml:link rel="alternate" hreflang="de" href="https://www.example.com/de"/>'
+PREFIXES = b"".join(b' xmlns:%sp{n}-%03d="u"' % (b"x" * 50, number) for number in range(180))
 IMAGE = b"<image:image><image:loc>https://cdn.example.com/1.jpg</image:loc></image:image>"
 
 
@@ -44,7 +45,7 @@ class Shape(NamedTuple):
     Attributes:
         name: what is repeated where.
         before: what stands before the flood.
-        unit: what is repeated until the document has its size.
+        unit: what is repeated until the document has its size; `{n}` is a number of six digits.
         after: what stands behind the flood.
         root: the start of the document.
     """
@@ -58,7 +59,14 @@ class Shape(NamedTuple):
     def make(self, size: int) -> bytes:
         """Make a document of about so many bytes."""
         good = GOOD[self.root]
-        flood = self.unit * (size // len(self.unit))
+        unit = self.unit.replace(b"{n}", b"%06d")
+        count = size // len(unit.replace(b"%06d", b"000000"))
+        places = unit.count(b"%06d")
+        flood = (
+            b"".join(unit % ((number,) * places) for number in range(count))
+            if places
+            else unit * count
+        )
         return self.root + good + self.before + flood + self.after + good + ENDS[self.root]
 
 
@@ -181,6 +189,16 @@ SHAPES = (
     between("with an ampersand each", b"<url><loc>https://www.example.com/?a&b</loc></url>"),
     between("with an end tag missing", b"<url>" + LOC),
     between("in a section", b"<![CDATA[<url>" + LOC + b"</url>]]>"),
+    between("that bind a prefix each", b'<w xmlns:p{n}="urn:p">' + GOOD[URLSET] + b"</w>"),
+    between("that bind a prefix each, not closed", b'<w xmlns:p{n}="urn:p">' + GOOD[URLSET]),
+    between("behind long prefixes", b'<w xmlns:p="urn:{n}"/><url/>')._replace(
+        before=b"<w" + PREFIXES[:720] + b">", after=b"</w>"
+    ),
+    between("with other prefixes each", b"<w" + PREFIXES + b">" + GOOD[URLSET] + b"</w>"),
+    in_feed("other prefixes each", b"", b"<w" + PREFIXES + b">" + GOOD[RSS] + b"</w>", b""),
+    in_feed(
+        "others for each entry", b"", b"<w" + PREFIXES + b">" + GOOD[ATOM] + b"</w>", b"", ATOM
+    ),
     between("in other namespaces", b"<x:url>" + LOC + b"</x:url>"),
     in_feed("records of another namespace", b"<item>", b"<x:item>a</x:item>", b"</item>"),
     in_feed("sections, not ended", b"<item><link>", b"<![CDATA[</link></item><item><link>", b""),

@@ -37,7 +37,7 @@ SHORT_KEYS = {
     "readers.xml.small._learn_root": "start tags of up to 1,000 characters",
     "readers.xml.boundaries.write_end_pattern": "names of our records",
     "readers.xml.boundaries.write_tag_pattern": "the same",
-    "readers.xml.grammar.write_record_pattern": "prefixes of up to 64 characters",
+    "readers.xml.grammar.write_record_pattern": "prefixes of up to 500 characters in all",
     "readers.xml.grammar.write_head_pattern": "the same, and keys of our table",
     "readers.xml.grammar.write_item_pattern": "the same, and keys of our table",
     "readers.xml.grammar.write_uniform_pattern": "names of tags, 1,000 characters at most",

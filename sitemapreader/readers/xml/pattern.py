@@ -68,7 +68,10 @@ _NAME = re.compile(rf"{SECTION}|<([^\s<>/:]++):([^\s<>/]++)")
 """A section, which holds no names, or the name of an element."""
 _PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
 """Attributes, with their quotes, of a link that leads to the page itself."""
-_MAX_PREFIX_CHARS = 64
+_MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
+"""Of one prefix, and of all: each stands in a pattern up to 15 times."""
+_MOST_CHANGES = 8
+"""Of what names mean in one document, each of which takes new patterns, in 15 ms."""
 _SHORTEST_ELEMENT = len("<a/>")
 
 
@@ -95,6 +98,7 @@ class PatternReader:
             and limits.field_chars >= LONGEST_ATTRIBUTE
         )
         self._learnt: object = None
+        self._changes = 0
         self._start = ""
         """How a link of Atom begins."""
         self.end_tag = "</"
@@ -198,8 +202,10 @@ class PatternReader:
         learnt = prolog.namespaces, self._names.own_count
         if learnt != self._learnt:
             self._learnt = learnt
-            self._uniform = None
-            self._learn()
+            self._uniform = self._pattern = None
+            self._changes += 1
+            if self._changes <= _MOST_CHANGES:
+                self._learn()
         return self._pattern
 
     def _learn(self) -> None:
@@ -214,8 +220,8 @@ class PatternReader:
         own, _, root = self._prolog.root.rpartition(":")
         if root.lower() == "rdf":  # RSS 1.0, whose root alone is RDF's
             own = ""
-        if keys.get(own, OWN) != OWN or (own and own not in keys):
-            self._pattern = None
+        is_known = own in keys or not own
+        if keys.get(own, OWN) != OWN or not is_known or sum(map(len, keys)) > _MAX_PREFIXES_CHARS:
             return
         prefixes = {key: prefix for prefix, key in reversed(keys.items()) if prefix}
         runs = {prefixes[key]: key for key in RUNS if key in prefixes}

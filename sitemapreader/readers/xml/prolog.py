@@ -19,6 +19,7 @@ from sitemapreader.readers.records.namespaces import (
     HISTORY,
     MAX_NAMESPACE_CHARS,
     MAX_NAMESPACES,
+    MAX_NAMESPACES_CHARS,
     NAMESPACES,
     PROTOCOL_URI,
     RESOURCESYNC,
@@ -129,10 +130,13 @@ class Prolog:
     def bind_namespaces(self, bound: dict[str, str]) -> None:
         """Bind prefixes for all that follows."""
         namespaces = self.namespaces.copy()
+        room = MAX_NAMESPACES_CHARS - sum(len(each) for both in namespaces.items() for each in both)
         for prefix, uri in bound.items():
-            is_short = len(prefix) + len(uri) <= MAX_NAMESPACE_CHARS
+            size = len(prefix) + len(uri)
+            is_short = size <= min(room, MAX_NAMESPACE_CHARS)
             if is_short and (prefix in namespaces or len(namespaces) < MAX_NAMESPACES):
                 namespaces[prefix] = uri
+                room -= size
         if namespaces != self.namespaces:
             self.namespaces = namespaces
 
