@@ -53,6 +53,8 @@ class Via(StrEnum):
     HTML = "html"
     HEADER = "header"
     INDEX = "index"
+    PAGE = "page"
+    """Linked by a feed as its next page."""
     GIVEN = "given"
 
 
@@ -303,6 +305,7 @@ class SitemapEntry:
         via: how it was found.
         sitemap: URL of the document that names it, or "".
         lastmod_text: lastmod as written, trimmed.
+        is_archive: whether it is a page of a feed that never changes (RFC 5005, section 4).
     """
 
     loc: str
@@ -310,6 +313,7 @@ class SitemapEntry:
     via: Via = Via.INDEX
     sitemap: str = ""
     lastmod_text: str | None = None
+    is_archive: bool = False
 
     __repr__ = _show_present
 

@@ -31,6 +31,8 @@ NOT_FOLLOWED = "not-followed"
 """Skipped: `follow` returned False for it."""
 SAME_LASTMOD = "same-lastmod"
 """Unchanged: its index says so."""
+SAME_FEED = "same-feed"
+"""Unchanged: an archive of a feed, or a page behind one that has not changed."""
 SAME_BODY = "same-body"
 """Unchanged: the server sent the same bytes again."""
 FINISHED_BEFORE = "finished-before"
@@ -85,13 +87,13 @@ class Document:
         url: the address under which it was listed.
         final_url: the address after redirects; "" where there was no answer.
         role: what it was fetched as; robots.txt and the start page are documents too.
-        parent: URL of the document that lists it, or "".
+        parent: URL of the document that lists it, or ""; for a page of a feed, the first page.
         via: how it was found; `None` for a robots.txt that was fetched only for its rules.
         format: the format of its content; `None` if it is not a sitemap.
         status: how it ended.
         reason: why it is not complete: an Issue's code, or "not-modified-since", "not-followed",
-            "already-read", "not-read", "left-early", "same-lastmod", "same-body",
-            "finished-before".
+            "already-read", "not-read", "left-early", "same-lastmod", "same-feed",
+            "same-body", "finished-before".
         http_status: status of the answer, where there was one.
         tries: how many requests were made, redirects not counted; 0 for none.
         retry_after_seconds: the wait that the server asked for in its last answer, where the

@@ -22,6 +22,7 @@ from sitemapreader.walker.queues import (
     ParkedItems,
     SitemapQueue,
     pack_entry,
+    size_of,
     unpack_entry,
 )
 
@@ -55,6 +56,9 @@ class Job:
             there is one.
         is_started: whether a worker has begun with the job.
         number: of this index among those whose children wait.
+        feed: the first page of the feed that this is a later page of.
+        pages: how many pages of the feed were added, if this is its first one.
+        last_read: the run of the state that read it last, if it has not changed since.
     """
 
     entry: SitemapEntry
@@ -71,6 +75,9 @@ class Job:
     duplicate_of: Job | Document | None = None
     is_started: bool = False
     number: int = _NO_PARENT
+    feed: Job | None = None
+    pages: int = 1
+    last_read: int | None = None
 
     @property
     def is_duplicate(self) -> bool:
@@ -123,10 +130,12 @@ def _make_root(entry: SitemapEntry, site: str | None) -> Job:
 
 
 def _make_child(entry: SitemapEntry, parent: Job) -> Job:
-    """Return the job of a sitemap that an index lists."""
+    """Return the job of a sitemap that an index lists, or of the next page of a feed."""
     key = url_key(entry.loc)
     referrers = (*parent.referrers, parent.entry.loc, entry.sitemap)
-    return Job(entry, key, parent, parent.depth + 1, referrers, parent.scope, {key})
+    feed = (parent.feed or parent) if entry.via is Via.PAGE else None
+    depth = parent.depth + (feed is None)
+    return Job(entry, key, parent, depth, referrers, parent.scope, {key}, feed=feed)
 
 
 def _start_none() -> None:
@@ -291,7 +300,7 @@ class Frontier:
 
     def reserve(self, url: str) -> bool:
         """Reserve memory for the URL of a sitemap; return whether there is enough."""
-        size = _size_of(url)
+        size = size_of(url)
         if size > self._bytes_left:
             return False
         self._bytes_left -= size
@@ -299,7 +308,7 @@ class Frontier:
 
     def free(self, url: str) -> None:
         """Give back the memory that was reserved for a sitemap."""
-        self._bytes_left += _size_of(url)
+        self._bytes_left += size_of(url)
 
     def skipped(self) -> Iterator[tuple[SitemapEntry, str]]:
         """Yield the skipped sitemaps that were remembered, with their reasons."""
@@ -388,11 +397,3 @@ class Frontier:
             return False
         breaker.begin_trial(url)
         return True
-
-
-def _size_of(url: str) -> int:
-    """Return the bytes of a URL as listed and of its key."""
-    # Python takes four bytes for each character of a text with an emoji, so `len` is too little.
-    key = url_key(url)
-    size = sys.getsizeof(url)
-    return size if key is url else size + sys.getsizeof(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, Via
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import ALREADY_READ, NOT_FOLLOWED, NOT_MODIFIED, Document
-from sitemapreader.urls import folder_of, parse_url, url_key
+from sitemapreader.urls import folder_of, parse_url, resolve, same_hosts, url_key
 from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
     from sitemapreader.walker.persistence.tracker import DocumentTracker
+
+_AT_BLOGGER = re.compile(r"https?://www\.blogger\.com/feeds/\d+(/[^?#]+)(\?[^#]+)")
 
 
 class WalkDocumentHandler:
@@ -167,6 +170,7 @@ class WalkDocumentHandler:
         """Handle the children that an unchanged index had."""
         if self._tracker is None:
             return
+        self._job.last_read = self._tracker.known.read_run
         self._tracker.restore(self._document)
         children = await self._tracker.list_children()
         self._document.children = len(children)
@@ -198,16 +202,31 @@ class WalkDocumentHandler:
     async def _add_child(self, entry: SitemapEntry) -> None:
         """Put a child in the frontier, or skip it with its reason."""
         entry = await self._without_userinfo(entry)
+        is_page = entry.via is Via.PAGE
+        if is_page:
+            entry = _find_at_home(entry)
         if self._job.descends_from(url_key(entry.loc)):
             await self._report(IssueCode.CYCLE, entry.loc)
         elif entry.loc in self._frontier:
             return  # another index lists the same document
-        elif self._job.depth >= self._context.limits.depth:
+        elif self._job.depth >= self._context.limits.depth and not is_page:
             self._skip_child(entry, IssueCode.BUDGET_DEPTH)
         elif reason := self._find_skip_reason(entry):
             self._frontier.skip(entry, reason)
+        elif is_page and not self._take_page(entry):
+            self._frontier.skip(entry, IssueCode.FEED_HAS_MORE)
+            await self._report(IssueCode.FEED_HAS_MORE, entry.loc)
         else:
             self._frontier.add_child(entry, self._job)
+
+    def _take_page(self, entry: SitemapEntry) -> bool:
+        """Count the next page of a feed; return whether it may be followed."""
+        feed = self._job.feed or self._job
+        is_near = same_hosts("host", entry.sitemap, entry.loc)
+        if not is_near or feed.pages >= self._context.limits.feed_pages:
+            return False
+        feed.pages += 1
+        return True
 
     async def _without_userinfo(self, entry: SitemapEntry) -> SitemapEntry:
         parsed = parse_url(entry.loc) if "@" in entry.loc else None
@@ -248,3 +267,15 @@ class WalkDocumentHandler:
     ) -> None:
         issue = make_issue(code, self._document.final_url, url=url, value=value)
         await self._context.report_issue(issue, self._document)
+
+
+def _find_at_home(page: SitemapEntry) -> SitemapEntry:
+    """Return a page of a Blogger feed under the host of the blog.
+
+    Its link leads to Blogger's own host, whatever host the feed was read from.
+    """
+    at_blogger = _AT_BLOGGER.match(page.loc)
+    if at_blogger and page.sitemap.partition("?")[0].endswith(f"/feeds{at_blogger[1]}"):
+        url = resolve(page.sitemap, at_blogger[2])
+        return page if url is None else attrs.evolve(page, loc=url)
+    return page

@@ -8,13 +8,14 @@
 from __future__ import annotations
 
 import heapq
+import sys
 from collections import deque
 from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from sitemapreader.models import SitemapEntry, Via
-from sitemapreader.urls import origin_of
+from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,20 +26,29 @@ Order: TypeAlias = Literal["document", "newest"]
 """As sitemaps are listed; or the newest first, by the lastmod in their index."""
 
 Rank: TypeAlias = tuple[int, float]
-PackedEntry: TypeAlias = tuple[str, datetime | None, str, str, str | None]
+PackedEntry: TypeAlias = tuple[str, datetime | None, str, str, str | None, bool]
 """The fields of a SitemapEntry, in their order."""
 T = TypeVar("T")
 
 
 def pack_entry(entry: SitemapEntry) -> PackedEntry:
     """Pack a sitemap into a tuple that the garbage collector passes over."""
-    return entry.loc, entry.lastmod, entry.via.value, entry.sitemap, entry.lastmod_text
+    via, text = entry.via.value, entry.lastmod_text
+    return entry.loc, entry.lastmod, via, entry.sitemap, text, entry.is_archive
 
 
 def unpack_entry(packed: PackedEntry) -> SitemapEntry:
     """Return the sitemap that was packed."""
-    loc, lastmod, via, sitemap, lastmod_text = packed
-    return SitemapEntry(loc, lastmod, Via(via), sitemap, lastmod_text)
+    loc, lastmod, via, sitemap, text, is_archive = packed
+    return SitemapEntry(loc, lastmod, Via(via), sitemap, text, is_archive)
+
+
+def size_of(url: str) -> int:
+    """Return the bytes of a URL as listed and of its key."""
+    # Python takes four bytes for each character of a text with an emoji, so `len` is too little.
+    key = url_key(url)
+    size = sys.getsizeof(url)
+    return size if key is url else size + sys.getsizeof(key)
 
 
 def _rank_by_document(entry: SitemapEntry) -> Rank:
@@ -50,7 +60,7 @@ def _rank_by_lastmod(entry: SitemapEntry) -> Rank:
     """Rank roots first, because they lead to the children; and undated children last."""
     if entry.lastmod is not None:
         return 1, -entry.lastmod.timestamp()
-    return (2 if entry.via is Via.INDEX else 0), 0.0
+    return (2 if entry.via in (Via.INDEX, Via.PAGE) else 0), 0.0
 
 
 _RANKS: dict[Order, Callable[[SitemapEntry], Rank]] = {

@@ -192,7 +192,7 @@ class WalkRunner:
         if refusal is not None:
             self._frontier.drop_job(job, refusal)
             return
-        job.document = document = make_document(job.entry)
+        job.document = document = _make_document(job)
         handler = self._make_handler(job, document, tracker)
         visit = DocumentVisit(
             self._context, document, handler, tracker.make_prior_version() if tracker else None
@@ -218,12 +218,13 @@ class WalkRunner:
             DocumentTracker,
         )
 
-        return await DocumentTracker.open(self._writer, job.entry, job.scope)
+        parent_read = job.parent.last_read if job.parent else None
+        return await DocumentTracker.open(self._writer, job.entry, job.scope, parent_read)
 
     async def _reuse(self, job: Job, tracker: DocumentTracker) -> None:
         """End a sitemap that need not be fetched with what the state knows of it."""
         report, known = self._context.report, tracker.known
-        job.document = document = make_document(job.entry)
+        job.document = document = _make_document(job)
         handler = self._make_handler(job, document, tracker)
         with report.ensure_outcome(document):
             if known.final_url and (reason := await handler.check_redirect(known.final_url)):
@@ -298,6 +299,13 @@ class WalkRunner:
         for reason, number in self._frontier.skipped_unnamed.items():
             report.count_skipped(reason, number)
         report.announce_outcomes()
+
+
+def _make_document(job: Job) -> Document:
+    document = make_document(job.entry)
+    if job.feed is not None:  # so that no tree is as deep as a feed has pages
+        document.parent = job.feed.entry.loc
+    return document
 
 
 def _hides_sitemaps(document: Document) -> bool:

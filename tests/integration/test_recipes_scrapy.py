@@ -77,6 +77,7 @@ class Site:
             "/slow.xml": self.slow,
             "/cut.xml": self.cut,
             "/flaky.xml": self.flaky,
+            "/paged": self.paged,
         }
 
     def documents(self) -> dict[str, bytes]:
@@ -129,6 +130,13 @@ class Site:
         if self.requested.count(request.path) < 3:
             return web.Response(status=503)
         return web.Response(body=urlset(f"{self.base}/in-the-end"))
+
+    async def paged(self, request: web.Request) -> web.StreamResponse:
+        number = int(request.query.get("page", 0))
+        host = "http://localhost:1" if number == 11 else ""
+        link = f"<atom:link rel='next' href='{host}/paged?page={number + 1}'/>"
+        item = f"<item><link>{self.base}/post/{number}</link></item>"
+        return web.Response(body=f"<rss><channel>{link}{item}</channel></rss>".encode())
 
     async def cut(self, request: web.Request) -> web.StreamResponse:
         body = urlset(f"{self.base}/c1", f"{self.base}/c2", f"{self.base}/c3")
@@ -200,7 +208,7 @@ async def crawl_once(folder: Path) -> dict[str, Crawled]:
 
 SPIDERS = (
     *("theirs", "ours", "ruled", "few", "prompt", "limited"),
-    *("on-disk", "retrying", "obedient", "unlucky", "lossy"),
+    *("on-disk", "retrying", "obedient", "unlucky", "lossy", "paged"),
 )
 BROKEN_PAGES = {"/a?x=1&y=2", "/relative", "/caf%C3%A9", "/last"}
 PAGES = BROKEN_PAGES | {"/z1", "/z2", "/t1", "/t2", "/f1", "/d1", "/p1"}
@@ -274,6 +282,13 @@ def test_limits_are_the_spiders(crawled: dict[str, Crawled]) -> None:
     limited = crawled["limited"]
     assert len(limited.pages) == 5
     assert limited.issues == {"too-large": 1}
+
+
+def test_pages_of_feeds_are_followed(crawled: dict[str, Crawled]) -> None:
+    """Next pages of a feed are read, up to a limit and on its host; then an Issue says so."""
+    paged = crawled["paged"]
+    assert paged.paths == {f"/post/{number}" for number in (0, 1, 2, 10, 11)}
+    assert paged.issues["feed-has-more"] == 2
 
 
 def test_requests_can_wait_on_disk(crawled: dict[str, Crawled]) -> None:

@@ -18,7 +18,7 @@ import attrs
 import package
 
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Alternate, Event, Format, SitemapEntry, UrlEntry
+from sitemapreader.models import Alternate, Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
 
@@ -62,7 +62,9 @@ class Reading:
 
     @property
     def locs(self) -> list[str]:
-        return [event.loc for event in self.events if not isinstance(event, Issue)]
+        """The URLs of the records; the next page of a feed is none of them."""
+        entries = [event for event in self.events if not isinstance(event, Issue)]
+        return [each.loc for each in entries if getattr(each, "via", None) is not Via.PAGE]
 
 
 def documents() -> list[Path]:

@@ -175,8 +175,17 @@ class Lossy(Ours):
     custom_settings = {"DOWNLOAD_FAIL_ON_DATALOSS": False}  # noqa: RUF012 (Scrapy's way)
 
 
+class Paged(Ours):
+    """Feeds in pages: one without an end, and one that ends at another host."""
+
+    name = "paged"
+    sitemap_urls = (f"{BASE}/paged", f"{BASE}/paged?page=10")
+    sitemap_limits = Limits(feed_pages=3)
+
+
 SPIDERS: list[type[Collector]] = [
     Theirs, Ours, Ruled, Few, Prompt, Limited, OnDisk, Cached, Retrying, Obedient, Unlucky, Lossy,
+    Paged,
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ CREATE TABLE document (
     parent VARCHAR,            -- URL of the document that lists it, or ''
     parent_id UINTEGER,        -- its number
     role VARCHAR,              -- sitemap, robots, page
-    via VARCHAR,               -- robots, well-known, html, header, index, given
+    via VARCHAR,               -- robots, well-known, html, header, index, page, given
     format VARCHAR,            -- urlset, sitemapindex, rss, atom, text, html, llms
     status VARCHAR,            -- complete, partial, failed, unchanged, skipped
     reason VARCHAR,            -- why it is not complete, or ''

@@ -51,6 +51,7 @@ ABOUT_US = REFUSALS | {
     IssueCode.BLOCKED_PORT,
     IssueCode.CROSS_HOST_CHILD,
     IssueCode.DELETED,
+    IssueCode.FEED_HAS_MORE,
     IssueCode.FEED_NOT_READ,
     IssueCode.HTML_SITEMAP,
     IssueCode.LLMS_TXT,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format, UrlEntry
+from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.records.elements import (
     get_text,
     join_texts,
@@ -15,13 +15,16 @@ from sitemapreader.readers.records.elements import (
 )
 from sitemapreader.readers.records.fields import FEED_DATES
 from sitemapreader.readers.records.namespaces import OWN, RDF
-from sitemapreader.urls import has_web_scheme
+from sitemapreader.urls import find_url_error, has_web_scheme, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import TypeAlias
     from xml.etree.ElementTree import Element
 
+    from sitemapreader.models import Event
     from sitemapreader.readers.records.context import RecordContext
+    from sitemapreader.readers.stats import ReadStats
 
     Dates: TypeAlias = dict[tuple[str, str], int]
 
@@ -31,6 +34,9 @@ _RANKS: dict[Format, Dates] = {
 }
 """Format -> the dates of its records, by (key, tag): the lowest number is the best."""
 _RELATIONS = "http://www.iana.org/assignments/relation/"
+NEXT, ARCHIVE = "next", "prev-archive"
+_PAGE_RELATIONS = {NEXT, ARCHIVE}
+"""RFC 5005, sections 3 and 4."""
 
 
 def read_item(context: RecordContext, record: Element) -> None:
@@ -133,6 +139,32 @@ def choose_link(links: list[dict[str, str]]) -> int | None:
     ]
     html = (place for place in found if links[place].get("type", "text/html") == "text/html")
     return next(html, found[0]) if found else None
+
+
+def find_page_relations(link: dict[str, str]) -> set[str]:
+    """Return by which relations a link of a feed leads to a page with older records."""
+    relations = link.get("rel", "").lower().removeprefix(_RELATIONS).split()
+    return _PAGE_RELATIONS.intersection(relations) if link.get("href", "").strip() else set()
+
+
+def deliver_pages(
+    events: list[Event], stats: ReadStats, pages: Mapping[str, Sequence[str]]
+) -> None:
+    """Deliver the pages that a feed links to, by relation; they are no records of it.
+
+    Each is the link as written, behind the bases that it has besides the document's URL.
+    """
+    for relation, (*bases, href) in pages.items():
+        base = stats.sitemap
+        for each in filter(None, bases):
+            base = resolve(base, each) or base
+        url = resolve(base, href) or ""
+        if has_web_scheme(url) and not find_url_error(url):
+            is_archive = relation == ARCHIVE
+            page = SitemapEntry(url, None, Via.PAGE, stats.sitemap, is_archive=is_archive)
+            events.append(page)
+        else:
+            stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
 
 
 def is_alternate(link: dict[str, str]) -> bool:

@@ -15,6 +15,7 @@ from sitemapreader.options import PATTERNS
 from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.context import RecordContext
 from sitemapreader.readers.records.elements import list_texts, read_attributes
+from sitemapreader.readers.records.feeds import deliver_pages
 from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.records.url import read_record
 from sitemapreader.readers.xml.boundaries import (
@@ -120,6 +121,8 @@ class BatchReader:
         yield from self._read_tail(why)
         if not self._stats.records and not self._stats.has_errors:
             self._stats.add_issue_once(self._context.events, IssueCode.EMPTY)
+        yield self._context.take_events()
+        deliver_pages(self._context.events, self._stats, self.prolog.pages)
         yield self._context.take_events()
 
     # -- cutting

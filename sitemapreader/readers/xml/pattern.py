@@ -66,6 +66,7 @@ _DEEPEST = 32
 """Of what the patterns take: elements in one another."""
 _NAME = re.compile(rf"{SECTION}|<([^\s<>/:]++):([^\s<>/]++)")
 """A section, which holds no names, or the name of an element."""
+_PAGE_LINK = re.compile(r"""\brel\s*+=\s*+["'][^"'<]*?(?:next|archive|&)""", re.IGNORECASE)
 _PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
 """Attributes, with their quotes, of a link that leads to the page itself."""
 _MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
@@ -152,11 +153,11 @@ class PatternReader:
         """Return where the first record of a feed begins, and the channel around it.
 
         That is `start` if there is more before it than well-formed elements, or one of them may
-        say that the feed is complete.
+        say that the feed is complete, or link to its next page.
         """
         if self._find_pattern() and self._head and not self._says_more:
             head = self._head.match(text, start)
-            if head and are_sound(head[0]):
+            if head and are_sound(head[0]) and not _PAGE_LINK.search(head[0]):
                 return head.end(), head[1]
         return start, None
 

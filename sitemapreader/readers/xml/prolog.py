@@ -15,12 +15,16 @@ import attrs
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.formats import RECORD_OF, ROOTLESS, ROOTS
+from sitemapreader.readers.records.elements import XML_BASE
+from sitemapreader.readers.records.feeds import find_page_relations
 from sitemapreader.readers.records.namespaces import (
+    ATOM,
     HISTORY,
     MAX_NAMESPACE_CHARS,
     MAX_NAMESPACES,
     MAX_NAMESPACES_CHARS,
     NAMESPACES,
+    OWN,
     PROTOCOL_URI,
     RESOURCESYNC,
     USUAL_PREFIXES,
@@ -74,6 +78,7 @@ class Prolog:
         has_nested_root: a root was met inside of the root, or behind it.
         is_complete: the feed says that it lists everything (RFC 5005, section 2).
         capability: what the document is in ResourceSync, such as `changelist`, or "".
+        pages: relation -> the bases of a feed's link to its next page, and where it leads.
     """
 
     format: Format
@@ -87,6 +92,7 @@ class Prolog:
     has_nested_root: bool = False
     is_complete: bool = False
     capability: str = ""
+    pages: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
     _wrappers: list[tuple[str, dict[str, str]]] = attrs.field(factory=list)
     """Elements that are open around the records, and the namespaces that were bound before."""
 
@@ -106,6 +112,10 @@ class Prolog:
             self.is_complete = True
         elif (name.key, name.tag) == (RESOURCESYNC, "md"):
             self.capability = attributes.get("capability", "").strip()
+        elif name.tag == "link" and name.key in (OWN, ATOM) and self.format.is_feed:
+            for relation in find_page_relations(attributes):
+                base, href = attributes.get(XML_BASE, ""), attributes["href"].strip()
+                self.pages.setdefault(relation, (self.base, base, href))
 
     def open_nested_root(self, records: frozenset[str]) -> None:
         """Open a root inside of the root, or behind it."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Self
 
 from sitemapreader.dates import is_since, parse_lastmod
 from sitemapreader.documents.revalidation import PriorVersion
-from sitemapreader.models import Change, Format, SitemapEntry, UrlEntry, Via
-from sitemapreader.outcomes import FINISHED_BEFORE, SAME_LASTMOD, Document, Status
+from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
+from sitemapreader.outcomes import FINISHED_BEFORE, SAME_FEED, SAME_LASTMOD, Document, Status
 from sitemapreader.state.fingerprints import (
     FINGERPRINT_BYTES,
     OUTDATED,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 ACK_ENTRIES = 500
 """Entries of one acknowledgement: the most that come twice after a `kill -9`."""
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL})
+_ARCHIVE = "archive"
+"""Stands in the place of a lastmod at the link to a page that never changes."""
 
 
 class DocumentTracker:
@@ -47,6 +49,7 @@ class DocumentTracker:
         store: DocumentStore,
         entry: SitemapEntry,
         scope: tuple[str, ...],
+        parent_read: int | None,
     ) -> None:
         self.known = known = store.row
         self._writer = writer
@@ -54,6 +57,7 @@ class DocumentTracker:
         self._config = writer.config
         self._entry = entry
         self._scope = scope
+        self._parent_read = parent_read
         self._visit: DocumentVisit | None = None
         self._asked_at = time.time()
         self._offset = 0
@@ -71,13 +75,23 @@ class DocumentTracker:
         self._progress = progress
 
     @classmethod
-    async def open(cls, writer: StateWriter, entry: SitemapEntry, scope: tuple[str, ...]) -> Self:
+    async def open(
+        cls,
+        writer: StateWriter,
+        entry: SitemapEntry,
+        scope: tuple[str, ...],
+        parent_read: int | None = None,
+    ) -> Self:
         """Return the tracker of a sitemap.
 
-        `scope` are URL prefixes that are proven for its entries, besides its own folder's.
+        Args:
+            writer: the walk's.
+            entry: the sitemap.
+            scope: URL prefixes that are proven for its entries, besides its own folder's.
+            parent_read: the run that read its parent last, if that has not changed since.
         """
         async with writer.turn():
-            return cls(writer, writer.open_document(entry.loc), entry, scope)
+            return cls(writer, writer.open_document(entry.loc), entry, scope, parent_read)
 
     def _covers(self, filters: str | None, final_url: str) -> bool:
         """Return whether earlier filters delivered all entries that pass now."""
@@ -96,8 +110,28 @@ class DocumentTracker:
 
     @property
     def is_current(self) -> bool:
-        """Whether the lastmod in its index shows that the document is unchanged."""
-        return self._is_usable and not self._progress and self._trusts_lastmod()
+        """Whether its index, or the feed that it is a page of, shows that it is unchanged."""
+        is_trusted = self._trusts_feed if self._entry.via is Via.PAGE else self._trusts_lastmod
+        return self._is_usable and not self._progress and is_trusted()
+
+    def _trusts_feed(self) -> bool:
+        """Return whether a page of a feed need not be fetched again.
+
+        An archive never changes. Any other page is as it was while the page before it is, and if it
+        was read since that has changed; but not for ever.
+        """
+        known, parent_read = self.known, self._parent_read
+        return self._entry.is_archive or (
+            parent_read is not None
+            and (known.seen_run or 0) >= parent_read
+            and known.status != Status.FAILED
+            and self._is_recent()
+        )
+
+    def _is_recent(self) -> bool:
+        """Return whether the document was confirmed recently enough to be trusted."""
+        age = time.time() - (self.known.read_at or 0)
+        return 0 <= age < self._writer.trust_seconds
 
     def _trusts_lastmod(self) -> bool:
         """Return whether the lastmod in an index shows that a child is unchanged."""
@@ -112,15 +146,15 @@ class DocumentTracker:
             or not self._config.prune
         ):
             return False
-        age = time.time() - known.read_at
-        return 0 <= age < self._writer.trust_seconds and not is_since(
+        return self._is_recent() and not is_since(
             entry.lastmod, entry.lastmod_text, datetime.fromtimestamp(known.read_at, UTC)
         )
 
     def outcome(self) -> tuple[Status, str]:
         """Return the outcome of a document that is not fetched."""
         if not self.was_finished:
-            return Status.UNCHANGED, SAME_LASTMOD
+            is_page = self._entry.via is Via.PAGE
+            return Status.UNCHANGED, SAME_FEED if is_page else SAME_LASTMOD
         return Status(self.known.status), self.known.reason or FINISHED_BEFORE
 
     def make_prior_version(self) -> PriorVersion:
@@ -156,9 +190,14 @@ class DocumentTracker:
 
     async def list_children(self) -> list[SitemapEntry]:
         """Return the children that the document had."""
-        sitemap = self.known.final_url
+        sitemap, kind = self.known.final_url, self.known.kind
         async with self._writer.turn():
             known = self._store.children()
+        if kind is not None and kind.is_feed:
+            return [
+                SitemapEntry(loc, None, Via.PAGE, sitemap, is_archive=mark == _ARCHIVE)
+                for loc, mark in known
+            ]
         return [
             SitemapEntry(
                 loc,
@@ -181,7 +220,8 @@ class DocumentTracker:
 
     def add_children(self, entries: list[SitemapEntry]) -> None:
         """Remember children of the document."""
-        self._children += [(entry.loc, _lastmod_of(entry)) for entry in entries]
+        for entry in entries:
+            self._children.append((entry.loc, _ARCHIVE if entry.is_archive else _lastmod_of(entry)))
 
     def chunks(self, entries: list[UrlEntry]) -> Iterator[list[UrlEntry]]:
         """Yield entries in chunks that are acknowledged one by one."""
@@ -274,7 +314,7 @@ class DocumentTracker:
                     lastmod=lastmod,
                     asked_at=asked_at,
                     filters=filters,
-                    children=children if document.format is Format.INDEX else [],
+                    children=children,
                 )
             else:
                 store.save_outcome(document)

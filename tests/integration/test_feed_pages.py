@@ -1,0 +1,363 @@
+"""Feeds in pages: all of them are read, once, within limits; and what is not followed is named."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from answering import Answer, Reading, Site, read_site, serve_site
+from walking import walk_all
+
+from sitemapreader import Limits
+from sitemapreader.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from aiohttp import web
+
+ATOM = "http://www.w3.org/2005/Atom"
+
+
+def feed(base: str, posts: Iterable[object], links: str = "") -> Answer:
+    """Write an Atom feed of posts, whose links may come before them."""
+    entries = "".join(f"<entry><link href='{base}/feed/{each}'/></entry>" for each in posts)
+    return Answer(f"<feed xmlns='{ATOM}'><title>A</title>{links}{entries}</feed>".encode())
+
+
+def next_page(href: str) -> str:
+    """Write the link to the next page."""
+    return f"<link rel='next' type='application/atom+xml' href='{href.replace('&', '&amp;')}'/>"
+
+
+@attrs.define
+class Blog:
+    """A feed in Blogger's form, whose newest posts come first; it counts its answers."""
+
+    site: Site
+    posts: list[str]
+    size: int = 25
+    fails_at: int = 0
+    asked: list[int] = attrs.field(factory=list)
+
+    async def answer(self, request: web.Request) -> Answer:
+        """Return the page that begins with a post."""
+        start = int(request.query.get("start-index", 1))
+        self.asked.append(start)
+        if start == self.fails_at:
+            return Answer(status=404)
+        end = start + self.size
+        query = f"?start-index={end}&max-results={self.size}"
+        link = next_page(f"{self.site.base}/feed{query}") if end <= len(self.posts) else ""
+        return feed(self.site.base, self.posts[start - 1 : end - 1], link)
+
+    async def walk(self, state: Path | State | None = None, **arguments: Any) -> Reading:
+        """Walk over the feed; `asked` holds then what this walk asked for."""
+        self.site.pages["/feed"] = self.answer
+        self.asked.clear()
+        return await read_site(None, sitemaps=[f"{self.site.base}/feed"], state=state, **arguments)
+
+
+def names(reading: Reading) -> list[str]:
+    """Return the last parts of the URLs that came."""
+    return [loc.rpartition("/")[2] for loc in reading.locs]
+
+
+def count(number: int) -> list[str]:
+    """Name posts, the newest first."""
+    return [f"{each}.html" for each in range(number, 0, -1)]
+
+
+async def test_all_pages_are_read() -> None:
+    """Of 1,200 posts in Blogger's form all come, each once, from 48 requests one after another."""
+    async with serve_site() as site:
+        blog = Blog(site, count(1_200))
+        reading = await blog.walk()
+    assert names(reading) == blog.posts
+    assert blog.asked == list(range(1, 1_200, 25))
+    assert reading.report.complete
+    pages = [each for each in reading.report.documents if each.via == "page"]
+    assert len(pages) == 47
+    assert {page.parent for page in pages} == {f"{site.base}/feed"}
+
+
+async def test_archives_are_read() -> None:
+    """An archived feed (RFC 5005, section 4) is read back to its first archive."""
+    async with serve_site() as site:
+        for year in range(2000, 2040):
+            link = f"<link rel='prev-archive' href='/feed/{year - 1}'/>" if year > 2000 else ""
+            mark = "<fh:archive xmlns:fh='http://purl.org/syndication/history/1.0'/>"
+            site.pages[f"/feed/{year}"] = feed(site.base, [f"{year}.html"], mark + link)
+        site.pages["/feed"] = feed(
+            site.base, ["2040.html"], "<link rel='prev-archive' href='/feed/2039'/>"
+        )
+        reading = await read_site(None, sitemaps=[f"{site.base}/feed"])
+    assert names(reading) == [f"{year}.html" for year in range(2040, 1999, -1)]
+    assert reading.report.complete
+
+
+async def test_pages_of_a_feed_in_an_index_are_no_deeper() -> None:
+    """A page stands beside the first one, whatever depth the walk allows."""
+    async with serve_site() as site:
+        blog = Blog(site, count(30), size=3)
+        site.pages["/index.xml"] = Answer(
+            f"<sitemapindex><sitemap><loc>{site.base}/feed</loc></sitemap></sitemapindex>".encode()
+        )
+        site.pages["/feed"] = blog.answer
+        reading = await read_site(
+            None, sitemaps=[f"{site.base}/index.xml"], limits=Limits(depth=1), order="newest"
+        )
+    assert names(reading) == blog.posts
+    assert reading.codes.isdisjoint({"budget-depth", "nested-index"})
+
+
+# -- bad feeds
+
+
+async def test_endless_pages_end() -> None:
+    """Of a feed with 10,000 pages a hundred are read; the next one is named, and is lost."""
+    async with serve_site() as site:
+        blog = Blog(site, count(10_000), size=1)
+        reading = await blog.walk()
+        assert blog.asked == list(range(1, 101))
+        few = await blog.walk(limits=Limits(feed_pages=3))
+        assert len(few.locs) == 3
+    assert reading.codes >= {"feed-has-more"}
+    assert not reading.report.complete
+    (left,) = [each for each in reading.report.documents if each.is_left_out]
+    assert left.url.endswith("?start-index=101&max-results=1")
+    assert left.reason == "feed-has-more"
+
+
+async def test_pages_count_as_documents() -> None:
+    """Each page is taken from the budget of the walk."""
+    async with serve_site() as site:
+        blog = Blog(site, count(50), size=5)
+        reading = await blog.walk(limits=Limits(documents=4))
+    assert len(blog.asked) < 5
+    assert "budget-documents" in reading.codes
+    assert not reading.report.complete
+
+
+async def test_a_tree_of_pages_is_bounded() -> None:
+    """Pages that lead to two others each are counted together."""
+
+    async def fork(request: web.Request) -> Answer:
+        here = request.path
+        other = f"<link rel='prev-archive' href='{here}b'/>"
+        return feed("", [here], next_page(f"{here}a") + other)
+
+    async with serve_site(fork) as site:
+        reading = await read_site(None, sitemaps=[f"{site.base}/f"], limits=Limits(feed_pages=20))
+    assert sum(path.startswith("/f") for path in site.requested) == 20
+    assert "feed-has-more" in reading.codes
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+async def test_circles_end(size: int) -> None:
+    """Pages that lead back to themselves, or around, are read once each; nothing is lost."""
+    async with serve_site() as site:
+        for each in range(size):
+            link = next_page(f"/feed/{(each + 1) % size}")
+            site.pages[f"/feed/{each}"] = feed(site.base, [f"{each}.html"], link)
+        reading = await read_site(None, sitemaps=[f"{site.base}/feed/0"])
+    assert names(reading) == [f"{each}.html" for each in range(size)]
+    assert all(site.times[f"/feed/{each}"] == 1 for each in range(size))
+    assert "cycle" in reading.codes
+    assert reading.report.complete
+
+
+async def test_another_host_is_not_asked() -> None:
+    """A page on another host is not followed, though `hosts` would allow it, but named."""
+    async with serve_site() as site:
+        other = site.base.replace("127.0.0.1", "localhost")
+        site.pages["/feed"] = feed(site.base, ["1.html"], next_page(f"{other}/feed/2"))
+        reading = await read_site(None, sitemaps=[f"{site.base}/feed"], hosts="any")
+    assert site.requested == ["/feed"]
+    assert reading.codes >= {"feed-has-more"}
+    assert not reading.report.complete
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Answer(status=404), "http-status"),
+        (Answer(status=410), "http-status"),
+        (Answer(status=500), "http-status"),
+        (Answer(b"<!doctype html><html><body>Page 2</body></html>"), "html-not-sitemap"),
+        (Answer(b""), "empty"),
+        (Answer(b"not found"), "not-a-sitemap"),
+    ],
+)
+async def test_a_lost_page_is_lost(answer: Answer, reason: str) -> None:
+    """With a page that is no feed, or not there, the walk does not claim to be complete."""
+    async with serve_site() as site:
+        site.pages["/feed"] = feed(site.base, ["1.html"], next_page("/feed/2"))
+        site.pages["/feed/2"] = answer
+        reading = await read_site(None, sitemaps=[f"{site.base}/feed"])
+    assert names(reading) == ["1.html"]
+    assert not reading.report.complete
+    assert reading.document("/feed/2").reason == reason
+
+
+async def test_a_page_that_robots_txt_disallows_is_not_asked() -> None:
+    """robots.txt is asked about each page, as about the children of an index."""
+    async with serve_site() as site:
+        site.pages["/robots.txt"] = Answer(b"User-agent: *\nDisallow: /*?")
+        reading = await Blog(site, count(30)).walk()
+    assert site.times["/feed"] == 1
+    assert "robots-disallowed" in reading.codes
+
+
+async def test_follow_is_asked_about_pages() -> None:
+    """What `follow` refuses is left out, as the caller wants; it does not count as a page."""
+    async with serve_site() as site:
+        blog = Blog(site, count(60))
+        reading = await blog.walk(follow=lambda page: "=51" not in page.loc)
+    assert blog.asked == [1, 26]
+    assert reading.report.complete
+
+
+# -- Blogger, whose links lead to its own host
+
+
+def blogger(start: int, posts: Iterable[str], path: str = "/feeds/7/posts/default") -> bytes:
+    """Write a page as Blogger does, with the link to the one that begins with a post."""
+    query = f"?start-index={start}&max-results=2&redirect=false"
+    link = next_page(f"https://www.blogger.com{path}{query}") if start else ""
+    return feed("https://blog.example.org", posts, link).body
+
+
+async def test_blogger_serves_pages_at_the_host_of_the_blog() -> None:
+    """The page that is linked at www.blogger.com is read from the blog's own host."""
+    top = "https://blog.example.org/feeds/posts/default"
+    query = "?start-index={}&max-results=2&redirect=false"
+    pages = {
+        top: blogger(3, "ab"),
+        top + query.format(3): blogger(5, "cd"),
+        top + query.format(5): blogger(0, "e"),
+    }
+    walked = await walk_all(pages, None, sitemaps=[top])
+    assert [loc[-1] for loc in walked.locs] == list("abcde")
+    assert walked.report.complete
+
+
+@pytest.mark.parametrize(
+    ("top", "path"),
+    [
+        ("https://feeds.example.org/blog", "/feeds/7/posts/default"),
+        ("https://blog.example.org/feeds/posts/default", "/feeds/7/comments/default"),
+        ("https://blog.example.org/feeds/posts/default", "/profile/7"),
+    ],
+)
+async def test_other_links_to_blogger_are_named(top: str, path: str) -> None:
+    """Nothing is guessed of a copy of the feed at another address, nor of other feeds."""
+    walked = await walk_all({top: blogger(3, "ab", path)}, None, sitemaps=[top])
+    assert "feed-has-more" in walked.codes
+    assert all("blogger.com" not in url for url in walked.requested)
+
+
+# -- with a state
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "site.db"
+
+
+@pytest.mark.parametrize("changes", [False, True])
+async def test_only_the_head_is_fetched_again(db: Path, *, changes: bool) -> None:
+    """While the first page stays as it is, no other is asked for; each has its outcome."""
+    async with serve_site() as site:
+        blog = Blog(site, count(1_000))
+        await blog.walk(db, changes=changes)
+        for _ in range(2):
+            again = await blog.walk(db, changes=changes)
+            assert (again.locs, blog.asked) == ([], [1])
+            assert again.report.complete
+            pages = [each for each in again.report.documents if each.via == "page"]
+            assert {(page.status, page.reason) for page in pages} == {("unchanged", "same-feed")}
+            assert len(pages) == 39
+
+
+async def test_a_new_post_brings_all_that_moved(db: Path) -> None:
+    """Pages are read on as long as they change; what is new comes, wherever it stands."""
+    async with serve_site() as site:
+        blog = Blog(site, count(100), size=10)
+        await blog.walk(db, changes=True)
+        blog.posts = ["new.html", *blog.posts]
+        blog.posts.insert(33, "backdated.html")
+        again = await blog.walk(db, changes=True)
+        assert names(again) == ["new.html", "backdated.html"]
+        blog.posts[5] = "edited.html"
+        again = await blog.walk(db, changes=True)
+    assert names(again) == ["edited.html"]
+    assert blog.asked == [1, 11]
+
+
+async def test_a_page_that_failed_is_asked_again(db: Path) -> None:
+    """Posts that moved to a page which failed come with the next walk, though the head stays."""
+    async with serve_site() as site:
+        blog = Blog(site, count(40), size=10)
+        await blog.walk(db, changes=True)
+        blog.posts = [*(f"new-{each}.html" for each in range(15)), *blog.posts]
+        blog.fails_at = 11
+        lost = await blog.walk(db, changes=True)
+        assert not lost.report.complete
+        blog.fails_at = 0
+        again = await blog.walk(db, changes=True)
+    assert {*names(lost), *names(again)} >= {*blog.posts[:15]}
+    assert blog.asked == [1, 11, 21, 31, 41, 51]
+
+
+async def test_a_page_that_was_not_reached_is_asked_for(db: Path) -> None:
+    """Posts that moved behind the end of a walk come with the next one, though the head stays."""
+    async with serve_site() as site:
+        blog = Blog(site, count(40), size=10)
+        await blog.walk(db, changes=True)
+        blog.posts = [*(f"new-{each}.html" for each in range(15)), *blog.posts]
+        short = await blog.walk(db, changes=True, limits=Limits(feed_pages=1))
+        assert names(short) == blog.posts[:10]
+        again = await blog.walk(db, changes=True)
+    assert {*names(again)} >= {*blog.posts[10:15]}
+
+
+async def test_pages_are_not_trusted_for_ever(db: Path) -> None:
+    """After `revalidate_after` each page is asked whether it has changed."""
+    async with serve_site() as site:
+        blog = Blog(site, count(50), size=10)
+        state = State(db, revalidate_after=timedelta(0))
+        for _ in range(2):
+            await blog.walk(state)
+            assert blog.asked == [1, 11, 21, 31, 41]
+
+
+async def test_archives_are_not_fetched_again(db: Path) -> None:
+    """With a state an archive that was read is never asked for, whatever the head brings."""
+    async with serve_site() as site:
+        for year in (2001, 2002):
+            link = "<link rel='prev-archive' href='/feed/2001'/>" if year == 2002 else ""
+            site.pages[f"/feed/{year}"] = feed(site.base, [f"{year}.html"], link)
+        never = State(db, revalidate_after=timedelta(0))
+        for year in (2003, 2004):
+            link = "<link rel='prev-archive' href='/feed/2002'/>"
+            site.pages["/feed"] = feed(site.base, [f"{year}.html"], link)
+            for _ in range(2):
+                site.requested.clear()
+                reading = await read_site(
+                    None, sitemaps=[f"{site.base}/feed"], state=never, changes=True
+                )
+                assert reading.report.complete
+                if year == 2004:
+                    assert set(site.requested) <= {"/feed", "/robots.txt"}
+        site.pages["/feed"] = feed(site.base, [], "<link rel='prev-archive' href='/feed/2003'/>")
+        site.pages["/feed/2003"] = feed(
+            site.base, ["2003.html", "2004.html"], "<link rel='prev-archive' href='/feed/2002'/>"
+        )
+        site.requested.clear()
+        await read_site(None, sitemaps=[f"{site.base}/feed"], state=never, changes=True)
+        assert site.times["/feed/2003"] == 1
+        assert site.times["/feed/2002"] == 0
