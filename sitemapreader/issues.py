@@ -142,7 +142,7 @@ class IssueCode(StrEnum):
     # -- robots.txt
     ROBOTS_UNREACHABLE = ("robots-unreachable", WARNING, "robots.txt could not be fetched; well-known paths were not probed", "make the server answer for robots.txt with status 200 or 404")
     ROBOTS_DISALLOWED = ("robots-disallowed", WARNING, "robots.txt disallows the URL; it was not fetched", "allow it, or pass `respect_robots=False`")
-    ROBOTS_NOT_TEXT = ("robots-not-text", WARNING, "robots.txt is not a text file; it was read as a file without rules", "serve plain text")
+    ROBOTS_NOT_TEXT = ("robots-not-text", WARNING, "there is a page, JSON or another text in place of robots.txt; it was read as a file without rules", "serve a robots.txt, or answer with status 404")
     ROBOTS_TOO_LARGE = ("robots-too-large", WARNING, "robots.txt is too long; the rest was ignored", "shorten it to 500 KiB")
     ROBOTS_TOO_COMPLEX = ("robots-too-complex", WARNING, "robots.txt has too many wildcards to be matched with the URL; the URL was treated as disallowed", "use fewer wildcards, or pass `respect_robots=False`")
     # -- the walk

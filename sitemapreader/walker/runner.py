@@ -44,6 +44,7 @@ _HIDES_SITEMAPS = (
     IssueCode.HOST_REFUSES,
     IssueCode.LOGIN_REQUIRED,
     IssueCode.NO_SITEMAP,
+    IssueCode.ROBOTS_NOT_TEXT,
     IssueCode.ROBOTS_UNREACHABLE,
 )
 """Issues after which a site may have sitemaps that were not found."""

@@ -68,7 +68,7 @@ def test_a_host_line_does_not_end_the_agents() -> None:
 def test_other_lines_are_bounded() -> None:
     """A flood of them is counted, not kept."""
     lines = b"".join(b"x-%d: y\n" % n for n in range(ROBOTS_MAX_OTHER_LINES + 7))
-    robots = parse_robots(lines, ROBOTS)
+    robots = parse_robots(b"User-agent: *\n" + lines, ROBOTS)
     assert len(robots.other_lines) == ROBOTS_MAX_OTHER_LINES
     assert [(issue.code, issue.value) for issue in robots.issues] == [
         (IssueCode.ROBOTS_TOO_LARGE, "7 lines without rules past the first 1000")

@@ -114,9 +114,18 @@ async def test_what_an_unread_index_listed_is_kept(
 
 
 @pytest.mark.parametrize(
-    "robots", [status(503), fault(IssueCode.CONNECT), status(403)], ids=["503", "connect", "403"]
+    "robots",
+    [
+        status(503),
+        fault(IssueCode.CONNECT),
+        status(403),
+        b"<!doctype html><title>Home</title>",
+        b'{"error": "maintenance"}',
+        b"Service unavailable",
+    ],
+    ids=["503", "connect", "403", "page", "json", "text"],
 )
-async def test_a_robots_txt_that_cannot_be_read(db: Path, robots: Exception) -> None:
+async def test_a_robots_txt_that_cannot_be_read(db: Path, robots: Exception | bytes) -> None:
     """The documents that it names are kept; once it is there and names one less, that is gone."""
     named = f"Sitemap: {ONE}\nSitemap: {TWO}\n"
     pages: Pages = {ROBOTS: named.encode(), ONE: page("ab"), TWO: page("xy")}

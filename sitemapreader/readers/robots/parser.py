@@ -73,6 +73,12 @@ _FIELDS = {
 }
 
 
+_OTHER_FIELDS = frozenset(
+    {"clean-param", "content-signal", "content-usage", "license", "noindex", "request-rate"}
+)
+"""Fields without a rule or a sitemap, by which a robots.txt is known as well."""
+
+
 def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots:
     """Parse a robots.txt; content never raises.
 
@@ -101,6 +107,9 @@ def parse_robots(data: bytes, url: str = "", *, complete: bool = True) -> Robots
         text = text[: text.rfind("\n") + 1]
     for number, line in enumerate(text.split("\n"), 1):
         parser.read_line(number, line)
+    if parser.is_other_text:
+        parser = _RobotsParser(url)
+        parser.add_issue(IssueCode.ROBOTS_NOT_TEXT)
     return parser.finish(complete=complete)
 
 
@@ -135,9 +144,15 @@ def _split_line(line: str) -> tuple[str, str] | None:
 
 
 class _RobotsParser:
-    """Parser of one file, line by line."""
+    """Parser of one file, line by line.
+
+    Attributes:
+        is_other_text: whether there are lines, and none of a robots.txt: JSON, or an error message.
+    """
 
     def __init__(self, url: str) -> None:
+        self.is_other_text = False
+        self._has_field = False
         self._url = url
         self._stats = ReadStats(url)
         self._events: list[Event] = []
@@ -161,10 +176,12 @@ class _RobotsParser:
             self.add_issue(IssueCode.FIELD_TOO_LONG, number, line)
             line = line[:ROBOTS_MAX_LINE_CHARS]
         found = _split_line(line)
+        name, value = found or ("", "")
+        field = _FIELDS.get(name.lower())
+        self._has_field |= field is not None or name.lower() in _OTHER_FIELDS
+        self.is_other_text = not self._has_field
         if found is None:
             return
-        name, value = found
-        field = _FIELDS.get(name.lower())
         if is_cut:
             # A value that is cut means something else. But the beginning of a Disallow forbids all
             # that the whole would, so it is kept: nothing forbidden becomes allowed.
