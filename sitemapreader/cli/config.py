@@ -12,6 +12,7 @@ import attrs
 
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.writer import find_output_format, get_output_path
+from sitemapreader.documents.budget import UrlAllowance
 from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.options import FetchOptions, Limits
 
@@ -39,12 +40,15 @@ class RunConfig:
         search: keyword arguments of `discover`, a subset of `walk`.
         options: options of fetching.
         limits: limits of reading.
+        allowance: how many URLs all sites together may deliver: with a state, URLs count as printed
+            that are delivered.
     """
 
     walk: dict[str, Any]
     search: dict[str, Any]
     options: FetchOptions
     limits: Limits
+    allowance: UrlAllowance | None = None
 
     @classmethod
     def from_arguments(cls, arguments: argparse.Namespace) -> Self:
@@ -59,6 +63,7 @@ class RunConfig:
                 search=_pick(arguments, _SEARCH) | robots,
                 options=_make_options(arguments),
                 limits=Limits(**_pick(arguments, _LIMITS)),
+                allowance=_make_allowance(arguments),
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
@@ -81,6 +86,11 @@ def find_unused_proxy(arguments: argparse.Namespace) -> str:
 def _pick(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     values = ((name, getattr(arguments, name, None)) for name in names)
     return {name: value for name, value in values if value is not None}
+
+
+def _make_allowance(arguments: argparse.Namespace) -> UrlAllowance | None:
+    limit = getattr(arguments, "limit", None) if getattr(arguments, "state", None) else None
+    return None if limit is None else UrlAllowance(limit)
 
 
 def _make_follow(arguments: argparse.Namespace) -> dict[str, Any]:

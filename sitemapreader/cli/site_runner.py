@@ -56,6 +56,8 @@ class SiteRunner(SourceRunner[Source]):
             **arguments,
         )
         run.report_to(self)
+        if config.allowance is not None:
+            run.share_allowance(config.allowance)
         return run
 
     async def run(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -189,8 +188,13 @@ def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> 
     if is_folder:
         fetcher = FolderFetcher(text, arguments.base_url)
         common = config.walk | {"options": config.options, "limits": config.limits}
-        make = partial(walk, fetcher.base_url, fetcher=fetcher, **common)
-        return FolderSource(text, make, bool(getattr(arguments, "removed", False)))
+
+        def start() -> Walk:
+            started = walk(fetcher.base_url, fetcher=fetcher, **common)
+            started.allowance = config.allowance
+            return started
+
+        return FolderSource(text, start, bool(getattr(arguments, "removed", False)))
     return make_site_source(text, arguments, trusted=True)
 
 

@@ -226,8 +226,10 @@ class _ProbeHandler:
     async def reuse_children(self) -> None:
         """Do nothing: there is no prior version."""
 
-    async def handle_entries(self, entries: Rows) -> None:
+    async def handle_entries(self, entries: Rows) -> bool:
         """Do nothing: reading ends before entries."""
+        del entries
+        return False
 
     async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
         """Do nothing: reading ends before entries."""

@@ -23,6 +23,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class UrlAllowance:
+    """The number of URLs that a walk, or several together, may deliver.
+
+    Attributes:
+        left: how many are left.
+    """
+
+    def __init__(self, most: float) -> None:
+        self.left = most
+
+    def take(self, wanted: int) -> int:
+        """Return how many of the wanted URLs may be delivered."""
+        granted = int(min(wanted, self.left))
+        self.left -= granted
+        return granted
+
+
 class Budget:
     """The budget of a walk; its clock starts when the object is made.
 
@@ -32,11 +49,12 @@ class Budget:
         exhausted: code of the first limit that was reached. From then on nothing is fetched.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, urls: UrlAllowance | None = None) -> None:
         self.exhausted: IssueCode | None = None
         self._documents = limits.documents
         self._bytes = limits.walk_bytes
         self._feedparser_runs = limits.feedparser_runs
+        self._urls = urls or UrlAllowance(float("inf"))
         self._clock = LoopClock.of_running_loop()
         self._paused_at: float | None = None
         self._paused = 0.0
@@ -93,8 +111,16 @@ class Budget:
         self._bytes -= count
         if self.exhausted is None and self._bytes < 0:
             self.exhausted = IssueCode.BUDGET_BYTES
-        if self.exhausted in (IssueCode.BUDGET_BYTES, IssueCode.BUDGET_SECONDS):
+        if self.exhausted not in (None, IssueCode.BUDGET_DOCUMENTS):
             raise FetchError(self.exhausted, url)
+
+    def take_urls(self, wanted: int) -> int:
+        """Count URLs before they are delivered; return how many may be."""
+        granted = self._urls.take(wanted)
+        if granted < wanted:
+            self.exhausted = self.exhausted or IssueCode.BUDGET_URLS
+            self._wake_all()
+        return granted
 
     def take_feedparser_run(self) -> bool:
         """Count a run of feedparser before it starts; return whether it may start."""
@@ -116,7 +142,7 @@ class Budget:
             if not timeout.expired():  # a timeout of the fetcher's own
                 raise
             self._check_clock()
-            raise FetchError(IssueCode.BUDGET_SECONDS, url) from None
+            raise FetchError(self.exhausted or IssueCode.BUDGET_SECONDS, url) from None
 
     def _set_alarm(self) -> None:
         """Wake the waits when the time is over; there is one timer for all of them."""
@@ -133,7 +159,10 @@ class Budget:
         self._alarm = None
         if self.seconds_left():  # the consumer has blocked the loop meanwhile
             self._set_alarm()
-            return
+        else:
+            self._wake_all()
+
+    def _wake_all(self) -> None:
         while self._waits:
             self._waits.pop().reschedule(0)
 

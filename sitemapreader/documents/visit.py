@@ -83,8 +83,8 @@ class DocumentHandler(Protocol):
         """Continue with the children that an unchanged document had."""
         ...
 
-    async def handle_entries(self, entries: Rows) -> None:
-        """Receive URLs, in document order."""
+    async def handle_entries(self, entries: Rows) -> bool:
+        """Receive URLs, in document order; return whether more may come."""
         ...
 
     async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
@@ -269,36 +269,39 @@ class DocumentVisit:
             if not await self._handler.accept_format(kind):
                 self._outcome = Status.SKIPPED, NOT_READ
                 return False
-        await self._deliver(events)
+        if not await self._deliver(events):
+            self._outcome = Status.PARTIAL, str(IssueCode.BUDGET_URLS)
+        return self._outcome is None
+
+    async def _deliver(self, events: Events) -> bool:
+        """Hand over events; return whether there may be more URLs."""
+        if isinstance(events, EntryColumns):  # nearly always: the fast way
+            return await self._deliver_entries(events)
+        if set(map(type, events)) == _URL_ENTRIES_ONLY:
+            return await self._deliver_entries(cast("list[UrlEntry]", events))
+        for kind_of_event, run in groupby(events, type):
+            if not await self._deliver_run(kind_of_event, list(run)):
+                return False
         return True
 
-    async def _deliver(self, events: Events) -> None:
-        if isinstance(events, EntryColumns):  # nearly always: the fast way
-            await self._deliver_entries(events)
-        elif set(map(type, events)) == _URL_ENTRIES_ONLY:
-            await self._deliver_entries(cast("list[UrlEntry]", events))
-        else:
-            for kind_of_event, run in groupby(events, type):
-                await self._deliver_run(kind_of_event, list(run))
-
-    async def _deliver_run(self, kind: type[Event], run: list[Event]) -> None:
+    async def _deliver_run(self, kind: type[Event], run: list[Event]) -> bool:
         if kind is UrlEntry:
-            await self._deliver_entries(cast("list[UrlEntry]", run))
-        elif kind is SitemapEntry:
+            return await self._deliver_entries(cast("list[UrlEntry]", run))
+        if kind is SitemapEntry:
             self.document.children += len(run)
             await self._handler.handle_sitemaps(cast("list[SitemapEntry]", run))
         else:
             for issue in cast("list[Issue]", run):
                 await self._context.report_issue(issue, self.document)
+        return True
 
-    async def _deliver_entries(self, entries: Rows) -> None:
+    async def _deliver_entries(self, entries: Rows) -> bool:
         self.document.listed += len(entries)
         if self._known_entries:
             passed = min(self._known_entries, len(entries))
             self._known_entries -= passed
             entries = list(entries)[passed:]
-        if entries:
-            await self._handler.handle_entries(entries)
+        return not entries or await self._handler.handle_entries(entries)
 
     async def _close(self, fault: FetchError | None) -> None:
         """Deliver what the reader still holds, and only then report what went wrong."""

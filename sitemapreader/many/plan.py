@@ -9,8 +9,10 @@ import attrs
 from sitemapreader.walker.config import SharedArguments
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterable, Callable, Iterable
 
+    from sitemapreader.entry_columns import Rows
     from sitemapreader.fetch import Fetcher
     from sitemapreader.many.task import SiteTask
     from sitemapreader.options import FetchOptions, Limits
@@ -38,18 +40,36 @@ class RunArguments(SharedArguments, total=False):
 
 
 @attrs.define(eq=False)
+class SiteBatch:
+    """Entries of one site on their way to the consumer."""
+
+    site: str
+    rows: Rows
+    handled: asyncio.Event | None = None
+    """Set when the consumer asks for more; `None` if no walk waits for that."""
+
+
+@attrs.define(eq=False)
 class SiteWalk:
     """A site of a run, while it is walked and when it has ended.
 
     Attributes:
         name: the site, as it was given.
         walk: its walk, or the last of several attempts; `None` for what is not a URL.
+        handed: the last entries that were given to the consumer.
         removals_unknown: documents whose removed URLs are unknown, if removed ones are delivered.
     """
 
     name: str
     walk: Walk | None = None
+    handed: SiteBatch | None = None
     removals_unknown: list[str] = attrs.field(factory=list)
+
+    @property
+    def is_handled(self) -> bool:
+        """Whether the consumer has handled all entries that it was given."""
+        last = self.handed
+        return last is None or last.handled is None or last.handled.is_set()
 
 
 class RunWatcher(Protocol):

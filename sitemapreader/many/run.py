@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sitemapreader.documents.budget import UrlAllowance
     from sitemapreader.entry_columns import Rows
-    from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
-    from sitemapreader.many.visitor import SiteBatch
+    from sitemapreader.many.plan import RunPlan, RunWatcher, SiteBatch, Sites
     from sitemapreader.models import UrlEntry
     from sitemapreader.site_outcome import SiteOutcome
     from sitemapreader.walker.persistence.access import StateAccess
@@ -52,6 +52,10 @@ class SiteRun:
     def report_to(self, watcher: RunWatcher) -> None:
         """Report the begin and the end of each walk to a watcher; call it before entering."""
         self._visitor.watcher = watcher
+
+    def share_allowance(self, allowance: UrlAllowance) -> None:
+        """Bound the URLs of all sites together; call it before entering."""
+        self._visitor.allowance = allowance
 
     def share_room(self, room: asyncio.Semaphore) -> None:
         """Share the number of sites at a time with other runs; call it before entering."""
@@ -115,6 +119,14 @@ class SiteRun:
         """End all walks as leaving the context does; keep the state for `commit_state`."""
         self._is_left = True
         await end_task(self._check_entered())
+
+    async def settle(self) -> None:
+        """Acknowledge what was handed over: the consumer has handled it, and leaves early."""
+        for site in list(self._visitor.running):
+            if site.walk is not None:
+                await site.walk.stop()
+                if site.handed is self._handed or site.is_handled:
+                    await site.walk.settle()
 
     # -- the consumer's side
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterable
 from contextlib import nullcontext
 from itertools import islice
@@ -11,12 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
+from sitemapreader.documents.budget import UrlAllowance
 from sitemapreader.documents.context import borrow_fetcher
-from sitemapreader.entry_columns import take_rows, without_removed
+from sitemapreader.entry_columns import without_removed
 from sitemapreader.errors import StateError
-from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.issues import IssueCode
 from sitemapreader.logs import LOGGER
-from sitemapreader.many.plan import SiteWalk
+from sitemapreader.many.plan import SiteBatch, SiteWalk
 from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task, find_domain
 from sitemapreader.many.turns import TaskTurns
 from sitemapreader.models import Change, UrlEntry
@@ -47,16 +47,6 @@ _KEEPALIVE_SECONDS = 1.0
 open for the usual 15 seconds."""
 
 
-@attrs.define(eq=False)
-class SiteBatch:
-    """Entries of one site on their way to the consumer."""
-
-    site: str
-    rows: Rows
-    handled: asyncio.Event | None = None
-    """Set when the consumer asks for more; `None` if no walk waits for that."""
-
-
 class SiteVisitor:
     """The walks over the sites of a run, at most `plan.at_once` at the same time.
 
@@ -66,6 +56,7 @@ class SiteVisitor:
         running: the sites that are walked now.
         channel: the entries on their way to the consumer; closed when all sites have ended.
         watcher: follows all walks.
+        allowance: how many URLs all walks together deliver; `None` for all.
         room: entered for each walk; bounds the walks of several runs together.
     """
 
@@ -75,6 +66,7 @@ class SiteVisitor:
         self.running: set[SiteWalk] = set()
         self.channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
         self.watcher: RunWatcher | None = None
+        self.allowance: UrlAllowance | None = None
         self.room: AbstractAsyncContextManager[object] = nullcontext()
         self._sites = sites
         self._plan = plan
@@ -132,7 +124,7 @@ class SiteVisitor:
         for attempt in task.list_attempts():
             walked = site.walk = self._make_walk(task, attempt)
             try:
-                await self._read(task, site, walked)
+                await self._read(site, walked)
             except StateError:  # of the disk or the file: nothing more can be remembered
                 raise
             except Exception as error:  # a bug in reading one site must not cost the others
@@ -174,37 +166,33 @@ class SiteVisitor:
             buffered=self._buffered,
         )
 
-    async def _read(self, task: CheckedTask, site: SiteWalk, walked: Walk) -> None:
+    async def _read(self, site: SiteWalk, walked: Walk) -> None:
         """Hand over the entries of a walk, as far as the site may have them."""
         plan = self._plan
-        most = sys.maxsize if plan.site_urls is None else plan.site_urls
+        if plan.site_urls is not None:
+            walked.allowance = UrlAllowance(plan.site_urls)
+        if self.allowance is not None:
+            walked.allowance = self.allowance
         async with walked as entries:
             if self.watcher is not None:
                 self.watcher.note_begin(site)
-            number = 0
             while (batch := await entries.next_by_columns()) is not None:
                 if isinstance(batch, tuple):
                     continue
-                if not plan.gives_removed:
-                    batch = without_removed(batch)
-                left, number = most - number, number + len(batch)
-                if left and batch:
-                    await self._hand_over(task, take_rows(batch, left))
-                if number > most:
-                    walked.report.add_issue(make_issue(IssueCode.BUDGET_URLS, task.url))
-                    return
+                if rows := batch if plan.gives_removed else without_removed(batch):
+                    await self._hand_over(site, rows)
             if plan.gives_removed and walked.report.removed is not None:
                 site.removals_unknown += entries.removals_unknown()
-                await self._hand_over_removed(task, entries.removed())
+                await self._hand_over_removed(site, entries.removed())
 
-    async def _hand_over_removed(self, task: CheckedTask, removed: Iterator[str]) -> None:
+    async def _hand_over_removed(self, site: SiteWalk, removed: Iterator[str]) -> None:
         while locs := list(islice(removed, _REMOVED_AT_ONCE)):
             gone = [UrlEntry(loc, change=Change.REMOVED) for loc in locs]
-            await self._hand_over(task, gone)
+            await self._hand_over(site, gone)
 
-    async def _hand_over(self, task: CheckedTask, rows: Rows) -> None:
+    async def _hand_over(self, site: SiteWalk, rows: Rows) -> None:
         """Give entries to the consumer; with a state, wait until it has handled them."""
-        batch = SiteBatch(task.name, rows)
+        batch = site.handed = SiteBatch(site.name, rows)
         if self._config.state is not None:
             batch.handled = asyncio.Event()
         await self.channel.put(batch, len(rows))

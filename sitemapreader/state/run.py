@@ -112,7 +112,8 @@ def begin(db: sqlite3.Connection, run: Run, options: RunOptions) -> Run:
         and last.ended is None
         and last.options == options.fingerprint
         and options.resumes(last.filters)
-        and 0 <= time.time() - last.began < _RESUMABLE_SECONDS
+        # A run that a limit of URLs stopped goes on whenever the next one comes.
+        and (last.complete is not None or 0 <= time.time() - last.began < _RESUMABLE_SECONDS)
     )
     if last is not None and is_resumed:
         # From here on it delivers what this walk's filters pass, which may be less.
@@ -142,6 +143,13 @@ def _write(db: sqlite3.Connection, row: RunRow) -> None:
     db.execute(
         f"INSERT OR REPLACE INTO run VALUES (?{', ?' * len(values)})", (*values, seal_of(*values))
     )
+
+
+def stop(db: sqlite3.Connection, run: Run) -> None:
+    """Record that a limit of URLs has stopped a walk, which any later one resumes."""
+    row = read_run(db, run.site)
+    if row is not None and row.id == run.id:
+        _write(db, attrs.evolve(row, complete=0))
 
 
 def finish(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals | None:

@@ -87,6 +87,11 @@ class SiteStore:
             walk = attrs.evolve(self.run, site=number)
             self.run = run.begin(self._db, walk, options)
 
+    def stop(self) -> None:
+        """Let any later walk resume this one, which a limit of URLs has stopped."""
+        with self.transaction():
+            run.stop(self._db, self.run)
+
     def finish(self, outcome: RunOutcome) -> Removals | None:
         """End the walk; return what was removed, if it saves URLs."""
         with self.transaction():

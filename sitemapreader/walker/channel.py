@@ -90,9 +90,10 @@ class Channel(Generic[T]):
         self._room.set()
         return batches
 
-    async def wait_until_dry(self) -> None:
-        """Wait until the consumer asks for a batch while there is none."""
+    async def wait_until_dry(self) -> int:
+        """Wait until the consumer asks for a batch while there is none; return `taken`."""
         await self._starved.wait()
+        return self.taken
 
     def close(self) -> None:
         """Let no more batches in; the consumer can still read the batches inside."""

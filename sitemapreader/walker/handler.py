@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import attrs
 
 from sitemapreader.dates import is_since
+from sitemapreader.entry_columns import take_rows
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, Via
 from sitemapreader.options import MAX_URL_CHARS
@@ -20,13 +22,18 @@ if TYPE_CHECKING:
     from sitemapreader.discovery.robots_rules import RobotsRules
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.entry_columns import Rows
-    from sitemapreader.models import SitemapEntry
+    from sitemapreader.models import SitemapEntry, UrlEntry
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
     from sitemapreader.walker.persistence.tracker import DocumentTracker
 
 _AT_BLOGGER = re.compile(r"https?://www\.blogger\.com/feeds/\d+(/[^?#]+)(\?[^#]+)")
+
+
+def _cut(entries: list[UrlEntry], end: UrlEntry) -> list[UrlEntry]:
+    """Return the entries before one of them."""
+    return list(takewhile(lambda entry: entry is not end, entries))
 
 
 class WalkDocumentHandler:
@@ -95,20 +102,39 @@ class WalkDocumentHandler:
             await self._report(IssueCode.NESTED_INDEX)
         return True
 
-    async def handle_entries(self, entries: Rows) -> None:
-        """Emit the entries that pass the filters; with `changes`, only those that differ."""
-        tracker = self._tracker
+    async def handle_entries(self, entries: Rows) -> bool:
+        """Emit the entries that pass the filters; with `changes`, only those that differ.
+
+        Return whether there may be more.
+        """
+        tracker, budget = self._tracker, self._context.budget
         if tracker is None:
-            passed = self._select(entries)
-            await self._emit_entries(self._filter.deduplicate(passed), len(entries))
-            return
-        for chunk in tracker.chunks(list(entries)):
+            passed = self._filter.deduplicate(self._select(entries))
+            most = budget.take_urls(len(passed))
+            offered = len(entries) - len(passed) + most
+            await self._emit_entries(take_rows(passed, most), offered)
+            return most == len(passed) or await self._report_limit()
+        for each in tracker.chunks(list(entries)):
+            chunk = each
             differing, fingerprints = await tracker.compare(chunk)
-            self._document.known += len(chunk) - len(differing)
             passed = list(self._select(differing))
             kept = list(self._filter.deduplicate(passed))
+            most = budget.take_urls(len(kept))
+            if is_cut := most < len(kept):  # what comes behind the last one is for the next walk
+                chunk, passed = _cut(chunk, kept[most]), _cut(passed, kept[most])
+                kept = kept[:most]
+                differing, fingerprints = await tracker.compare(chunk)
+            self._document.known += len(chunk) - len(differing)
             await self._emit_entries(kept, len(differing))
             await tracker.record(chunk, fingerprints, passed, kept, len(differing) - len(kept))
+            if is_cut:
+                return await self._report_limit()
+        return True
+
+    async def _report_limit(self) -> bool:
+        """Report that no more URLs may be delivered; return False."""
+        await self._report(IssueCode.BUDGET_URLS)
+        return False
 
     def _select(self, entries: Rows) -> Rows:
         passed, outside = self._filter.select(entries, self._scope)

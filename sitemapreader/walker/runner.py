@@ -209,7 +209,7 @@ class WalkRunner:
             self._context.budget.return_document()
             job.document = None
             self._frontier.postpone(job)
-        elif tracker is not None:
+        elif tracker is not None and document.reason != IssueCode.BUDGET_URLS:
             await tracker.finish(document)
 
     async def _open_tracker(self, job: Job) -> DocumentTracker | None:
@@ -281,6 +281,7 @@ class WalkRunner:
             IssueCode.BUDGET_MEMORY,
             IssueCode.BUDGET_BYTES,
             IssueCode.BUDGET_SECONDS,
+            IssueCode.BUDGET_URLS,
             IssueCode.HOST_REFUSES,
             IssueCode.HOST_DOWN,
         ):

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from sitemapreader.documents.budget import Budget
+from sitemapreader.documents.budget import Budget, UrlAllowance
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
 from sitemapreader.entry_columns import EntryColumns, Rows
 from sitemapreader.event_loop import end_task
@@ -53,6 +53,8 @@ class Walk:
 
     Attributes:
         report: the outcome of each document, and all Issues; final when the context is left.
+        allowance: how many URLs are delivered; to be set before entering. With a state, the next
+            walk begins where this one stopped.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Walk:
         buffered: int = BUFFERED_EVENTS,
     ) -> None:
         self.report = Report(limits.documents, config.on_document)
+        self.allowance: UrlAllowance | None = None
         self._config = config
         self._fetcher = fetcher
         self._limits = limits
@@ -189,6 +192,19 @@ class Walk:
         # With a state one at a time: asking for more acknowledges the previous batch.
         return [batch] if self._writer is not None else [batch, *self._channel.drain()]
 
+    async def stop(self) -> None:
+        """End the tasks of the walk early."""
+        await end_task(self._check_entered())
+
+    async def settle(self) -> None:
+        """End the walk at a limit: the consumer has handled all batches that it was given."""
+        await self.stop()
+        if self._writer is not None:
+            taken = self._channel.taken
+            rest = self._channel.drain()
+            is_all = all(isinstance(batch, tuple) for batch in rest)
+            await self._writer.stop(self._channel.offered if is_all else taken)
+
     def robots_of(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL's origin if the walk has fetched it, else `None`.
 
@@ -259,7 +275,7 @@ class Walk:
         TRUST.set(Trust())
         try:
             async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
-                budget = Budget(self._limits)
+                budget = Budget(self._limits, self.allowance)
                 self._channel.pause = budget.paused
                 context = WalkContext(
                     fetcher=fetcher,
@@ -292,6 +308,9 @@ class Walk:
                 make_issue(IssueCode.STATE_REPLACED, value=writer.quarantined_as)
             )
         await runner.run()
+        if context.budget.exhausted is IssueCode.BUDGET_URLS:  # the next walk resumes this one
+            await writer.stop(await self._channel.wait_until_dry())
+            return
         removals = await writer.finish(
             complete=report.complete, listed=runner.listed(), knows_all=runner.knows_all()
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -89,8 +89,10 @@ class UrlPrinter:
             )
             async with runner.show(), runner.make_run() as sites:
                 holds = self.output.is_replaced and await sites.hold_state()
-                with suppress(_LimitReachedError):
+                try:
                     await runner.read_sites(sites)
+                except _LimitReachedError:
+                    await sites.settle()
                 if holds:
                     await sites.leave()
                     files = [*self.output.prepare(), *self._report.prepare()]
@@ -111,7 +113,12 @@ class UrlPrinter:
                     delivery = self._make_delivery()
                     if walk is not None and delivery is not None:
                         walk.deliver_through(delivery)
-                self._print_rows(source.label, rows)
+                try:
+                    self._print_rows(source.label, rows)
+                except _LimitReachedError:
+                    if walk is not None:
+                        await walk.settle()
+                    raise
                 await asyncio.sleep(0)  # reading a file never waits: let signals be handled
 
     def _make_delivery(self) -> PipeDelivery | None:

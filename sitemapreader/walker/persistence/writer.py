@@ -125,10 +125,7 @@ class StateWriter:
         For the arguments see `RunOutcome`.
         """
         outcome = RunOutcome(complete, listed, knows_all)
-        await self._channel.wait_until_dry()
-        if self.delivery is not None:
-            await self.delivery.settle()
-        await self._acknowledge(self._channel.taken)
+        await self.settle(await self._channel.wait_until_dry())
         async with self._access.turn():
             is_long = len(listed) > _FEW_DOCUMENTS
             removals = await self._do(
@@ -151,7 +148,20 @@ class StateWriter:
         """Yield the documents whose removed URLs are unknown, at the end of the walk."""
         return self._store.list_unknown()
 
+    async def stop(self, batches: int) -> None:
+        """Settle; let any later walk resume this one, which a limit of URLs has stopped."""
+        await self.settle(batches)
+        async with self._access.turn():
+            self._store.stop()
+
     # -- acknowledgements
+
+    async def settle(self, batches: int) -> None:
+        """Acknowledge so many batches at the end, once they have arrived."""
+        if self.delivery is not None:
+            self.delivery.note(batches)
+            await self.delivery.settle()
+        await self._acknowledge(batches)
 
     async def acknowledge(self) -> None:
         """Record that the consumer asks for more, and so has handled all it was given."""
