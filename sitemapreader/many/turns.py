@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MOST_PARKED = 1_024
-"""Tasks that may wait for another one of their key, before the source is read no further."""
+_MOST_PARKED = 100_000
+"""Tasks that may wait for another one of their key, before the source is read no further: 10 MB of
+names. Tasks of other keys behind them would have to wait as well."""
 
 
 class TaskTurns(Generic[T]):

@@ -88,12 +88,12 @@ class SiteVisitor:
             ) as fetcher:
                 self._fetcher = fetcher
                 turns = TaskTurns(plan.at_once, _find_key, self._visit)
-                await turns.run(self._list_tasks())
+                await turns.run(self._list_sites())
         finally:
             self.channel.close()
 
-    async def _list_tasks(self) -> AsyncGenerator[CheckedTask, None]:
-        """Yield each site once; record an outcome for what is not a URL."""
+    async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
+        """Yield each site once, as it was given; record an outcome for what is not a URL."""
         seen = SeenKeys()
         async for given in _iterate(self._sites):
             try:
@@ -104,12 +104,13 @@ class SiteVisitor:
                 self._end(SiteWalk(name), outcome)
                 continue
             if seen.add(task.key):
-                yield task
+                yield given  # a hundred thousand may wait for their domain: no more than a name
             else:
                 self.repeated += 1
 
-    async def _visit(self, task: CheckedTask) -> None:
+    async def _visit(self, given: str | SiteTask) -> None:
         """Walk over a site, and record its outcome whatever happens."""
+        task = check_task(given)
         async with self.room:
             site, bug = SiteWalk(task.name), ""
             self.running.add(site)
@@ -234,6 +235,6 @@ async def _iterate(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
         yield site
 
 
-async def _find_key(task: CheckedTask) -> str:
-    """Return the registrable domain of a task, whose sites wait for each other."""
-    return await find_domain(task.host)
+async def _find_key(given: str | SiteTask) -> str:
+    """Return the registrable domain of a site, whose sites wait for each other."""
+    return await find_domain(check_task(given).host)

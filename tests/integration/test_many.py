@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections import Counter
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -524,3 +525,58 @@ def test_a_signal_while_a_run_is_written(tmp_path: Path) -> None:
     ):
         run.write(output)
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_many_names_of_a_slow_domain_hold_up_nobody() -> None:
+    """However many hosts of one domain come first, a host of another one is read beside them."""
+    others = [f"{letter}.example" for letter in "abc"]
+    hosts = [*(f"h{number}.slow.example" for number in range(1_500)), *others]
+    read = asyncio.Event()
+    ended = []
+
+    class Slow(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
+            if "slow.example" in url:
+                await read.wait()
+            async with super().open(url) as response:
+                yield response
+
+    def note(outcome: SiteOutcome) -> None:
+        ended.append(outcome.site)
+        if set(others) <= set(ended):
+            read.set()
+
+    async with asyncio.timeout(60):  # for ever, if the others have to wait
+        fetcher = Slow(make_web(*others))
+        async with walk_many(hosts, fetcher=fetcher, on_site=note, at_once=2, probe="never") as run:
+            async for _ in run.batches():
+                pass
+    assert set(ended[:3]) == set(others)
+    assert len(ended) == len(hosts)
+
+
+async def test_an_endless_domain_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names that wait are bounded: the source is read as far as that."""
+    monkeypatch.setattr("sitemapreader.many.turns._MOST_PARKED", 50)
+    pulled, enough = 0, asyncio.Event()
+
+    def name_hosts() -> Iterator[str]:
+        nonlocal pulled
+        while True:
+            pulled += 1
+            if pulled == 50:
+                enough.set()
+            yield f"h{pulled}.slow.example"
+
+    class Stuck(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
+            await asyncio.Event().wait()
+            yield url
+
+    async with walk_many(name_hosts(), fetcher=Stuck({})) as run:
+        await enough.wait()
+        await asyncio.sleep(0.1)
+        assert run.outcomes == []
+    assert 50 <= pulled <= 52
