@@ -110,6 +110,7 @@ class IssueCode(StrEnum):
     LONG_LOC = ("long-loc", INFO, "a URL has 2,048 characters or more", "shorten it; the protocol allows 2,047")
     DELETED = ("deleted", INFO, "a record says that its URL was deleted; it was dropped", "nothing needs to be done; a walk with `changes=True` delivers such URLs as removed")
     NOT_A_URL = ("not-a-url", WARNING, "a line is not an http(s) URL; it was dropped", "write one absolute URL on each line")
+    UNTIDY_LINE = ("untidy-line", WARNING, "a line holds more than one bare URL; the URLs in it were taken", "write one absolute URL on each line, without quotes, brackets or other columns")
     REPEATED_FIELD = ("repeated-field", WARNING, "a record has a field more than once; the last value was used", "write each field once")
     LASTMOD = ("lastmod", WARNING, "a lastmod is not a date of the protocol", "write a W3C datetime, such as 2026-01-31")
     CHANGEFREQ = ("changefreq", WARNING, "a changefreq is not one of the seven words", "use always, hourly, daily, weekly, monthly, yearly or never")

@@ -96,6 +96,6 @@ def is_conclusive(first: bytes, charset: str | None) -> bool:
 
 def _is_text(start: bytes) -> bool:
     """Return whether the first line is a URL, or most of the first lines are."""
-    lines = [line.strip() for line in start[:65_536].splitlines() if line.strip()]
+    lines = [line.strip(b"\"' \t") for line in start[:65_536].splitlines() if line.strip()]
     sample = [begins_as_url(line) for line in lines[:_SAMPLE_LINES]]
     return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))

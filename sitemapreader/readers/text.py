@@ -5,10 +5,12 @@ https://www.sitemaps.org/protocol.html#otherformats
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format, UrlEntry
+from sitemapreader.readers.lines import split_line
 from sitemapreader.urls import are_clean_urls, find_url_error, has_web_scheme, url_warnings
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 
+_MARKS = re.compile(r"""[\s,;|<>"'`“”„]""")
+_SEPARATORS = re.compile(r"""[,;|]["' ]*+(?:\d\d\d\d-\d|[a-zA-Z]{5,7}["' ]*+[,;|]|https?:)""")
+"""Stand in front of a second column, or of a second URL."""
 _STEP = 1_000
 """Lines of one step, which take about 5 ms."""
 
@@ -73,7 +78,7 @@ class TextReader:
             lines[0] = ""
         urls = [line.strip() for line in lines]
         # Unlike XML, a text may hold any control character, and `are_clean_urls` knows a few only.
-        if are_clean_urls(urls) and "".join(urls).isprintable():
+        if are_clean_urls(urls) and _are_bare("".join(urls)):
             self._stats.deliver(len(urls))
             sitemap = self._stats.sitemap
             events += [UrlEntry(url, sitemap=sitemap) for url in urls]
@@ -87,7 +92,14 @@ class TextReader:
         self._line += len(urls)
         yield events
 
-    def _read_line(self, events: list[Event], url: str, line: int) -> None:
+    def _read_line(self, events: list[Event], text: str, line: int) -> None:
+        urls = split_line(text) if _MARKS.search(text) else [text]
+        if urls != [text]:
+            self._stats.add_issue(events, IssueCode.UNTIDY_LINE, line=line, value=text)
+        for url in urls:
+            self._read_url(events, url, line)
+
+    def _read_url(self, events: list[Event], url: str, line: int) -> None:
         if not has_web_scheme(url):
             self._stats.drop_record(events, IssueCode.NOT_A_URL, line=line, value=url)
             return
@@ -98,6 +110,12 @@ class TextReader:
             self._stats.add_issue(events, code, line=line, url=url)
         self._stats.deliver()
         events.append(UrlEntry(url, sitemap=self._stats.sitemap))
+
+
+def _are_bare(text: str) -> bool:
+    """Return whether joined lines seem to be nothing but URLs."""
+    is_separated = "," in text or ";" in text or "|" in text
+    return text.isprintable() and not (is_separated and _SEPARATORS.search(text))
 
 
 def split_lines(data: bytes) -> list[str]:

@@ -35,6 +35,10 @@ _UNQUOTED = re.compile(r"""=\s*([^\s"'>]+)""")
 _REFERENCE = re.compile(r"&(?:#([0-9]+)|#[xX]([0-9A-Fa-f]+)|([A-Za-z][A-Za-z0-9]*));")
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _BASE = re.compile(r"""base\s*=\s*(?:"([^"<]*)|'([^'<]*)|([^\s"'<>]*))""", re.IGNORECASE)
+_SCHEME = re.compile("https?://", re.IGNORECASE)
+_SEPARATOR = re.compile(r"""[\s,;|<>"'`“”„]""")
+_MOST_CELLS = 100
+"""Of a line; of more, the first."""
 _BLANKS = " \t\r\n"
 _SPACES = dict.fromkeys(map(ord, "\t\r\n"), " ")
 """What blanks in the value of an attribute are read as (XML 1.0, section 3.3.3)."""
@@ -81,8 +85,15 @@ def _bases(data: bytes, url: str) -> Iterator[str]:
 
 
 def _lines(text: str) -> set[str]:
-    """Read as a list of URLs: what stands in a line, as it stands there."""
-    return {line.strip(_BLANKS) for line in text.split("\n")}
+    """Read as a list of URLs: what stands in a line, as it stands there, or between separators."""
+    lines = {line.strip(_BLANKS) for line in text.split("\n")}
+    cells = set[str]()
+    for line in lines:
+        ends = [*(mark.start() for mark in _SEPARATOR.finditer(line)), len(line)]
+        starts = [scheme.start() for scheme in _SCHEME.finditer(line)]
+        pairs = itertools.islice(itertools.product(starts, ends), _MOST_CELLS)
+        cells.update(line[start:end] for start, end in pairs)
+    return lines | cells
 
 
 def _texts(text: str) -> Iterator[set[str]]:

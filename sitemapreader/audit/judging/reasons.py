@@ -114,6 +114,7 @@ SAME = frozenset(
         IssueCode.TOO_MANY_NAMES,
         IssueCode.REPEATED_LOC,
         IssueCode.NOT_A_URL,
+        IssueCode.UNTIDY_LINE,
         IssueCode.REPEATED_FIELD,
         IssueCode.CHANGEFREQ,
         IssueCode.PRIORITY,
@@ -164,6 +165,7 @@ KNOWN_AS = {
     IssueCode.CHANGEFREQ: "Invalid attribute value",
     IssueCode.PRIORITY: "Invalid attribute value",
     IssueCode.NOT_A_URL: "Invalid URL",
+    IssueCode.UNTIDY_LINE: "Invalid URL",
     IssueCode.ROBOTS_DISALLOWED: "URL restricted by robots.txt",
     IssueCode.LONG_LOC: "URL too long",
 }

@@ -20,6 +20,7 @@ from sitemapreader.options import (
     ROBOTS_MAX_OTHER_LINES,
     ROBOTS_MAX_SITEMAPS,
 )
+from sitemapreader.readers.lines import split_line
 from sitemapreader.readers.robots.rules import Group, OtherLine, Robots
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import find_url_error, has_web_scheme, resolve, url_key
@@ -192,7 +193,11 @@ class _RobotsParser:
 
     def _add_line(self, field: _Field | None, name: str, value: str, number: int) -> None:
         if field is _Field.SITEMAP:
-            self._add_sitemap(number, value)
+            urls = split_line(value)
+            if urls != [value]:
+                self.add_issue(IssueCode.UNTIDY_LINE, number, value)
+            for url in urls:
+                self._add_sitemap(number, url)
             return
         if field is _Field.AGENT:
             if not self._names_agents:
