@@ -54,7 +54,7 @@ class Usage:
 def measure(web: WebServer, hosts: int, workers: int, *, with_state: bool) -> None:
     """Run three days over some hosts, and print a row for each."""
     options = attrs.evolve(
-        web.make_options(state=with_state, lease_seconds=30.0, site_seconds=30.0),
+        web.make_options(state=with_state, site_seconds=30.0),
         fetch=FetchOptions(
             proxy=f"http://127.0.0.1:{web.port}",
             headers_seconds=5.0,

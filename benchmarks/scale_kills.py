@@ -2,11 +2,14 @@
 
 `python benchmarks/scale_kills.py` kills workers 30 times and clients with their scheduler 4 times.
 Then it makes 40 runs in a row. It stops with an error at the first wrong or missing row.
+`--resume 4000` compares a run over so many hosts with one that is killed at several moments and
+continued by the same command.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 import time
@@ -15,7 +18,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 from scale_faults import ClusterFaults, describe, repeat_runs
-from scale_runs import serve_web
+from scale_runs import check_first_day, serve_web
+from scale_web import find_kind, name_site
+
+from sitemapreader.distributed import status
 
 
 def main() -> None:
@@ -25,7 +31,11 @@ def main() -> None:
     parser.add_argument("--workers-killed", type=int, default=30)
     parser.add_argument("--clients-killed", type=int, default=4)
     parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--resume", type=int, metavar="HOSTS")
     arguments = parser.parse_args()
+    if arguments.resume:
+        measure_resume(arguments.resume)
+        return
     with serve_web(latency=0.02) as web:
         killed, seed = 0, 0
         while killed < arguments.workers_killed:
@@ -46,6 +56,32 @@ def main() -> None:
         print(f"sites at which two workers were: {len(web.ask('/')['clashes'])}", flush=True)
         seconds_of_runs = repeat_runs(web, arguments.runs)
         print(f"{len(seconds_of_runs)} runs without a hang, seconds: {describe(seconds_of_runs)}")
+
+
+def measure_resume(hosts: int) -> None:
+    """Kill the command after a part of its time; print how long the same call takes then."""
+    with serve_web(latency=0.02) as web, tempfile.TemporaryDirectory() as folder:
+        listed = Path(folder, "hosts.txt")
+        # without hosts that hang or fail: their pauses would hide what a kill costs
+        numbers = [number for number in range(hosts) if find_kind(number) in ("good", "none")]
+        listed.write_text("".join(f"{name_site(number)}\n" for number in numbers), "utf-8")
+        whole = 0.0
+        for share in (0.0, 0.3, 0.6, 0.9):
+            output = Path(folder, f"out-{share}")
+            command = [sys.executable, "-m", "sitemapreader", "scale", str(listed)]
+            command += ["-o", str(output), "-x", f"http://127.0.0.1:{web.port}", "-m", "3"]
+            if share:
+                with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+                    time.sleep(share * whole)
+                    process.kill()
+            began = time.monotonic()
+            ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+            seconds = time.monotonic() - began
+            whole = whole or seconds
+            check_first_day(output, "runs/0001", status(str(output)).partitions, numbers)
+            said = next((line for line in ended.stderr.splitlines() if "continuing" in line), "")
+            print(f"killed at {share:.0%}: {seconds:.1f} s, {seconds / whole:.2f} of a whole run")
+            print(f"    {said}", flush=True)
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) 
         raise
 
 
-async def end_task(task: asyncio.Task[None]) -> None:
+async def end_task(task: asyncio.Task[Any]) -> None:
     """Cancel a task and wait for its end, even if this task is cancelled too."""
     task.cancel()
     interruption = None

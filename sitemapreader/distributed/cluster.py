@@ -146,11 +146,6 @@ def _warn_of_profiler(client: Client) -> None:
         )
 
 
-def read_bundle(output: str, folder: str, partitions: list[int]) -> list[Commit]:
-    """Read some partitions: the task that workers get."""
-    return run_partitions(output, folder, partitions, is_worker=True)
-
-
 class ClusterRun:
     """The distribution of partitions to the workers of a cluster."""
 
@@ -213,7 +208,7 @@ class ClusterRun:
             # against every task that was assigned to it.
             key = f"sitemaps-{self._run.folder}-{partitions[0]}-{self._tries[partitions[0]]}"
             future = self._client.submit(
-                read_bundle,
+                run_partitions,
                 self._storage.output,
                 self._run.folder,
                 partitions,

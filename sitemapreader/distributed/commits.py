@@ -1,4 +1,4 @@
-"""Commits: the file that says which attempt at a partition counts."""
+"""Attempts at a partition, and the commit that says which of them counts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import attrs
 
 from sitemapreader.distributed.layout import (
     OutputError,
+    name_attempts,
     name_commit,
     name_partition,
     name_state_folder,
@@ -55,6 +56,16 @@ class Commit:
     def paths(self) -> list[str]:
         """Return the paths of all its files."""
         return [*self.files, self.status, *([self.state] if self.state else [])]
+
+
+def begin_attempt(storage: Storage, run: str, partition: int) -> int:
+    """Begin the next attempt at a partition; return the number in names of its files."""
+    folder = name_attempts(run, partition)
+    while True:
+        begun = (int(name) for name in storage.list(folder) if name.isdecimal())
+        number = max(begun, default=0) + 1
+        if storage.create(f"{folder}/{number:04}", b""):
+            return number
 
 
 def create_commit(storage: Storage, run: str, commit: Commit) -> bool:

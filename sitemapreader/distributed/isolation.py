@@ -1,8 +1,8 @@
 """Reading of hosts in child processes, to find the one that kills its process.
 
-A child records the hosts that it begins. When it dies, these hosts are suspects: the others are
-read again without them, and then each suspect in a child of its own. A suspect that kills this
-child too gets the status "error"; all others are exact.
+A child records the hosts that it begins. When it dies or is stuck, these hosts are suspects: the
+others are read again without them, and then each suspect in a child of its own. A suspect that
+kills this child too gets the status "error"; all others are exact.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.distributed.attempts import kill_when_stuck
 from sitemapreader.distributed.hosts import HostReader, Reading
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.parts import WrittenPart
@@ -25,6 +24,8 @@ from sitemapreader.distributed.status_rows import make_error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_GRACE_SECONDS = 60.0
+"""How much longer than a host may take a child may show no progress."""
 _TASK, _RESULT, _JOURNAL = "task.json", "result.json", "journal"
 
 
@@ -87,7 +88,7 @@ class _Parent:
             sys.executable, "-m", __name__, str(folder), stdin=asyncio.subprocess.PIPE
         )
         try:
-            await process.wait()
+            await self._wait(process, folder / _JOURNAL)
         finally:
             if process.returncode is None:
                 process.kill()
@@ -101,6 +102,17 @@ class _Parent:
         result = json.loads((folder / _RESULT).read_text(encoding="utf-8"))
         parts = [WrittenPart(folder / name, rows) for name, rows in result["parts"]]
         return Reading(parts, result["outcomes"]), []
+
+    async def _wait(self, process: asyncio.subprocess.Process, journal: Path) -> None:
+        """Wait until a child ends, or is stuck: every host of it should have ended by now."""
+        before = None
+        ended = asyncio.ensure_future(process.wait())
+        seconds = self._options.site_seconds + _GRACE_SECONDS
+        while not (await asyncio.wait([ended], timeout=seconds))[0]:
+            begun = await asyncio.to_thread(_read_journal, journal)
+            if begun == before:
+                process.kill()
+            before = begun
 
 
 def _read_journal(path: Path) -> list[str]:
@@ -136,8 +148,7 @@ async def _read(task: dict[str, Any], options: ScaleOptions, folder: Path) -> Re
     with (folder / _JOURNAL).open("w", encoding="utf-8", buffering=1) as journal:
         reader = HostReader(options, asyncio.Semaphore(options.hosts_at_once), journal)
         state = None if task["state"] is None else Path(task["state"])
-        async with kill_when_stuck(options.lease_seconds):
-            return await reader.read(task["sites"], folder, state)
+        return await reader.read(task["sites"], folder, state)
 
 
 def _end_with_parent() -> None:

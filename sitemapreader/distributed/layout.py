@@ -4,7 +4,7 @@
 layout.json                           how many partitions; never changes
 lists/0001/00.parquet ...             hosts, sorted by partition
 runs/0001/run.json                    the list, the options, the run before
-          attempts/p-00042/0003       renewed by the attempt while it works
+          attempts/p-00042/0003       made when an attempt begins
           urls/p-00042-0003-0000.parquet
           status/p-00042-0003.parquet
           commits/p-00042.json        names the files of the attempt that counts
@@ -24,6 +24,7 @@ from sitemapreader.urls import host_of, site_of
 
 LAYOUT = "layout.json"
 SUCCESS = "_SUCCESS.json"
+ATTEMPTS = "attempts"
 HOSTS_PER_PARTITION = 2_000
 _FEWEST_HOSTS = 64
 """Hosts of a partition in a small list, about: as many as one process reads at once."""
@@ -97,7 +98,7 @@ def name_commit(run: str, partition: int) -> str:
 
 def name_attempts(run: str, partition: int) -> str:
     """Return the folder of a partition's attempts."""
-    return f"{run}/attempts/{name_partition(partition)}"
+    return f"{run}/{ATTEMPTS}/{name_partition(partition)}"
 
 
 def name_state_folder(partition: int) -> str:

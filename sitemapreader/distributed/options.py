@@ -52,8 +52,6 @@ class ScaleOptions:
         site_urls: URLs of one host; what was read until then is kept.
         state: whether to keep a state for each partition, so that the next run reads only what has
             changed, and delivers only that.
-        lease_seconds: how long an attempt may show no sign of life before another one takes its
-            partition, and before its worker is killed as stuck.
         fetch: how the network is used. Neither headers nor passwords: these hosts are strangers.
         limits: how much is read of one host.
     """
@@ -63,7 +61,6 @@ class ScaleOptions:
     site_seconds: float = attrs.field(default=900.0, validator=_check_number)
     site_urls: int = attrs.field(default=10_000_000, validator=_check_number)
     state: bool = True
-    lease_seconds: float = attrs.field(default=120.0, validator=_check_number)
     fetch: FetchOptions = attrs.field(factory=FetchOptions, validator=_check_fetch)
     limits: Limits = attrs.field(factory=Limits)
 

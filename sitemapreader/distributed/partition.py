@@ -1,7 +1,8 @@
 """The reading of one partition: its hosts are read, and one commit counts.
 
 An engine only has to call `run_partition` at least once for each partition. The first attempt that
-commits counts, and all others leave nothing behind.
+commits counts, and all others leave nothing behind. Attempts do not wait for each other: one that
+was taken for dead may still be at work, until it sees that another one has committed.
 """
 
 from __future__ import annotations
@@ -10,14 +11,12 @@ import asyncio
 import tempfile
 import time
 from collections import Counter
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.distributed.attempts import PartitionAttempt, kill_when_stuck
-from sitemapreader.distributed.commits import Commit, create_commit, load_commit
+from sitemapreader.distributed.commits import Commit, begin_attempt, create_commit, load_commit
 from sitemapreader.distributed.hosts import HostReader, Reading
 from sitemapreader.distributed.isolation import read_isolated
 from sitemapreader.distributed.layout import name_partition, name_state_folder
@@ -26,12 +25,15 @@ from sitemapreader.distributed.packing import pack_state
 from sitemapreader.distributed.runs import ScaleRun, load_run
 from sitemapreader.distributed.status_rows import carry_row, is_due, make_row, now_utc, write_rows
 from sitemapreader.distributed.storage import Storage
+from sitemapreader.event_loop import end_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-ISOLATE_AFTER = 2
-"""Attempts that died before hosts are read in child processes, to find one that kills."""
+ISOLATE_FROM = 3
+"""The attempt from which on hosts are read in child processes, to find one that kills."""
+_LOOK_SECONDS = 30.0
+"""How often an attempt looks whether another one has committed."""
 
 
 def run_partition(output: str, run: str, partition: int) -> Commit:
@@ -54,7 +56,6 @@ def run_partitions(
     partitions: Sequence[int],
     *,
     on_commit: Callable[[Commit], object] | None = None,
-    is_worker: bool = False,
 ) -> list[Commit]:
     """Read several partitions in one event loop, some at a time; return their commits.
 
@@ -63,11 +64,10 @@ def run_partitions(
         run: as for `run_partition`.
         partitions: their numbers.
         on_commit: called with each commit as it comes.
-        is_worker: whether this process does nothing else, so that it may be killed when stuck.
 
     Raises what `run_partition` raises, at once: partitions that are committed stay so.
     """
-    return asyncio.run(_run_all(Storage(output), run, partitions, on_commit, is_worker=is_worker))
+    return asyncio.run(_run_all(Storage(output), run, partitions, on_commit))
 
 
 async def _run_all(
@@ -75,8 +75,6 @@ async def _run_all(
     folder: str,
     partitions: Sequence[int],
     on_commit: Callable[[Commit], object] | None,
-    *,
-    is_worker: bool,
 ) -> list[Commit]:
     run = await asyncio.to_thread(load_run, storage, folder)
     room = asyncio.Semaphore(run.options.hosts_at_once)
@@ -89,16 +87,11 @@ async def _run_all(
             on_commit(commit)
         return commit
 
-    async with AsyncExitStack() as stack:
-        if is_worker:
-            await stack.enter_async_context(kill_when_stuck(run.options.lease_seconds))
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(read(each)) for each in partitions]
-        except BaseExceptionGroup as errors:
-            raise errors.exceptions[
-                0
-            ] from None  # they are alike, or the first one ended the others
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(read(each)) for each in partitions]
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None  # they are alike, or the first ended the others
     return [task.result() for task in tasks]
 
 
@@ -117,19 +110,19 @@ class PartitionReader:
         """Read the hosts, unless they are committed; return the commit that counts."""
         if done := await self._find_commit():
             return done
-        run = self._run
-        attempt = await asyncio.to_thread(
-            PartitionAttempt.begin,
-            self._storage,
-            run.folder,
-            self._partition,
-            run.options.lease_seconds,
-        )
-        return await attempt.hold(self._do(attempt))
+        reading = asyncio.create_task(self._attempt())
+        try:
+            while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
+                if done := await self._find_commit():
+                    return done
+        finally:
+            await end_task(reading)
+        return reading.result()
 
-    async def _do(self, attempt: PartitionAttempt) -> Commit:
-        if done := await self._find_commit():  # while this attempt was waiting
-            return done
+    async def _attempt(self) -> Commit:
+        attempt = await asyncio.to_thread(
+            begin_attempt, self._storage, self._run.folder, self._partition
+        )
         with tempfile.TemporaryDirectory(prefix="sitemapreader-scale-") as folder:
             return await self._read_and_commit(attempt, Path(folder))
 
@@ -138,7 +131,7 @@ class PartitionReader:
             load_commit, self._storage, self._run.folder, self._partition
         )
 
-    async def _read_and_commit(self, attempt: PartitionAttempt, folder: Path) -> Commit:
+    async def _read_and_commit(self, attempt: int, folder: Path) -> Commit:
         began = time.monotonic()
         memory = await asyncio.to_thread(
             PartitionMemory.load, self._storage, self._run, self._partition, folder
@@ -151,22 +144,20 @@ class PartitionReader:
         await asyncio.to_thread(self._storage.remove, commit.paths())
         return await self._find_commit() or commit
 
-    async def _read(
-        self, memory: PartitionMemory, attempt: PartitionAttempt, folder: Path
-    ) -> Reading:
+    async def _read(self, memory: PartitionMemory, attempt: int, folder: Path) -> Reading:
         options = self._run.options
-        if attempt.died >= ISOLATE_AFTER:
+        if attempt >= ISOLATE_FROM:
             return await read_isolated(memory.due, folder, memory.state, options)
         parts = folder / "parts"
         parts.mkdir()
         return await HostReader(options, self._room).read(memory.due, parts, memory.state)
 
     def _write(
-        self, attempt: PartitionAttempt, folder: Path, memory: PartitionMemory, reading: Reading
+        self, attempt: int, folder: Path, memory: PartitionMemory, reading: Reading
     ) -> Commit:
         """Upload the files of an attempt, which count only once it is committed."""
         run, partition = self._run.folder, self._partition
-        name = f"{name_partition(partition)}-{attempt.number:04}"
+        name = f"{name_partition(partition)}-{attempt:04}"
         files = []
         for number, part in enumerate(reading.parts):
             files.append(f"{run}/urls/{name}-{number:04}.parquet")
@@ -182,7 +173,7 @@ class PartitionReader:
         self._storage.upload(local, status)
         return Commit(
             partition=partition,
-            attempt=attempt.number,
+            attempt=attempt,
             hosts=len(rows),
             urls=sum(part.rows for part in reading.parts),
             files=files,
@@ -195,12 +186,12 @@ class PartitionReader:
             seconds=0.0,
         )
 
-    def _pack(self, attempt: PartitionAttempt, folder: Path, state: Path | None) -> str | None:
+    def _pack(self, attempt: int, folder: Path, state: Path | None) -> str | None:
         if state is None or not state.exists():
             return None
         packed = folder / "state.db.zst"
         pack_state(state, packed)
         number = self._run.folder.rpartition("/")[2]
-        path = f"{name_state_folder(self._partition)}/{number}-{attempt.number:04}.db.zst"
+        path = f"{name_state_folder(self._partition)}/{number}-{attempt:04}.db.zst"
         self._storage.upload(packed, path)
         return path

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.distributed.commits import Commit, list_committed, load_commit
-from sitemapreader.distributed.layout import SUCCESS, OutputError, name_run, write_json
+from sitemapreader.distributed.layout import (
+    ATTEMPTS,
+    SUCCESS,
+    OutputError,
+    name_partition,
+    name_run,
+    write_json,
+)
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.planning import HostList, load_list
 from sitemapreader.distributed.status_rows import Row, load_rows
@@ -194,15 +201,19 @@ def load_run(storage: Storage, folder: str) -> ScaleRun:
 
 
 def find_missing(output: str, run: ScaleRun) -> list[int]:
-    """Return the partitions that are not committed, the slowest of the last run first."""
+    """Return the partitions that are not committed, the slowest of the last run first.
+
+    Those that were begun come last: somebody may still be at work on them.
+    """
     storage = Storage(output)
     committed = list_committed(storage, run.folder)
     missing = [partition for partition in run.partitions if partition not in committed]
-    if run.previous is None:
-        return missing
-    success = storage.read_json(f"{run.previous}/{SUCCESS}") or {}
-    seconds: list[float] = success.get("seconds", [])
-    return sorted(missing, key=lambda each: -seconds[each] if each < len(seconds) else 0.0)
+    begun = set(storage.list(f"{run.folder}/{ATTEMPTS}"))
+    success = storage.read_json(f"{run.previous}/{SUCCESS}") if run.previous else None
+    seconds = dict(enumerate((success or {}).get("seconds", [])))
+    return sorted(
+        missing, key=lambda each: (name_partition(each) in begun, -seconds.get(each, 0.0))
+    )
 
 
 def finish(output: str, run: ScaleRun) -> Totals:

@@ -11,6 +11,8 @@ import scale_web
 from commands import run
 from scale_runs import WebServer, check_first_day, serve_web
 
+from sitemapreader.distributed import plan
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -45,6 +47,7 @@ def test_shards_read_a_list_between_them(web: WebServer, hosts: Path, tmp_path: 
     output = tmp_path / "out"
     first = run_scale(web, hosts, "-o", output, "--shard", "2/2")
     assert "runs/0001: 0 URLs" in first.stderr  # there is one partition, and it is the other's
+    assert "continuing" not in first.stderr
     last = run_scale(web, hosts, "-o", output, "--shard", "1/2")
     assert last.returncode == 3, last.stderr  # hosts without a sitemap are there
     assert "1 of 1 partitions, finished" in last.stderr
@@ -67,6 +70,20 @@ def test_a_cluster_on_this_machine(web: WebServer, hosts: Path, tmp_path: Path) 
     assert done.returncode == 3, done.stderr
     assert "dashboard: http://127.0.0.1:" in done.stderr
     check_first_day(tmp_path / "out", "runs/0001", 1, HOSTS)
+
+
+def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
+    """The second shard says how much is left, and that the run keeps its options."""
+    hosts, output = tmp_path / "hosts.txt", tmp_path / "out"
+    hosts.write_text("".join(f"http://127.0.0.{number}/\n" for number in range(1, 5)))
+    plan(hosts, str(output), partitions=4)
+    first, second = (
+        run("scale", str(hosts), "-o", str(output), "--shard", f"{number}/2").stderr
+        for number in (1, 2)
+    )
+    assert "continuing" not in first
+    assert "continuing runs/0001 with its options: 2 of 4 partitions are missing" in second
+    assert "4 of 4 partitions, finished" in second
 
 
 @pytest.mark.parametrize(

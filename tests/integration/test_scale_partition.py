@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
@@ -14,14 +17,15 @@ import scale_web
 from aiohttp.web import Request, Response
 from commands import serving, urlset
 from scale import SCALE
-from scale_processes import make_environment, replace_request
+from scale_processes import make_environment
 from scale_runs import WebServer, check_first_day, read_rows, read_statuses, serve_web
 
 from sitemapreader import FetchOptions
-from sitemapreader.distributed.attempts import PartitionAttempt
-from sitemapreader.distributed.commits import load_commit
+from sitemapreader.distributed import isolation, partition
+from sitemapreader.distributed.commits import Commit, begin_attempt, load_commit
+from sitemapreader.distributed.hosts import HostReader, Reading
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.partition import run_partition, run_partitions
+from sitemapreader.distributed.partition import ISOLATE_FROM, run_partition, run_partitions
 from sitemapreader.distributed.planning import plan
 from sitemapreader.distributed.runs import (
     ScaleRun,
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 
 FEW = range(12)
 BOMB = 3
+PER_HOST = FetchOptions().per_host
 
 
 @pytest.fixture(scope="module")
@@ -129,17 +134,87 @@ def test_hosts_that_failed_wait(web: WebServer, tmp_path: Path) -> None:
 def test_three_attempts_at_once_make_one_commit(
     web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An engine may run a partition three times at once: one of them reads, nothing is left."""
-    replace_request(replace=monkeypatch.setattr)
+    """An engine may run a partition three times at once: one of them counts, nothing is left."""
     run = begin(web, tmp_path, partitions=1)
-    with ThreadPoolExecutor(3) as pool:
-        commits = list(pool.map(lambda _: run_partition(str(tmp_path), run.folder, 0), range(3)))
+    commits = run_at_once(tmp_path, run, 3, monkeypatch)
     assert commits[0] == commits[1] == commits[2]
     files = {str(path.relative_to(tmp_path)) for path in (tmp_path / run.folder).glob("[us]*/*")}
     assert files == {*commits[0].files, commits[0].status}
     finish(str(tmp_path), run)
     check_first_day(tmp_path, run.folder, 1, FEW)
-    assert web.ask("/")["clashes"] == {}
+
+
+def run_at_once(
+    output: Path, run: ScaleRun, attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> list[Commit]:
+    """Run a partition several times; all attempts have begun before one of them reads."""
+    barrier = threading.Barrier(attempts)
+
+    def begin_together(*given: Any) -> int:
+        number = begin_attempt(*given)
+        barrier.wait(60)
+        return number
+
+    monkeypatch.setattr(partition, "begin_attempt", begin_together)
+    with ThreadPoolExecutor(attempts) as pool:
+        runs = [pool.submit(run_partition, str(output), run.folder, 0) for _ in range(attempts)]
+        return [each.result() for each in runs]
+
+
+def test_two_living_attempts_are_exact_and_bounded(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both read: rows are exact, and a host gets no more than twice what one attempt asks for."""
+    asked = [Counter(web.ask("/")["asked"])]
+    for name in ("alone", "twice"):
+        run = begin(web, tmp_path / name, partitions=1)
+        run_at_once(tmp_path / name, run, 1 + (name == "twice"), monkeypatch)
+        finish(str(tmp_path / name), run)
+        check_first_day(tmp_path / name, run.folder, 1, FEW)
+        asked.append(Counter(web.ask("/")["asked"]))
+    alone, twice = asked[1] - asked[0], asked[2] - asked[1]
+    assert alone.keys() == twice.keys()
+    assert all(alone[domain] <= twice[domain] <= 2 * alone[domain] for domain in alone)
+    assert max(web.ask("/")["most"][domain] for domain in alone) <= 2 * PER_HOST
+
+
+def test_an_attempt_ends_when_another_one_has_committed(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An attempt that was taken for dead stops its requests and gives the commit that counts."""
+    begun, stopped = threading.Event(), threading.Event()
+    read = HostReader.read
+
+    async def hang_first(reader: HostReader, *given: Any) -> Reading:
+        if begun.is_set():
+            return await read(reader, *given)
+        begun.set()
+        try:
+            return await asyncio.Future()
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(HostReader, "read", hang_first)
+    monkeypatch.setattr(partition, "_LOOK_SECONDS", 0.05)
+    run = begin(web, tmp_path, partitions=1)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(run_partition, str(tmp_path), run.folder, 0)
+        assert begun.wait(60)
+        commit = run_partition(str(tmp_path), run.folder, 0)
+        assert first.result(60) == commit
+    assert stopped.is_set()
+    assert commit.attempt == 2
+    assert find_missing(str(tmp_path), run) == []
+    finish(str(tmp_path), run)
+    check_first_day(tmp_path, run.folder, 1, FEW)
+
+
+def test_partitions_that_were_begun_come_last(web: WebServer, tmp_path: Path) -> None:
+    """Whoever joins a run begins where nobody has begun; so two do not read the same hosts."""
+    run = begin(web, tmp_path, partitions=4)
+    for number in (0, 2):
+        begin_attempt(Storage(str(tmp_path)), run.folder, number)
+    assert find_missing(str(tmp_path), run) == [1, 3, 0, 2]
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 3, 0, 2, 0], [2, 2, 2, 3, 1, 0]])
@@ -148,8 +223,8 @@ def test_any_order_and_repetition_gives_the_same(
 ) -> None:
     """Partitions may be run in any order, and again after they are committed."""
     run = begin(web, tmp_path, partitions=4)
-    for partition in order:
-        run_partition(str(tmp_path), run.folder, partition)
+    for each in order:
+        run_partition(str(tmp_path), run.folder, each)
     finish(str(tmp_path), run)
     check_first_day(tmp_path, run.folder, 4, FEW)
 
@@ -179,7 +254,7 @@ def test_a_storage_that_fails_at_any_call_loses_nothing(
     while raised:
         number += 1
         output = tmp_path / str(number)
-        run = begin(web, output, range(4), partitions=1, lease_seconds=1.0)
+        run = begin(web, output, range(4), partitions=1)
         calls, failing, raised = 0, number, False
         try:
             run_partition(str(output), run.folder, 0)
@@ -208,7 +283,7 @@ def test_a_process_killed_at_any_write_loses_nothing(web: WebServer, tmp_path: P
     numbers = range(1, 8) if SCALE > 1 else (2, 4, 5)  # rows, state, commit
     for number in numbers:
         output = tmp_path / str(number)
-        run = begin(web, output, partitions=1, lease_seconds=1.0)
+        run = begin(web, output, partitions=1)
         killed = run_in_process(output, run, 0, deadly_write=number)
         assert killed == -9 or number > 5
         assert run_in_process(output, run, 0) == 0
@@ -224,10 +299,10 @@ def test_a_host_that_kills_its_process_is_named(
     for name, value in make_environment(bomb=scale_web.name_host(BOMB)).items():
         monkeypatch.setenv(name, value)
     hosts = range(5)
-    run = begin(web, tmp_path, hosts, partitions=1, lease_seconds=4.0)
+    run = begin(web, tmp_path, hosts, partitions=1)
     storage = Storage(str(tmp_path))
-    for _ in range(2):
-        PartitionAttempt.begin(storage, run.folder, 0, 1.0)  # as if they had died
+    for _ in range(ISOLATE_FROM - 1):
+        begin_attempt(storage, run.folder, 0)  # as if they had died
     read_all(tmp_path, run)
     rows = read_statuses(tmp_path, run.folder, 1)
     bomb = rows.pop(scale_web.name_site(BOMB))
@@ -239,6 +314,23 @@ def test_a_host_that_kills_its_process_is_named(
     table = read_rows(tmp_path, run.folder)
     assert table.num_rows == sum(scale_web.count_urls(number) for number in hosts if number != BOMB)
     assert {row["status"] for row in rows.values()} <= {"complete", "none", "failed", "partial"}
+
+
+@pytest.mark.slow
+async def test_a_host_that_stops_its_process_is_named(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child whose event loop stands still is killed; its host is named, the others are read."""
+    for name, value in make_environment(trap=scale_web.name_host(BOMB)).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(isolation, "_GRACE_SECONDS", 1.0)
+    sites = [scale_web.name_site(number) for number in range(5)]
+    options = web.make_options(site_seconds=4.0)
+    outcomes = (await isolation.read_isolated(sites, tmp_path, None, options)).outcomes
+    ends = {outcome["site"]: outcome["status"] for outcome in outcomes}
+    assert ends.pop(scale_web.name_site(BOMB)) == "error"
+    assert len(ends) == 4
+    assert set(ends.values()) <= {"complete", "none"}
 
 
 @pytest.mark.parametrize("damage", ["lost", "cut", "flipped", "random"])

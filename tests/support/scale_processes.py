@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,30 +19,36 @@ HOOKS = SUPPORT / "scale_hooks"
 """Folder whose `sitecustomize` calls `install` in every process that has it on its PYTHONPATH."""
 
 
-def make_environment(*, bomb: str = "", deadly_write: int = 0) -> dict[str, str]:
+def make_environment(*, bomb: str = "", trap: str = "", deadly_write: int = 0) -> dict[str, str]:
     """Return the environment of a process that has these faults, and so have its children."""
     return os.environ | {
         "PYTHONPATH": f"{HOOKS}{os.pathsep}{SUPPORT}",
         "SCALE_BOMB": bomb,
+        "SCALE_TRAP": trap,
         "SCALE_DEADLY_WRITE": str(deadly_write),
     }
 
 
 def install() -> None:
     """Change what this process does, as its environment says."""
-    replace_request(os.environ.get("SCALE_BOMB", ""))
+    replace_request(os.environ.get("SCALE_BOMB", ""), os.environ.get("SCALE_TRAP", ""))
     deadly = int(os.environ.get("SCALE_DEADLY_WRITE") or 0)
     if deadly:
         _die_at_write(deadly)
 
 
-def replace_request(bomb: str = "", replace: Callable[..., None] = setattr) -> None:
-    """Let each request say which process and event loop makes it; die at a host that is a bomb."""
+def replace_request(bomb: str = "", trap: str = "", replace: Callable[..., None] = setattr) -> None:
+    """Let each request say which process and event loop makes it.
+
+    Die at a host that is a bomb, and stop for ever at one that is a trap.
+    """
     request = ClientSession._request
 
     async def send(self: ClientSession, method: str, url: Any, **given: Any) -> Any:
         if bomb and bomb in str(url):
             os.kill(os.getpid(), signal.SIGKILL)
+        if trap and trap in str(url):
+            time.sleep(10_000)  # noqa: ASYNC251 (what stops the loop is tested)
         headers = given.get("headers") or {}
         loop = id(asyncio.get_running_loop())
         given["headers"] = dict(headers) | {"User-Agent": f"worker/{os.getpid()}-{loop}"}

@@ -23,7 +23,6 @@ from sitemapreader.distributed.storage import Storage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LEASE_SECONDS = 2.0
 BAD = frozenset({"failed", "partial", "none"})
 """How a host that is poisoned may end; "none" where its answers look like pages."""
 
@@ -60,7 +59,7 @@ class WebServer:
             max_attempts=2,
             host_pause_seconds=0.05,
         )
-        given = {"lease_seconds": LEASE_SECONDS, "site_seconds": 10.0} | given
+        given = {"site_seconds": 10.0} | given
         return ScaleOptions(fetch=fetch, limits=Limits(raw_bytes=2_000_000), **given)
 
 

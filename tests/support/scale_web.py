@@ -106,6 +106,8 @@ class Web:
         latency: seconds before each answer.
         counts: requests, and bytes of bodies.
         clashes: registrable domains at which two different User-Agents were at the same time.
+        asked: requests of each registrable domain.
+        most: the most of them at a time.
     """
 
     def __init__(self, latency: float = 0.0) -> None:
@@ -113,6 +115,8 @@ class Web:
         self.latency = latency
         self.counts: Counter[str] = Counter()
         self.clashes: Counter[str] = Counter()
+        self.asked: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
         self._visitors: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def enter(self, domain: str, agent: str) -> None:
@@ -120,6 +124,8 @@ class Web:
         self.counts["requests"] += 1
         visitors = self._visitors[domain]
         visitors[agent] += 1
+        self.asked[domain] += 1
+        self.most[domain] = max(self.most[domain], visitors.total())
         if len(visitors) > 1:
             self.clashes[domain] += 1
 
@@ -246,9 +252,10 @@ class Connection(asyncio.Protocol):
 
     def _control(self, path: str) -> None:
         """Set the day (`/day/1`), and tell the counts."""
+        web = self._web
         if path.startswith("/day/"):
-            self._web.day = int(path[5:])
-        answer = {"counts": self._web.counts, "clashes": self._web.clashes}
+            web.day = int(path[5:])
+        answer = {name: getattr(web, name) for name in ("counts", "clashes", "asked", "most")}
         self._send(200, json.dumps(answer).encode())
 
 

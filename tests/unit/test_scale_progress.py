@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from commands import wait_until
 
 from sitemapreader.cli import main
 from sitemapreader.cli.commands.scale import RunProgress, describe_totals
@@ -51,6 +52,23 @@ def test_progress_counts_from_the_beginning_of_this_call(
         ["sitemapreader: 4/8", "400 hosts (8 failed), 24,000 URLs, 100/s, about 4 min left"],
         ["sitemapreader: 5/8", "500 hosts (10 failed), 30,000 URLs, 100/s, about 3 min left"],
     ]
+
+
+def test_a_run_in_which_nothing_ends_says_what_it_waits_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A line comes though no partition was committed since the last one."""
+    lines: list[str] = []
+    console = Console()
+    monkeypatch.setattr(console, "print_line", lines.append)
+    monkeypatch.setattr(RunProgress, "SILENT_SECONDS", 0.05)
+    progress = RunProgress(console, make_totals(0))
+    progress.show(make_totals(3))
+    assert lines == []
+    with progress.remind():
+        wait_until(lambda: bool(lines))
+    assert lines[0].startswith("3/8 partitions, 300 hosts (6 failed), 18,000 URLs")
+    assert lines[0].endswith("; none ended for 0 s, waiting for slow hosts")
 
 
 def describe(**given: Any) -> list[str]:

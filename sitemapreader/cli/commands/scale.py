@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -89,15 +91,26 @@ class ScaleCommand:
         raise _StoppedError
 
     def _begin(self) -> ScaleRun:
-        from sitemapreader.distributed import begin_run, plan  # noqa: PLC0415 (an extra)
+        from sitemapreader.distributed import (  # noqa: PLC0415 (an extra)
+            begin_run,
+            find_missing,
+            plan,
+        )
 
         arguments = self._arguments
         options = _make_options(arguments)
         hosts = sys.stdin if arguments.list == STANDARD_INPUT else arguments.list
         listed = None if hosts is None else plan(hosts, arguments.output)
-        return begin_run(
+        run = begin_run(
             arguments.output, listed, options, full=arguments.full, retry=arguments.retry
         )
+        missing, partitions = len(find_missing(arguments.output, run)), len(run.partitions)
+        if missing < partitions:
+            self._console.print_line(
+                f"continuing {run.folder} with its options: {missing} of {partitions} partitions "
+                "are missing"
+            )
+        return run
 
     def _run_cluster(self, run: ScaleRun) -> Totals:
         from sitemapreader.distributed import status  # noqa: PLC0415 (an extra)
@@ -108,7 +121,7 @@ class ScaleCommand:
 
         arguments = self._arguments
         progress = RunProgress(self._console, status(arguments.output))
-        with open_client(arguments.scheduler, arguments.workers) as client:
+        with open_client(arguments.scheduler, arguments.workers) as client, progress.remind():
             if client.dashboard_link:
                 self._console.print_line(f"dashboard: {client.dashboard_link}")
             return read_run(client, arguments.output, run, progress.show)
@@ -128,7 +141,8 @@ class ScaleCommand:
             totals = totals.add(commit)
             progress.show(totals)
 
-        distributed.run_partitions(output, run.folder, mine, on_commit=show, is_worker=True)
+        with progress.remind():
+            distributed.run_partitions(output, run.folder, mine, on_commit=show)
         if distributed.find_missing(output, run):
             return distributed.status(output)
         return distributed.finish(output, run)
@@ -165,19 +179,42 @@ def _make_options(arguments: argparse.Namespace) -> ScaleOptions:
 
 
 class RunProgress:
-    """Lines about a run, one every few seconds."""
+    """Lines about a run: one every few seconds, one a minute if no partition ends."""
 
     SECONDS = 5.0
+    SILENT_SECONDS = 60.0
 
     def __init__(self, console: Console, first: Totals) -> None:
         self._console = console
         self._first = first
-        self._began = self._shown = time.monotonic()
+        self._totals = first
+        self._began = self._shown = self._changed = time.monotonic()
 
     def show(self, totals: Totals) -> None:
         """Print the sums so far, if it is time for that and something is missing."""
-        now = time.monotonic()
-        if now - self._shown < self.SECONDS or totals.committed == totals.partitions:
+        self._totals, self._changed = totals, time.monotonic()
+        self._show_after(self.SECONDS)
+
+    @contextmanager
+    def remind(self) -> Iterator[None]:
+        """Say what is waited for whenever nothing was printed for long."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(self.SILENT_SECONDS / 10):
+                self._show_after(self.SILENT_SECONDS)
+
+        thread = threading.Thread(target=watch, name="sitemapreader.remind", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _show_after(self, silence: float) -> None:
+        totals, now = self._totals, time.monotonic()
+        if now - self._shown < silence or totals.committed == totals.partitions:
             return
         self._shown = now
         seconds = now - self._began
@@ -187,6 +224,8 @@ class RunProgress:
         if done:
             minutes = (totals.partitions - totals.committed) * seconds / done / 60
             left = f", about {minutes:.0f} min left"
+        if now - self._changed >= self.SILENT_SECONDS:
+            left = f"; none ended for {now - self._changed:.0f} s, waiting for slow hosts"
         failed = sum(totals.statuses.get(status, 0) for status in ("failed", "error"))
         self._console.print_line(
             f"{totals.committed}/{totals.partitions} partitions, {totals.hosts:,} hosts "
