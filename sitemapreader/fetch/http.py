@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import aiohttp
     from aiohttp.abc import AbstractResolver
 
+    from sitemapreader.fetch.redirects import CheckRedirect
+
 _TOO_MANY_REQUESTS = 429
 KEEPALIVE_SECONDS = 15.0
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -188,12 +190,17 @@ class HttpFetcher:
 
     @asynccontextmanager
     async def open(
-        self, url: str, *, headers: Mapping[str, str] | None = None
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        check_redirect: CheckRedirect | None = None,
     ) -> AsyncIterator[HttpResponse]:
         """Request `url`, follow its redirects, and give the response.
 
         `headers` are added to `options.headers`. With a validator among them (If-None-Match,
-        If-Modified-Since), which redirects keep, the status may be 304.
+        If-Modified-Since), which redirects keep, the status may be 304. `check_redirect` is awaited
+        with each URL that a redirect leads to, and raises FetchError if it must not be requested.
 
         Raises:
             FetchError: there is no document; `code` says why, and `url` where.
@@ -201,7 +208,7 @@ class HttpFetcher:
         """
         start = parse_request_url(url)
         clock = DeadlineClock(self.options.total_seconds)
-        fetch = partial(self._fetch, start, headers or _NO_HEADERS, clock)
+        fetch = partial(self._fetch, start, headers or _NO_HEADERS, clock, check_redirect)
         response, tries = await fetch_with_retries(fetch, self.options, url)
         response.tries = tries
         try:
@@ -210,10 +217,14 @@ class HttpFetcher:
             response.close()
 
     async def _fetch(
-        self, start: RequestUrl, extra: Mapping[str, str], clock: DeadlineClock
+        self,
+        start: RequestUrl,
+        extra: Mapping[str, str],
+        clock: DeadlineClock,
+        check: CheckRedirect | None,
     ) -> HttpResponse:
         """Make one attempt: follow redirects from `start` to the document."""
-        chain, trust = RedirectChain(start, self.options), self._trust.find()
+        chain, trust = RedirectChain(start, self.options, check), self._trust.find()
         timer = WaitTimer(clock)
         if start.userinfo and start.userinfo != trust.find_login(start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))

@@ -37,13 +37,16 @@ class RedirectChain:
         issues: repairs of URLs on the way.
     """
 
-    def __init__(self, start: RequestUrl, options: FetchOptions) -> None:
+    def __init__(
+        self, start: RequestUrl, options: FetchOptions, check: CheckRedirect | None = None
+    ) -> None:
         self.start = start
         self.target = start
         self.same_origin = True
         self.is_permanent = True
         self.issues: list[Issue] = []
         self._options = options
+        self._check = check or CHECK_REDIRECT.get()
         self._seen = {start.key}
 
     def follow(self, location: str, *, status: int = 301) -> None:
@@ -70,10 +73,10 @@ class RedirectChain:
         self.target = target
 
     async def follow_if_allowed(self, location: str, *, status: int = 301) -> None:
-        """Follow a redirect; raise FetchError if the walk must not request its target."""
+        """Follow a redirect; raise FetchError if its target must not be requested."""
         self.follow(location, status=status)
-        if check := CHECK_REDIRECT.get():
-            await check(str(self.target))
+        if self._check is not None:
+            await self._check(str(self.target))
 
     def _read(self, location: str) -> RequestUrl:
         location = location.strip(" \t")

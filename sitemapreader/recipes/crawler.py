@@ -118,10 +118,14 @@ async def crawl(
 
 
 async def fetch_page(fetcher: Fetcher, rules: PageRules, entry: UrlEntry) -> Page:
-    """Fetch a page that robots.txt allows; raise FetchError for any other."""
-    if not await rules.allow(entry.loc):
-        raise FetchError(IssueCode.ROBOTS_DISALLOWED, entry.loc)
-    async with fetcher.open(entry.loc) as response:
+    """Fetch a page that robots.txt allows, redirected or not; else raise FetchError."""
+    await rules.check(entry.loc)
+    opening = (
+        fetcher.open(entry.loc, check_redirect=rules.check)
+        if isinstance(fetcher, HttpFetcher)
+        else fetcher.open(entry.loc)
+    )
+    async with opening as response:
         return Page(
             entry, response.url, response.headers, await read_body(response, MAX_PAGE_BYTES)
         )
@@ -134,7 +138,7 @@ class PageRules:
         self._fetcher = fetcher
         self._agent = agent
         self._known: dict[str, Robots] = {}
-        self._lock = asyncio.Lock()
+        self._fetching: dict[str, asyncio.Lock] = {}
 
     async def allow(self, url: str) -> bool:
         """Return whether a page may be fetched.
@@ -144,13 +148,19 @@ class PageRules:
         origin = origin_of(url)
         robots = self._known.get(origin)
         if robots is None:
-            async with self._lock:
+            async with self._fetching.setdefault(origin, asyncio.Lock()):
                 robots = self._known.get(origin) or await self._fetch_rules(origin)
         return robots.complete and robots.can_fetch(url, self._agent)
+
+    async def check(self, url: str) -> None:
+        """Raise FetchError if a page must not be fetched."""
+        if not await self.allow(url):
+            raise FetchError(IssueCode.ROBOTS_DISALLOWED, url)
 
     async def _fetch_rules(self, origin: str) -> Robots:
         if len(self._known) >= MAX_ORIGINS:
             self._known.clear()
+            self._fetching.clear()
         robots = self._known[origin] = await self._fetch(f"{origin}/robots.txt")
         delay = robots.crawl_delay(self._agent)
         if delay is not None and isinstance(self._fetcher, HttpFetcher):

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import gzip
 import socket
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
 from serving import serve
 from walking import index, urlset
 
+from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.recipes import crawler
-from sitemapreader.recipes.crawler import crawl
+from sitemapreader.recipes.crawler import PageRules, crawl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
 
     from serving import Page as ServedPage
     from serving import Served
@@ -35,7 +37,7 @@ PAGES = 60
 def make_site(base: str) -> Mapping[str, ServedPage]:
     """Make a site of good pages and of every kind of bad ones, all listed twice."""
     locs = [f"{base}/p/{number}" for number in range(PAGES)]
-    bad = [f"{base}/{name}" for name in ("gone", "private", "bomb", "damaged")]
+    bad = [f"{base}/{name}" for name in ("gone", "private", "hidden", "bomb", "damaged")]
     good = [f"{base}/zipped", f"{base}/moved"]
     return {
         "/robots.txt": f"User-agent: *\nDisallow: /private\nSitemap: {base}/i.xml".encode(),
@@ -45,6 +47,7 @@ def make_site(base: str) -> Mapping[str, ServedPage]:
         **{f"/p/{number}": f"<p>{number}</p>".encode() for number in range(PAGES)},
         "/zipped": gzip.compress(b"<p>zipped</p>"),
         "/moved": "/p/0",
+        "/hidden": "/private",
         "/gone": 410,
         "/private": b"<p>private</p>",
         "/bomb": gzip.compress(bytes(20_000)),
@@ -92,6 +95,7 @@ async def test_every_page_is_visited_or_missed(monkeypatch: pytest.MonkeyPatch) 
     assert notebook.missed == {
         "/gone": "http-status",
         "/private": "robots-disallowed",
+        "/hidden": "robots-disallowed",
         "/bomb": "too-large",
         "/damaged": "compression-truncated",
     }
@@ -119,6 +123,32 @@ async def test_robots_that_cannot_be_asked_forbid() -> None:
     assert notebook.visited == {f"{free.base}/p": b"<p>"}
     assert notebook.missed == {f"{silent.base}/p": "robots-disallowed"}
     assert silent.requested == ["/robots.txt"]
+
+
+async def test_a_slow_origin_holds_up_no_other() -> None:
+    """Each origin is asked for its robots.txt once, however slow another one is to answer."""
+    answers = asyncio.Event()
+    asked: list[str] = []
+
+    class Slow(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
+            asked.append(url)
+            if "slow" in url:
+                await answers.wait()
+            async with super().open(url) as response:
+                yield response
+
+    rules = PageRules(Slow({}), "us")
+    urls = [f"https://{host}.example/{page}" for page in "ab" for host in ("slow", "fast")]
+    tasks = [asyncio.create_task(rules.allow(url)) for url in urls]
+    async with asyncio.timeout(30):  # for ever, if one lock is for all
+        assert await tasks[1]
+        assert await tasks[3]
+    assert not tasks[0].done()
+    answers.set()
+    assert await asyncio.gather(*tasks) == [True] * 4
+    assert sorted(asked) == ["https://fast.example/robots.txt", "https://slow.example/robots.txt"]
 
 
 async def test_the_crawl_delay_holds_for_pages() -> None:
@@ -233,6 +263,6 @@ async def test_a_page_in_our_own_network_is_missed(monkeypatch: pytest.MonkeyPat
     assert notebook.visited == {"/page": b"<p>"}
     assert notebook.missed == {
         "http://inside.test/admin": "robots-disallowed",  # its robots.txt cannot be asked for
-        "/moved": "blocked-address",
+        "/moved": "robots-disallowed",
     }
     assert {"inside.test", "router.test"} <= set(asked)

@@ -283,7 +283,8 @@ async def test_no_page_leads_into_a_private_network(
     }
     await told.run()
     assert [*told.pages] == [f"{site.base}/1"]
-    assert told.missed == {"/literal": "blocked-address", "/name": "blocked-address"}
+    # its robots.txt cannot be asked for
+    assert told.missed == {"/literal": "robots-disallowed", "/name": "robots-disallowed"}
 
 
 async def test_robots_txt_holds_for_pages(site: Site, told: Index) -> None:
