@@ -29,7 +29,8 @@ class Commit:
         partition: its number.
         attempt: number of the attempt.
         hosts: how many hosts it has, and so rows of status.
-        urls: rows in all its files.
+        urls: how many URLs were delivered, each a row in its files.
+        removed: how many URLs are no longer listed, each a row as well.
         files: paths of the Parquet files of URLs.
         status: path of the Parquet file with a row for each host.
         state: path of the packed state; `None` without one.
@@ -44,6 +45,7 @@ class Commit:
     attempt: int
     hosts: int
     urls: int
+    removed: int
     files: list[str]
     status: str
     state: str | None

@@ -71,6 +71,7 @@ class HostReader:
             site_urls=options.site_urls,
             state=state,
             changes=state is not None,
+            removed=state is not None,
             limits=options.limits,
             options=options.fetch,
         )

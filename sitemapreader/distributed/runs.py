@@ -76,7 +76,8 @@ class Totals:
         partitions: how many partitions it has.
         committed: how many of them are committed.
         hosts: hosts in these.
-        urls: rows of URLs in these.
+        urls: how many URLs were delivered.
+        removed: how many URLs are no longer listed.
         statuses: how many hosts ended in each way.
         reasons: how many were not read completely for each reason.
         put_off: how many are not due again yet, because they failed, have no sitemap or asked for
@@ -91,6 +92,7 @@ class Totals:
     committed: int = 0
     hosts: int = 0
     urls: int = 0
+    removed: int = 0
     statuses: dict[str, int] = attrs.field(factory=dict)
     reasons: dict[str, int] = attrs.field(factory=dict)
     put_off: int = 0
@@ -103,6 +105,7 @@ class Totals:
             committed=self.committed + 1,
             hosts=self.hosts + commit.hosts,
             urls=self.urls + commit.urls,
+            removed=self.removed + commit.removed,
             statuses=dict(Counter(self.statuses) + Counter(commit.statuses)),
             reasons=dict(Counter(self.reasons) + Counter(commit.reasons)),
             put_off=self.put_off + commit.put_off,

@@ -12,10 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import duckdb
+import package
+import pages
 import pytest
 import scale_web
 from aiohttp.web import Request, Response
-from commands import serving, urlset
+from commands import NAMESPACE, serving, urlset
 from scale import SCALE
 from scale_processes import make_environment
 from scale_runs import WebServer, check_first_day, read_rows, read_statuses, serve_web
@@ -33,6 +36,7 @@ from sitemapreader.distributed.runs import (
     find_missing,
     finish,
     iterate_statuses,
+    status,
 )
 from sitemapreader.distributed.storage import Storage
 
@@ -104,6 +108,37 @@ def test_the_days_after_deliver_only_what_changed(web: WebServer, tmp_path: Path
         "changed": sum(changed for changed, _ in changes),
         "new": sum(new for _, new in changes),
     }
+
+
+def test_urls_that_are_gone_have_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last records, by the query of the docs, are what is listed: a URL may come back."""
+    today = listed = ""
+
+    async def answer(request: Request) -> Response:
+        if request.path != "/sitemap.xml" or not today:
+            return Response(status=404 if today else 500)
+        records = (f"<url><loc>http://{request.host}/{n}</loc></url>" for n in today.split())
+        return Response(text=f'<urlset xmlns="{NAMESPACE}">{"".join(records)}</urlset>')
+
+    monkeypatch.chdir(tmp_path)
+    output = tmp_path / "crawl"
+    (block,) = pages.blocks(package.ROOT / "docs" / "scale.md", "sql")
+    with serving(answer) as urls:
+        ports = (int(urls[0].rpartition(":")[2]),)
+        fetch = FetchOptions(allow_ports=ports, allow_networks=("127.0.0.0/8",), max_attempts=1)
+        days = [("1 2 3 4", 0), ("1 2 3 4", 0), ("2 3 5", 2), ("", 0), ("3 4 5", 1)]
+        for today, removed in days:
+            listed = today or listed
+            options = ScaleOptions(fetch=fetch)
+            begun = begin_run(str(output), plan(urls, str(output)), options, retry=True)
+            read_all(output, begun)
+            (row,) = iterate_statuses(str(output))
+            assert (row["removed"], status(str(output)).removed) == (removed, removed)
+            table = read_rows(output, begun.folder)
+            assert (table.num_rows if table else 0) == row["entries"] + removed
+            duckdb.execute(block.code)
+            locs = duckdb.execute("SELECT loc FROM 'latest.parquet' ORDER BY loc").fetchall()
+            assert locs == [(f"{urls[0]}/{name}",) for name in listed.split()]
 
 
 def test_hosts_that_failed_wait(web: WebServer, tmp_path: Path) -> None:

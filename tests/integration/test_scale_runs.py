@@ -31,6 +31,7 @@ def make_commit(partition: int, *, urls: int = 100) -> Commit:
         attempt=1,
         hosts=10,
         urls=urls,
+        removed=3,
         files=[f"{RUN}/urls/{name}-0000.parquet"],
         status=f"{RUN}/status/{name}.parquet",
         state=f"state/p-{partition:05}/0001-0001.db.zst",
@@ -67,6 +68,7 @@ def test_the_next_run_follows_one_that_is_finished(tmp_path: Path) -> None:
     totals = finish(output, first)
     assert (totals.hosts, totals.urls, totals.statuses) == (40, 400, {"complete": 36, "none": 4})
     assert (totals.reasons, totals.put_off) == ({"no-sitemap": 4}, 4)
+    assert totals.removed == 12
     assert totals.finished
     assert finish(output, first) == totals == status(output)
     second = begin_run(output, retry=True)
