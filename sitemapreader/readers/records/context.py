@@ -40,7 +40,7 @@ class RecordContext:
     Args:
         stats: the counts of the document.
         names: resolves the names of elements.
-        base: the xml:base of the document's root, if it has one.
+        bases: each xml:base that holds around the record.
         keeps_deleted: whether URLs that are said to be deleted are delivered.
     """
 
@@ -48,13 +48,13 @@ class RecordContext:
     """The record that is being read."""
 
     def __init__(
-        self, stats: ReadStats, names: Names, base: str = "", *, keeps_deleted: bool = False
+        self, stats: ReadStats, names: Names, bases: list[str], *, keeps_deleted: bool = False
     ) -> None:
         self.events: list[Event] = []
         self.keeps_deleted = keeps_deleted
         self.stats = stats
         self.names = names
-        self._base = base
+        self._bases = bases
 
     def take_events(self) -> list[Event]:
         """Remove and return the events so far."""
@@ -110,7 +110,7 @@ class RecordContext:
         base = self.stats.sitemap
         element = self.record.element
         of_elements = (one.get(XML_BASE) for one in (element, loc) if one is not None)
-        for element_base in filter(None, (self._base, *of_elements)):
+        for element_base in filter(None, (*self._bases, *of_elements)):
             base = resolve(base, element_base) or base
         url = resolve(base, text) or ""
         if error := _find_relative_error(text, base, url):

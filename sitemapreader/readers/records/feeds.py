@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.dates import parse_lastmod
@@ -15,6 +16,7 @@ from sitemapreader.readers.records.elements import (
 )
 from sitemapreader.readers.records.fields import FEED_DATES
 from sitemapreader.readers.records.namespaces import OWN, RDF
+from sitemapreader.readers.xml.characters import unescape
 from sitemapreader.urls import find_url_error, has_web_scheme, resolve
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ _RANKS: dict[Format, Dates] = {
     for format_, dates in FEED_DATES.items()
 }
 """Format -> the dates of its records, by (key, tag): the lowest number is the best."""
+_HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
 _RELATIONS = "http://www.iana.org/assignments/relation/"
 NEXT, ARCHIVE = "next", "prev-archive"
 _PAGE_RELATIONS = {NEXT, ARCHIVE}
@@ -124,7 +127,15 @@ def _find_date(context: RecordContext, record: Element, ranks: Dates) -> Element
 def _find_title(context: RecordContext, record: Element) -> str:
     """Return the first title that is not empty, without its markup."""
     titles = (child for child in record if context.names[child.tag].own == "title")
-    return next((text for title in titles if (text := join_texts(title))), "")
+    return next((text for title in titles if (text := find_plain_text(title))), "")
+
+
+def find_plain_text(element: Element) -> str:
+    """Return the text of an element that may be HTML (RFC 4287, section 3.1.1.2)."""
+    text = join_texts(element)
+    if _is_html(read_attributes(element).get("type", "")):
+        text = unescape(_HTML_TAG.sub("", text), set()).strip()
+    return text
 
 
 # -- links
@@ -137,7 +148,7 @@ def choose_link(links: list[dict[str, str]]) -> int | None:
         for place, link in enumerate(links)
         if is_alternate(link) and link.get("href", "").strip()
     ]
-    html = (place for place in found if links[place].get("type", "text/html") == "text/html")
+    html = (place for place in found if _is_html(links[place].get("type", "text/html")))
     return next(html, found[0]) if found else None
 
 
@@ -165,6 +176,14 @@ def deliver_pages(
             events.append(page)
         else:
             stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
+
+
+def _is_html(media_type: str) -> bool:
+    """Return whether a media type is HTML's.
+
+    It may have parameters, and be in upper case (RFC 9110, section 8.3.1).
+    """
+    return media_type.partition(";")[0].strip().lower() in ("text/html", "html")
 
 
 def is_alternate(link: dict[str, str]) -> bool:

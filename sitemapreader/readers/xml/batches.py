@@ -86,7 +86,7 @@ class BatchReader:
         self._position = 0
         """Where what was not read yet begins in `_pending`."""
         self._names = Names(prolog.uri, prolog.format, limits.names)
-        self._context = RecordContext(stats, self._names, prolog.base, keeps_deleted=keeps_deleted)
+        self._context = RecordContext(stats, self._names, prolog.bases, keeps_deleted=keeps_deleted)
         self._tree = TreeReader(prolog, limits)
         self._pattern = PatternReader(prolog, self._names, self._tree, limits)
         self._scanner = Scanner(prolog, self._names)

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _BLANK = "[ \t\r\n]"
 _GAP = f"{_BLANK}*+"
 _TEXT = f"[^<]*+(?>(?=</)|{SECTION}[^<]*+)"
+_PLAIN_TEXT = r"[^<&]*+(?>(?=</)|<!\[CDATA\[[^]<&]*+\]\]>[^<&]*+)"
+"""Is the same text if it is taken for HTML."""
 _INSTRUCTION = r"<\?[^?]*+(?>(?:\?(?!>)[^?]*+)*)\?>"
 _PREFIX = r"(?>(?:[^\W\d][\w.\xb7-]*+:)?)"
 _REST = "((?s:.++))"  # not `[\s\S]`, which looks at every character
@@ -221,7 +223,8 @@ def write_item_pattern(
         parts = [grammar.once(f"(?=<{link}{_BLANK})", _write_link_run(link))]
     else:
         parts = [f"<{grammar.field(link)}"]
-    parts.append(grammar.once(f'<{title}(?>(?: type="[a-z]++")?)>', _TEXT, f"</{title}>{_GAP}"))
+    plain = f'(?:(?<!html">){_TEXT}|{_PLAIN_TEXT})'
+    parts.append(grammar.once(f'<{title}(?>(?: type="[a-z]++")?)>', plain, f"</{title}>{_GAP}"))
     parts += [f"<{grammar.field(date)}" if date else grammar.once("(?!)", "") for date in dates]
     start = f"<{record}(?:{grammar.attribute()})?{_GAP}>{_GAP}"
     records = "|".join(FEED_RECORDS.values())
@@ -244,7 +247,7 @@ def write_head_pattern(
     """
     grammar = FeedGrammar(prefix, bound)
     channel, _ = grammar.name(f"{prefix}channel" if format_ is Format.RSS else "(?!)")
-    start = f"(?:<{channel}(?:{grammar.attribute()})?{_GAP}>{_GAP})?"
+    start = f"(?:<{channel}(?:(?!{_GAP}xml:){grammar.attribute()})?{_GAP}>{_GAP})?"
     barred = "|".join([*FEED_RECORDS.values(), *ROOTS, "channel"])
     parts = [grammar.element(barred) + _GAP, COMMENT + _GAP]
     end = f"(?=<{prefix}{FEED_RECORDS[format_]}[ \t\r\n>])"
@@ -297,7 +300,8 @@ def write_uniform_pattern(
             parts += [f"({_write_link_run(link)})"] * (name != before)
         else:
             values = "".join(f"{_BLANK}++{re.escape(each)}{_VALUE}" for each in attributes)
-            text = f"({_TEXT})" if is_field else _GAP if end or empty or not is_leaf else _PASSED
+            written = _PLAIN_TEXT if "type" in attributes else _TEXT
+            text = f"({written})" if is_field else _GAP if end or empty or not is_leaf else _PASSED
             parts.append(f"<{end}{re.escape(name)}{values}{_GAP}{empty}>{text}")
         depth += not (end or empty)
         before = name

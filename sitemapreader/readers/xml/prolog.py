@@ -47,6 +47,9 @@ MAX_PROLOG_CHARS = 262_144
 _MAX_WRAPPERS = 64
 """Elements around the records whose end is waited for; no feed has more than two."""
 
+_MAX_BASES = 4
+"""Each relative URL is resolved against all of them."""
+
 _BLANKS = {ord(blank): f"&#{ord(blank)};" for blank in "\t\n\r"}
 _RESERVED = ("xml", "xmlns")
 _HTML = frozenset({"html", "head", "body", "title", "meta", "script"})
@@ -72,7 +75,7 @@ class Prolog:
         uri: namespace of the root, or "".
         records: local names of the format's records, in lower case.
         namespaces: prefix ("" for the default) -> URI, as bound here; a new dict at each change.
-        base: the root's xml:base, as written.
+        bases: the xml:base of the root and of what is open in it, as written.
         own_prefix: an undeclared prefix that records are written with, or "".
         closed: an end tag of a root was met, which closes nested roots too; or there is no root.
         has_nested_root: a root was met inside of the root, or behind it.
@@ -86,20 +89,20 @@ class Prolog:
     records: frozenset[str]
     namespaces: dict[str, str] = attrs.field(factory=dict)
     uri: str = ""
-    base: str = ""
+    bases: list[str] = attrs.field(factory=list)
     own_prefix: str = ""
     closed: bool = False
     has_nested_root: bool = False
     is_complete: bool = False
     capability: str = ""
     pages: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
-    _wrappers: list[tuple[str, dict[str, str]]] = attrs.field(factory=list)
-    """Elements that are open around the records, and the namespaces that were bound before."""
+    _wrappers: list[tuple[str, dict[str, str], int]] = attrs.field(factory=list)
+    """Elements that are open around the records; the namespaces, and how many bases, before."""
 
     @property
     def wrappers(self) -> list[str]:
         """The names of the elements that are open between the root and the records."""
-        return [name for name, _ in self._wrappers]
+        return [name for name, *_ in self._wrappers]
 
     @property
     def is_window(self) -> bool:
@@ -115,7 +118,7 @@ class Prolog:
         elif name.tag == "link" and name.key in (OWN, ATOM) and self.format.is_feed:
             for relation in find_page_relations(attributes):
                 base, href = attributes.get(XML_BASE, ""), attributes["href"].strip()
-                self.pages.setdefault(relation, (self.base, base, href))
+                self.pages.setdefault(relation, (*self.bases, base, href))
 
     def open_nested_root(self, records: frozenset[str]) -> None:
         """Open a root inside of the root, or behind it."""
@@ -123,17 +126,20 @@ class Prolog:
         self.has_nested_root = True
         self.records |= records
 
-    def open_wrapper(self, name: str, bound: dict[str, str]) -> None:
+    def open_wrapper(self, name: str, bound: dict[str, str], base: str = "") -> None:
         """Open an element around records, such as a channel, and bind its prefixes."""
         if len(self._wrappers) < _MAX_WRAPPERS:
-            self._wrappers.append((name, self.namespaces))
+            self._wrappers.append((name, self.namespaces, len(self.bases)))
+            if base and len(self.bases) < _MAX_BASES:
+                self.bases.append(base)
         self.bind_namespaces(bound)
 
     def close_wrapper(self, name: str) -> None:
         """Close a wrapper with everything in it, and forget the prefixes it has bound."""
-        if name in (open_name for open_name, _ in self._wrappers):
+        if name in self.wrappers:
             while self._wrappers:
-                open_name, self.namespaces = self._wrappers.pop()
+                open_name, self.namespaces, bases = self._wrappers.pop()
+                del self.bases[bases:]
                 if open_name == name:
                     return
 
@@ -306,8 +312,8 @@ class PrologReader:
             start = tag.start()
         format_, records = ROOTS[ROOTLESS.get(root, root)]
         closed = root in ROOTLESS or tag[2].endswith("/")
-        base = attributes.get("xml:base", "")
-        prolog = Prolog(format=format_, root=name, records=records, base=base, closed=closed)
+        bases = [attributes["xml:base"]] if attributes.get("xml:base") else []
+        prolog = Prolog(format=format_, root=name, records=records, bases=bases, closed=closed)
         prolog.bind_namespaces(bound)
         prolog.uri = prolog.namespaces.get(name.rpartition(":")[0], "")
         if format_.is_protocol and prolog.uri != PROTOCOL_URI:

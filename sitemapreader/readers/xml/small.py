@@ -74,7 +74,7 @@ def _learn_root(tag: str) -> tuple[PatternReader, str, Format] | None:
     """
     events: list[Event] = []
     found = PrologReader(ReadStats()).feed(events, tag, final=True)
-    if found is None or events or found[0].base:
+    if found is None or events or found[0].bases:
         return None
     prolog = found[0]
     limits = Limits()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.formats import RECORD_OF, ROOTS
+from sitemapreader.readers.records.elements import XML_BASE
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACES
 from sitemapreader.readers.xml.boundaries import write_end_pattern, write_tag_pattern
@@ -165,7 +166,8 @@ class LenientParser:
         line = self._line_at(match.start())
         if not self.builder.open and not self._begins_record(name, line):
             self._prolog.note_element(name, attributes)
-            self._open_around(match, name, bound, is_empty=is_empty)
+            base = attributes.get(XML_BASE, "")
+            self._open_around(match, name, bound, base, is_empty=is_empty)
             return
         opened = OpenElement(expanded, tag, namespaces)
         self.builder.start(opened, attributes, line)
@@ -217,7 +219,7 @@ class LenientParser:
         return self._is_tail and not self._find(_ROOT_END, position)
 
     def _open_around(
-        self, match: re.Match[str], name: Name, bound: dict[str, str], *, is_empty: bool
+        self, match: re.Match[str], name: Name, bound: dict[str, str], base: str, *, is_empty: bool
     ) -> None:
         """Handle an element outside of all records: a nested root, a feed's channel."""
         if name.tag in ROOTS:
@@ -226,7 +228,7 @@ class LenientParser:
         elif not bound:
             self._note_trailing(self._sample(match))
         if not is_empty:
-            self._prolog.open_wrapper(match["name"], bound)
+            self._prolog.open_wrapper(match["name"], bound, base)
         elif name.tag in ROOTS:
             self._prolog.closed = True
 
