@@ -148,6 +148,7 @@ class IssueCode(StrEnum):
     ROBOTS_TOO_COMPLEX = ("robots-too-complex", WARNING, "robots.txt has too many wildcards to be matched with the URL; the URL was treated as disallowed", "use fewer wildcards, or pass `respect_robots=False`")
     # -- the walk
     SITE_MOVED = ("site-moved", WARNING, "the site's start page has moved to another host; its sitemaps were searched for there", "pass the new address")
+    OTHER_SITE = ("other-site", WARNING, "none of the listed URLs is on the site that was named", "pass the site that they are on; or mend the copy, whose robots.txt or sitemaps name the original")
     NO_SITEMAP = ("no-sitemap", ERROR, "no sitemap was found", "name it in robots.txt, or pass its URL with `sitemaps=`")
     FEED_NOT_READ = ("feed-not-read", WARNING, "no sitemap was found; the start page links to a feed, which was not read", "use `feeds=True` to read it")
     CYCLE = ("cycle", INFO, "a sitemap lists or redirects to one that was read already", "list each sitemap once")

@@ -7,6 +7,7 @@ reason is a code of `issues`, or one of the reasons of documents in `outcomes`.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,9 @@ from sitemapreader.entry_columns import get_column
 from sitemapreader.issues import IssueCode, Severity
 from sitemapreader.models import Change
 from sitemapreader.outcomes import FINISHED_BEFORE, Role, Status
+from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
-    from collections import Counter
-
     from sitemapreader.entry_columns import Rows
     from sitemapreader.outcomes import Document
 
@@ -32,6 +32,8 @@ _CUT_SHORT = (
     IssueCode.HOST_REFUSES,
 )
 """Issues that leave open whether there is a sitemap."""
+_MOST_HOSTS = 100
+"""Hosts of listed URLs that are counted."""
 
 
 class SiteStatus(StrEnum):
@@ -106,12 +108,17 @@ class SiteTally:
         changed: URLs that were known with another record; `None` without `changes`.
         crawl_delay: as robots.txt asks for it.
         address: the address that was connected to first.
+        homes: the hosts of the site, without "www."; `None` if no site was named, and as soon as
+            one of its URLs was listed.
+        elsewhere: how many URLs were listed on which other hosts until then.
     """
 
     site: str = ""
     changed: int | None = None
     crawl_delay: float | None = None
     address: str = ""
+    homes: set[str] | None = None
+    elsewhere: Counter[str] = attrs.field(factory=Counter)
     _documents: int = 0
     _requests: int = 0
     _is_known: bool = False
@@ -131,6 +138,24 @@ class SiteTally:
     def end(self) -> None:
         """End the walk: its time stands still."""
         self._seconds = time.monotonic() - self._began
+
+    def note_home(self, url: str) -> None:
+        """Record a URL of the site: the one that was named, or where it has moved."""
+        if self.homes is not None:
+            self.homes.add(host_of(url).removeprefix("www."))
+
+    def note_listed(self, rows: Rows) -> None:
+        """Count the hosts of listed URLs, as long as none is on the site."""
+        if self.homes is None:
+            return
+        begins = Counter("/".join(loc.split("/", 3)[:3]) for loc in get_column(rows, "loc"))
+        for begin, number in begins.items():
+            host = host_of(begin)
+            if host.removeprefix("www.") in self.homes:
+                self.homes = None
+                return
+            if host in self.elsewhere or len(self.elsewhere) < _MOST_HOSTS:
+                self.elsewhere[host] += number
 
     def note_entries(self, rows: Rows) -> None:
         """Count the changes among URLs that are delivered."""

@@ -187,6 +187,8 @@ async def _search(
     except FetchError as error:  # the budget
         await context.report_issue(make_issue(error.code, search.site))
         return _SearchResult(ProbeResult.NOT_FOUND)
+    for url in (search.site, robots.url):
+        context.report.tally.note_home(url)
     named = await try_entries(robots.sitemaps)
     found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
     may_probe = robots.complete or not search.respect_robots

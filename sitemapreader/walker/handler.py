@@ -15,7 +15,7 @@ from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, Via
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import ALREADY_READ, NOT_FOLLOWED, NOT_MODIFIED, Document
-from sitemapreader.urls import folder_of, parse_url, resolve, same_hosts, url_key
+from sitemapreader.urls import folder_of, origin_of, parse_url, resolve, same_hosts, url_key
 from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class WalkDocumentHandler:
         key = url_key(url)
         ancestor = key != job.key and job.descends_from(key)
         known = self._frontier.register_redirect(job, url)
+        job.scope += self._find_proven()
         self._scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
         if known is None and not ancestor:
             return ""
@@ -92,6 +93,12 @@ class WalkDocumentHandler:
         if ancestor:
             await self._report(IssueCode.CYCLE, url)
         return ALREADY_READ
+
+    def _find_proven(self) -> tuple[str, ...]:
+        """Return the origins above the document whose robots.txt lists it."""
+        job, find = self._job, self._permissions.find_cached
+        above = ((origin_of(url), find(url)) for url in dict.fromkeys(job.referrers))
+        return tuple(f"{each}/" for each, robots in above if robots and robots.lists(job.entry.loc))
 
     async def accept_format(self, kind: Format) -> bool:
         """Record that this is a sitemap, for the discovery that waits for it."""
@@ -108,6 +115,7 @@ class WalkDocumentHandler:
         Return whether there may be more.
         """
         tracker, budget = self._tracker, self._context.budget
+        self._context.report.tally.note_listed(entries)
         if tracker is None:
             passed = self._filter.deduplicate(self._select(entries))
             most = budget.take_urls(len(passed))

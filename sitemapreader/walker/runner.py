@@ -106,6 +106,7 @@ class WalkRunner:
                     self._frontier.acquire()
                     self._tasks.create_task(self._search(self._config.search))
             await self._report_unread()
+            await self._report_other_site()
             for _ in self._outcomes:
                 await self._context.loop_share.yield_if_due()
         except BaseExceptionGroup as errors:
@@ -290,6 +291,17 @@ class WalkRunner:
                 said = f"{number} sitemaps not read: {' '.join(urls[:3])}"
                 first = urls[0] if urls else None
                 await self._context.report_issue(make_issue(code, url=first, value=said))
+
+    async def _report_other_site(self) -> None:
+        """Report that no URL is on the site: a copy may name the original."""
+        tally, search = self._context.report.tally, self._config.search
+        if search is not None and tally.homes and tally.elsewhere:
+            (host, number), total = tally.elsewhere.most_common(1)[0], tally.elsewhere.total()
+            said = "all" if number == total else f"{number} of"
+            said = f"{said} {total} URLs are on {host}"
+            await self._context.report_issue(
+                make_issue(IssueCode.OTHER_SITE, search.site, value=said)
+            )
 
     def _end_skipped(self) -> Iterator[None]:
         """Give each sitemap that was not fetched its outcome, one a step."""

@@ -103,6 +103,8 @@ class Walk:
             raise ValueError("a walk is walked once: call walk(...) again for another one")
         self._writer = self._open_state()
         self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
+        if self._config.search is not None:
+            self.report.tally.homes = set()
         self._task = asyncio.create_task(self._run(), name="sitemapreader.walk")
         return self
 

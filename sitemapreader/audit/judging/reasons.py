@@ -134,6 +134,7 @@ SAME = frozenset(
         IssueCode.ROBOTS_TOO_LARGE,
         IssueCode.ROBOTS_TOO_COMPLEX,
         IssueCode.SITE_MOVED,
+        IssueCode.OTHER_SITE,
         IssueCode.NO_SITEMAP,
         IssueCode.CYCLE,
         IssueCode.DUPLICATE_DOCUMENT,
