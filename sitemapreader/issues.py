@@ -66,7 +66,6 @@ class IssueCode(StrEnum):
     EMPTY = ("empty", WARNING, "the document holds no records", "list at least one URL, or remove the sitemap")
     HTML_NOT_SITEMAP = ("html-not-sitemap", ERROR, "the document is an HTML page", 'check the address; an error or login page is often served with status 200. An HTML site map is read with `extra_formats={"html"}`')
     NOT_A_SITEMAP = ("not-a-sitemap", ERROR, "the document is neither XML, a feed nor a list of URLs", 'check the address; an `llms.txt` is read with `extra_formats={"llms"}`')
-    JSON_FEED = ("json-feed", ERROR, "the document is a JSON Feed, which is not supported", "use the site's sitemap, or its RSS or Atom feed")
     HTML_SITEMAP = ("html-sitemap", INFO, "the document is an HTML page; its links to pages of the same site are the entries", "look at the URLs; a sitemap in XML has more details")
     LLMS_TXT = ("llms-txt", INFO, "the document is an `llms.txt`; the links of its lists to pages of the same site are the entries", "look at the URLs; it lists only some pages")
     LINK_NOT_TAKEN = ("link-not-taken", INFO, "a link was skipped: it leads to another site, to mail or a script, names a user, or is marked nofollow", "walk the other site by itself if you need it")

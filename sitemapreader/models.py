@@ -30,14 +30,15 @@ class Format(StrEnum):
     INDEX = "sitemapindex"
     RSS = "rss"
     ATOM = "atom"
+    JSON_FEED = "json-feed"
     TEXT = "text"
     HTML = "html"
     LLMS = "llms"
 
     @property
     def is_feed(self) -> bool:
-        """Whether it is RSS or Atom, whose records are posts."""
-        return self in (Format.RSS, Format.ATOM)
+        """Whether its records are posts."""
+        return self in (Format.RSS, Format.ATOM, Format.JSON_FEED)
 
     @property
     def is_protocol(self) -> bool:

@@ -81,7 +81,7 @@ async def discover(
             answers; "few", then only `/sitemap.xml` and `/sitemap_index.xml`, for long lists of
             sites of which many have no sitemap; "always"; or "never".
         extra_paths: paths to try before the well-known ones.
-        feeds: also accept the RSS and Atom feeds that the start page links to.
+        feeds: also accept the feeds that the start page links to.
         respect_robots: do not try paths that robots.txt disallows, and none at all if robots.txt
             cannot be fetched (RFC 9309, section 2.3.1.4). What the site names is always tried.
         extra_formats: what else counts as a sitemap: "html", pages that the site names as its

@@ -6,10 +6,10 @@ bytes ─► decode ─► detect ─► read ───────────�
          charset
 ```
 `decode` removes compression and transcodes to UTF-8. `detect` chooses a reader by the first bytes:
-`xml` (sitemaps, feeds), `text` or `pages` (HTML, llms.txt). The XML reader cuts the document into
-records, and `records` turns each into the values of `sitemapreader.models`. `stats` counts records
-and Issues on the way. `robots` parses robots.txt, which is not a sitemap, and `feedparser` reads
-feeds beyond repair in a child process.
+`xml` (sitemaps, feeds), `json_feed`, `text` or `pages` (HTML, llms.txt). The XML reader cuts the
+document into records, and `records` turns each into the values of `sitemapreader.models`. `stats`
+counts records and Issues on the way. `robots` parses robots.txt, which is not a sitemap, and
+`feedparser` reads feeds beyond repair in a child process.
 
 Nothing here opens a file or a connection, nor awaits; only the child process of `feedparser` is
 outside this process. A caller feeds a `SitemapReader`, or lets `read` pull from a source.

@@ -12,6 +12,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format
 from sitemapreader.readers.decode.charset import has_conflicting_encodings
 from sitemapreader.readers.formats import ROOTLESS, ROOTS
+from sitemapreader.readers.json_feed import VERSION, JsonFeedReader
 from sitemapreader.readers.pages.llms import LlmsReader
 from sitemapreader.readers.pages.page import HtmlReader
 from sitemapreader.readers.stats import ReadStats
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
 
-Reader: TypeAlias = XmlReader | TextReader | HtmlReader | LlmsReader
+Reader: TypeAlias = XmlReader | TextReader | JsonFeedReader | HtmlReader | LlmsReader
 
 # Searched anywhere in the first bytes: front matter or warnings of a script may stand before it.
 _XML_BEGINS = re.compile(
@@ -34,8 +35,7 @@ _XML_BEGINS = re.compile(
 )
 _HEADING = re.compile(rb"#[ \t]+\S")
 """The start of an llms.txt, and its only mandatory part (https://llmstxt.org)."""
-_JSON_FEED = re.compile(rb'"version"\s*:\s*"https?:\\?/\\?/jsonfeed\.org\\?/version\\?/')
-"""https://www.jsonfeed.org/version/1.1/; PHP escapes slashes."""
+_OBJECT = re.compile(rb'\{\s*"')
 _SAMPLE_LINES = 20
 
 
@@ -70,11 +70,11 @@ def choose_reader(
         return TextReader(stats, limits)
     if Format.LLMS in extra_formats and _HEADING.match(start):
         return LlmsReader(stats, limits)
-    if _XML_BEGINS.search(first):
+    if _XML_BEGINS.search(first) and not VERSION.search(first.decode("utf-8", "replace")):
         return XmlReader(stats, limits, keeps_deleted=keeps_deleted)
-    is_json_feed = start.startswith(b"{") and _JSON_FEED.search(start)
-    code = IssueCode.JSON_FEED if is_json_feed else IssueCode.NOT_A_SITEMAP
-    stats.add_issue(events, code, value=start[:40].decode("latin-1"))
+    if _OBJECT.match(start):
+        return JsonFeedReader(stats, limits)
+    stats.add_issue(events, IssueCode.NOT_A_SITEMAP, value=start[:40].decode("latin-1"))
     return None
 
 

@@ -249,7 +249,8 @@ class SitemapReader:
             self.finished = True
             return
         yield from self._apply_limits(self._reader.feed(block))
-        self._fallback.keep_block(block, self.format)
+        if isinstance(self._reader, XmlReader):
+            self._fallback.keep_block(block, self.format)
 
     def _find_charset(self, block: bytes) -> str | None:
         """Return the charset of the HTTP header, or of an HTML page's declaration."""

@@ -182,11 +182,3 @@ def test_the_shell(tmp_path: Path) -> None:
     file.write_bytes(PAGE)
     read = run("read", str(file), "--html-sitemap", "--base-url", "https://example.org/", "-q")
     assert read.stdout.split() == ["https://example.org/a", "https://example.org/b"]
-
-
-async def test_a_json_feed_is_named() -> None:
-    """A JSON Feed has an Issue that says what it is, and what to use instead."""
-    feed = b'{"version": "https://jsonfeed.org/version/1.1", "items": []}'
-    walked = await walk_with(set(), {ROBOTS: named(TOP), TOP: feed, SITE: PAGE})
-    assert walked.outcome(TOP) == ("failed", "json-feed")
-    assert "RSS" in walked.report.issues[0].message

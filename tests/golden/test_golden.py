@@ -116,6 +116,7 @@ def test_there_are_golden_files() -> None:
         "hostile",
         "html",
         "index",
+        "json",
         "llms",
         "rss",
         "site",

@@ -99,8 +99,10 @@ def test_no_url_is_invented(document: Path) -> None:
     Pages and Markdown have other references: see test_page_invariants.
     """
     url = golden.url_of(document)
-    locs = golden.known_reading(document).locs
-    assert witness.unseen(locs, document.read_bytes(), url) == set()
+    locs, data = golden.known_reading(document).locs, document.read_bytes()
+    if document.suffix == ".json":  # slashes and control characters may be escaped
+        data = data.replace(rb"\/", b"/").replace(rb"\u0000", b"")
+    assert witness.unseen(locs, data, url) == set()
 
 
 @each_document

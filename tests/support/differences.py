@@ -83,12 +83,6 @@ DIFFERENCES = (
         {"crawler-commons/testSitemapTXTfilterUrls": ("type", "count", "contains")},
     ),
     Difference(
-        "Documents: HTML page, JSON",
-        "JSON Feed is none of the formats that sitemaps come in",
-        gives(0),
-        {"trafilatura/feed.json": ("count",)},
-    ),
-    Difference(
         "Documents: RSS 0.9x",
         "CDF is none of the formats; feedparser salvages its links, but an item that has none is "
         "dropped with its date",

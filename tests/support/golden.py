@@ -40,6 +40,7 @@ LIMITS = {
     "hostile/field-too-long.xml": Limits(field_chars=200),
     "hostile/too-large-entries.xml": Limits(entries=4),
     "hostile/too-large-entries.txt": Limits(entries=4),
+    "hostile/json-feed-too-large.json": Limits(json_bytes=150),
     "hostile/too-large-bytes.xml": Limits(inflated_bytes=700),
     "hostile/too-large-bytes.xml.gz": Limits(inflated_bytes=700),
 }

@@ -85,7 +85,6 @@ SAME = frozenset(
         IssueCode.TRUNCATED,
         IssueCode.HTML_NOT_SITEMAP,
         IssueCode.NOT_A_SITEMAP,
-        IssueCode.JSON_FEED,
         IssueCode.FEED_SALVAGED,
         IssueCode.FEED_UNREADABLE,
         IssueCode.COMPRESSION_NESTED,

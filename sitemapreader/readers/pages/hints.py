@@ -28,7 +28,7 @@ MAX_LINKS = 1_000
 MAX_LINK_HEADER_CHARS = 65_536
 """Characters of all `Link:` headers together that are read; servers send 8 KiB at most."""
 FEED_TYPES = frozenset(
-    {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/rss"}
+    f"application/{kind}" for kind in ("rss+xml", "atom+xml", "rdf+xml", "rss", "feed+json")
 )
 
 _META_CHARSET = re.compile(
@@ -51,7 +51,7 @@ def read_page_hints(
         data: the page. In an unsupported encoding it gives no hints.
         url: the address of the page, after redirects.
         charset: the charset of the HTTP Content-Type header.
-        feeds: whether RSS and Atom alternates count as well.
+        feeds: whether alternates that are feeds count as well.
     """
     text = _decode_page(data, charset)
     base = url
@@ -70,7 +70,7 @@ def read_header_hints(value: str, url: str, *, feeds: bool = False) -> list[Site
     Args:
         value: the value of the header.
         url: the address of the page, after redirects.
-        feeds: whether RSS and Atom alternates count as well.
+        feeds: whether alternates that are feeds count as well.
     """
     if len(value) > MAX_LINK_HEADER_CHARS:  # only whole links: half a URL is another URL
         value = value[: value.rfind(",", 0, MAX_LINK_HEADER_CHARS) + 1]
