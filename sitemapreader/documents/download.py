@@ -73,6 +73,8 @@ async def open_document(
 
     Raises FetchError if there is no answer, or no budget.
     """
+    if guessed:
+        context.breaker.note_guess(url)
     try:
         opener = (
             context.fetcher.open(url, headers=headers) if headers else context.fetcher.open(url)
@@ -84,7 +86,7 @@ async def open_document(
             tally.address = tally.address or str(getattr(response, "address", ""))
             yield response
     except FetchError as error:
-        context.breaker.note_error(url, error, guessed=guessed)
+        context.breaker.note_error(url, error)
         raise
     context.breaker.note_answer(url)
 

@@ -29,8 +29,9 @@ HOST_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
 """Why a document is skipped after failures of other documents of its host."""
 
 _REFUSING_STATUSES = LOGIN_STATUSES | {403, 429}
-# A gateway reaches no server; 520 to 530 are Cloudflare's.
-_DOWN_STATUSES = frozenset({502, 503, 504, *range(520, 531)})
+_DOWN_STATUSES = range(500, 600)
+_STATUSES_OF_GUESSES = (403, 500)
+"""What servers answer for a path that is not there: object stores 403, broken programs 500."""
 _REFUSING = frozenset({IssueCode.BLOCKED_BY_SITE, IssueCode.RETRY_LATER})
 _DOWN = frozenset(
     {
@@ -75,6 +76,7 @@ class HostBreaker:
         self._seconds_left = seconds_left
         self._circuits: dict[str, _Circuit] = {}
         self._noted: WeakSet[FetchError] = WeakSet()
+        self._guesses: set[str] = set()
 
     @property
     def is_quiet(self) -> bool:
@@ -88,15 +90,17 @@ class HostBreaker:
         if self._circuits:
             self._circuits.pop(origin_of(url), None)
 
-    def note_error(self, url: str, error: FetchError, *, guessed: bool = False) -> None:
-        """Count the failure of a document; `guessed` says that nobody named its URL."""
+    def note_guess(self, url: str) -> None:
+        """Remember that nobody named a URL: its failure may prove nothing."""
+        self._guesses.add(url)
+
+    def note_error(self, url: str, error: FetchError) -> None:
+        """Count the failure of a document."""
         if error in self._noted:
             return
         reason = _classify(error)
         if reason is not None:
-            # Object stores answer 403 for what is absent, so that a guess proves nothing.
-            if not (guessed and error.http_status == 403 and error.code not in _REFUSING):
-                self._note_failure(origin_of(url), reason, error.tries)
+            self._note_failure(url, error, reason, error.tries)
         elif error.code in _ANSWERS:
             self.note_answer(url)
 
@@ -104,10 +108,14 @@ class HostBreaker:
         """Count a failed attempt that will be retried."""
         reason = _classify(error)
         if reason is not None:
-            self._note_failure(origin_of(url), reason, 1)
+            self._note_failure(url, error, reason, 1)
             self._noted.add(error)
 
-    def _note_failure(self, origin: str, reason: IssueCode, attempts: int) -> None:
+    def _note_failure(self, url: str, error: FetchError, reason: IssueCode, attempts: int) -> None:
+        is_guess = url in self._guesses and error.code not in _REFUSING
+        if is_guess and error.http_status in _STATUSES_OF_GUESSES:
+            return
+        origin = origin_of(url)
         circuit = self._circuits.setdefault(origin, _Circuit())
         circuit.failures += attempts
         circuit.reason = reason

@@ -51,7 +51,7 @@ def count_children(site: Site) -> int:
     return sum(path.startswith("/c") for path in site.requested)
 
 
-@pytest.mark.parametrize("status", [401, 403, 429, 502, 503])
+@pytest.mark.parametrize("status", [401, 403, 429, 500, 502, 503, 507])
 async def test_a_host_that_refuses_all_is_asked_a_few_times(status: int) -> None:
     """150 children cost some ten requests; each has an outcome, and the Issue says how many."""
     async with serve_site() as site:
@@ -118,9 +118,9 @@ async def test_bodies_that_stall_count_too() -> None:
     assert {"stalled", "host-down"} <= read.codes
 
 
-@pytest.mark.parametrize("status", [404, 410, 500])
+@pytest.mark.parametrize("status", [404, 410])
 async def test_answers_that_are_no_refusals_do_not_count(status: int) -> None:
-    """A host that has nothing, or a generator that fails, is asked for all the same."""
+    """A host that has nothing is asked for all the same."""
     async with serve_site() as site:
         fill(site, 30, Answer(status=status))
         options = FetchOptions(retry_wait_seconds=0.01, max_attempts=1)
@@ -238,10 +238,11 @@ async def test_no_pause_outlasts_the_walk() -> None:
     assert read.report.left_out["budget-seconds"] >= 30 - FAILURES - 2
 
 
-@pytest.mark.parametrize("status", [403, 404])
+@pytest.mark.parametrize("status", [403, 404, 500])
 async def test_guessed_paths_do_not_trip_it(status: int) -> None:
-    """Object stores answer 403 for what is not there; the last guess is as good as the first."""
+    """403 or 500 for what is not there says nothing; the last guess is as good as the first."""
     async with serve_site(Answer(status=status)) as site:
+        site.pages["/robots.txt"] = Answer(status=404)
         site.pages["/admin/config/search/xmlsitemap"] = Answer(make_urlset(f"{site.base}/1"))
         read = await read_site(site.base, options=QUICK)
     assert read.locs == [f"{site.base}/1"]
@@ -333,7 +334,8 @@ def fail(status: int | None, code: IssueCode = IssueCode.HTTP_STATUS, tries: int
         (fail(None, IssueCode.DNS), True),
         (fail(None, IssueCode.TLS), True),
         (fail(404), False),
-        (fail(500), False),
+        (fail(500), True),
+        (fail(599), True),
         (fail(404, IssueCode.SITEMAP_WITH_ERROR_STATUS), False),
         (fail(None, IssueCode.BLOCKED_ADDRESS), False),
         (fail(None, IssueCode.INVALID_URL), False),
@@ -363,12 +365,16 @@ async def test_attempts_count_each() -> None:
 
 @pytest.mark.parametrize("guessed", [False, True])
 async def test_a_guess_that_is_refused_says_nothing(guessed: bool) -> None:
-    """403 for what nobody named is no refusal; 429 is one in any case."""
+    """403 and 500 for what nobody named are no refusal; 429 is one in any case."""
     breaker = HostBreaker(FetchOptions())
     for _ in range(FAILURES):
-        breaker.note_error("https://a.example/s.xml", fail(403), guessed=guessed)
-        breaker.note_error("https://b.example/s.xml", fail(429), guessed=guessed)
+        for host, status in (("a", 403), ("b", 429), ("c", 500)):
+            url = f"https://{host}.example/s.xml"
+            if guessed:
+                breaker.note_guess(url)
+            breaker.note_attempt(url, fail(status))
     assert bool(breaker.get_wait("https://a.example/s.xml")) is not guessed
+    assert bool(breaker.get_wait("https://c.example/s.xml")) is not guessed
     assert breaker.get_wait("https://b.example/s.xml")
 
 
