@@ -60,6 +60,18 @@ class Commit:
         return [*self.files, self.status, *([self.state] if self.state else [])]
 
 
+_KINDS = dict.fromkeys(("partition", "attempt", "hosts", "urls", "put_off"), int) | {
+    "files": list,
+    "status": str,
+    "state": str | None,
+    "memory": str,
+    "statuses": dict,
+    "reasons": dict,
+    "seconds": float | int,
+}
+"""The types of its fields in JSON."""
+
+
 def begin_attempt(storage: Storage, run: str, partition: int) -> int:
     """Begin the next attempt at a partition; return the number in names of its files."""
     folder = name_attempts(run, partition)
@@ -82,12 +94,14 @@ def load_commit(storage: Storage, run: str, partition: int) -> Commit | None:
     only, so that nothing else is read, or removed.
     """
     path = name_commit(run, partition)
-    content = storage.read_json(path)
+    content = storage.read_json(path, **_KINDS)
     if content is None:
         return None
     try:
         commit = Commit(**content)
         _check_paths(commit, run, partition)
+        for counts in (commit.statuses, commit.reasons):
+            sum(counts.values())
     except (TypeError, ValueError) as error:
         raise OutputError(f"{storage.output}/{path} is not a commit: {error}; remove it") from None
     return commit

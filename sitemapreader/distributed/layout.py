@@ -70,6 +70,11 @@ def count_partitions(hosts: int) -> int:
     return min(1 << (wanted - 1).bit_length(), MAX_PARTITIONS)
 
 
+def is_partition_count(value: object) -> bool:
+    """Return whether an output may have so many partitions."""
+    return isinstance(value, int) and 1 <= value <= MAX_PARTITIONS and value.bit_count() == 1
+
+
 def name_list(number: int) -> str:
     """Return the folder of a list of hosts."""
     return f"lists/{number:04}"
@@ -104,6 +109,22 @@ def name_attempts(run: str, partition: int) -> str:
 def name_state_folder(partition: int) -> str:
     """Return the folder of a partition's states."""
     return f"state/{name_partition(partition)}"
+
+
+_STATE_FOLDER = re.compile(r"p-\d{5}")
+_WRITTEN = re.compile(r"p-\d{5}-\d{4,}(?:-\d{4,})?\.parquet|(\d{4,})-\d{4,}\.db\.zst")
+"""Names of files that attempts write; the group is the run of a state."""
+
+
+def is_state_folder(name: str) -> bool:
+    """Return whether a name in `state` is that of a partition."""
+    return bool(_STATE_FOLDER.fullmatch(name))
+
+
+def is_written_by(name: str, run: str) -> bool:
+    """Return whether an attempt of a run, or a state of an earlier one, has this name."""
+    found = _WRITTEN.fullmatch(name)
+    return found is not None and int(found[1] or 0) <= int(run.rpartition("/")[2])
 
 
 _COMMIT = re.compile(r"p-(\d{5})\.json")

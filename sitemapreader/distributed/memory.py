@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 import attrs
-import pyarrow as pa
 
 from sitemapreader.distributed.commits import load_commit
+from sitemapreader.distributed.layout import OutputError
 from sitemapreader.distributed.packing import UnusableStateError, unpack_state
 from sitemapreader.distributed.planning import read_partition_hosts
 from sitemapreader.distributed.status_rows import Row, is_due, load_rows, now_utc
@@ -50,8 +50,8 @@ class PartitionMemory:
         if commit is not None:
             try:
                 rows = load_rows(storage, commit.status)
-            except (FileNotFoundError, pa.ArrowInvalid) as error:
-                condition = f"{commit.status} cannot be used: {error}"
+            except OutputError as error:
+                condition = str(error)
             if state and commit.state and not run.full:
                 condition = _load_state(storage, commit.state, state)
         now = now_utc()

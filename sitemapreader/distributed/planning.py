@@ -22,6 +22,7 @@ from sitemapreader.distributed.layout import (
     count_partitions,
     hash_site,
     hash_text,
+    is_partition_count,
     name_list_file,
     write_json,
 )
@@ -74,9 +75,7 @@ def plan(
     Raises OutputError for an output that cannot hold it, ValueError for a number of partitions that
     makes no sense, and OSError for a file that cannot be read.
     """
-    if partitions is not None and (
-        partitions.bit_count() != 1 or not 1 <= partitions <= MAX_PARTITIONS
-    ):
+    if partitions is not None and not is_partition_count(partitions):
         raise ValueError(
             f"partitions must be a power of two up to {MAX_PARTITIONS}, not {partitions}"
         )
@@ -99,9 +98,11 @@ def plan(
 
 def load_list(storage: Storage, folder: str) -> HostList:
     """Return a list that `plan` has written; raise OutputError if it is not there."""
-    content = storage.read_json(f"{folder}/list.json")
+    content = storage.read_json(f"{folder}/list.json", hosts=int)
     if content is None:
         raise OutputError(f"{storage.output} has no {folder}: give the list of hosts")
+    if not is_partition_count(content.get("partitions")):
+        raise OutputError(f"{storage.output}/{folder}/list.json is damaged: choose another output")
     return HostList(folder, content["hosts"], content["partitions"])
 
 
@@ -109,8 +110,19 @@ def read_partition_hosts(storage: Storage, listed: HostList, partition: int) -> 
     """Return the hosts of a partition, grouped by registrable domain."""
     path = name_list_file(listed.folder, partition, listed.partitions)
     with storage.open(path) as file:
-        rows = pq.read_table(file, columns=["site"], filters=[("partition", "=", partition)])
-    sites: list[str] = rows["site"].to_pylist()
+        try:
+            rows = pq.read_table(
+                file,
+                schema=LIST_SCHEMA,
+                columns=["site"],
+                filters=[("partition", "=", partition)],
+            )
+            sites: list[str] = rows["site"].to_pylist()
+        except (OSError, pa.ArrowException, LookupError, ValueError) as error:
+            raise OutputError(
+                f"{storage.output}/{path} cannot be read ({error}): run the same again, or choose "
+                "another output"
+            ) from None
     return sites
 
 
@@ -119,7 +131,7 @@ def count_layout_partitions(storage: Storage) -> int | None:
     layout = storage.read_json(LAYOUT)
     if layout is None:
         return None
-    if layout.get("version") != 1 or not isinstance(layout.get("partitions"), int):
+    if layout.get("version") != 1 or not is_partition_count(layout.get("partitions")):
         raise OutputError(
             f"{storage.output}/{LAYOUT} is not of this version: choose another output"
         )
@@ -143,17 +155,27 @@ def _fix_layout(storage: Storage, suggested: int, wanted: int | None) -> int:
 
 def _read_hosts(hosts: str | Path | Iterable[str]) -> Iterator[str]:
     if isinstance(hosts, (str, Path)):
-        with fsspec.open(
-            str(hosts), "rt", encoding="utf-8-sig", errors="replace", compression="infer"
-        ) as file:
-            yield from _clean_hosts(file)
+        yield from _clean_hosts(_read_lines(str(hosts)))
     else:
         yield from _clean_hosts(hosts)
+
+
+def _read_lines(path: str) -> Iterator[str]:
+    try:
+        with fsspec.open(
+            path, "rt", encoding="utf-8-sig", errors="replace", compression="infer"
+        ) as file:
+            yield from file
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
+        raise
+    except Exception as error:  # each decompressor has errors of its own
+        raise OutputError(f"{path} cannot be read to its end: {error}") from None
 
 
 def _clean_hosts(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         text = _COMMENT.sub("", " ".join(line.split()))[: MAX_URL_CHARS + 1]
+        text = text.encode("utf-8", "replace").decode()
         if text:
             # A login would be written into the output, and its host has another name in outcomes.
             yield name_site(text) if "@" in text else text

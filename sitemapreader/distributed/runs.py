@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -14,6 +14,8 @@ from sitemapreader.distributed.layout import (
     ATTEMPTS,
     SUCCESS,
     OutputError,
+    is_state_folder,
+    is_written_by,
     name_partition,
     name_run,
     write_json,
@@ -180,7 +182,9 @@ def list_runs(storage: Storage) -> list[int]:
 
 def load_run(storage: Storage, folder: str) -> ScaleRun:
     """Load the `run.json` of a run; raise OutputError if it is missing or invalid."""
-    content = storage.read_json(f"{folder}/run.json")
+    content = storage.read_json(
+        f"{folder}/run.json", list=str, previous=str | None, full=bool, retry=bool, started=str
+    )
     if content is None:
         raise OutputError(
             f"{storage.output} has no {folder}: every worker must reach it, so on several machines "
@@ -212,8 +216,10 @@ def find_missing(output: str, run: ScaleRun) -> list[int]:
     committed = list_committed(storage, run.folder)
     missing = [partition for partition in run.partitions if partition not in committed]
     begun = set(storage.list(f"{run.folder}/{ATTEMPTS}"))
-    success = storage.read_json(f"{run.previous}/{SUCCESS}") if run.previous else None
-    seconds = dict(enumerate((success or {}).get("seconds", [])))
+    success: dict[str, Any] = {"seconds": []}
+    if run.previous:
+        success = storage.read_json(f"{run.previous}/{SUCCESS}", seconds=list) or success
+    seconds = {n: each for n, each in enumerate(success["seconds"]) if isinstance(each, float)}
     return sorted(
         missing, key=lambda each: (name_partition(each) in begun, -seconds.get(each, 0.0))
     )
@@ -225,9 +231,12 @@ def finish(output: str, run: ScaleRun) -> Totals:
     Files of attempts that do not count are removed, and the states that this run has replaced. Safe
     to repeat, and to call from several processes.
 
-    Raises OutputError if a partition is not committed.
+    Raises OutputError if a partition is not committed, or if another run has followed.
     """
     storage = Storage(output)
+    last = name_run(list_runs(storage)[-1])
+    if run.folder != last:
+        raise OutputError(f"{run.folder} is over, because {last} has begun: finish that")
     missing = find_missing(output, run)
     if missing:
         raise OutputError(
@@ -287,8 +296,11 @@ def _remove_uncommitted(storage: Storage, run: ScaleRun, commits: list[Commit]) 
     """
     named = {path for commit in commits for path in commit.paths()}
     folders = [f"{run.folder}/urls", f"{run.folder}/status"]
-    folders += [f"state/{name}" for name in storage.list("state")]
+    folders += [f"state/{name}" for name in storage.list("state") if is_state_folder(name)]
     for folder in folders:
-        names = (f"{folder}/{name}" for name in storage.list(folder))
-        storage.remove(path for path in names if path not in named)
+        if storage.is_link(folder):  # others may have put it there
+            continue
+        names = (name for name in storage.list(folder) if is_written_by(name, run.folder))
+        paths = (f"{folder}/{name}" for name in names)
+        storage.remove(path for path in paths if path not in named)
     storage.remove_leftovers(run.folder)

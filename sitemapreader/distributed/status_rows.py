@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sitemapreader.distributed.layout import OutputError
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ OUTCOME_FIELDS = (
     pa.field("site", pa.string(), nullable=False),
     pa.field("status", pa.string(), nullable=False),
     pa.field("reason", pa.string()),
-    pa.field("http_status", pa.int32()),
+    pa.field("http_status", pa.int64()),
     pa.field("entries", pa.int64()),
     pa.field("changed", pa.int64()),
     pa.field("removed", pa.int64()),
@@ -115,9 +117,17 @@ def write_rows(rows: Iterable[Row], path: Path) -> None:
 
 
 def load_rows(storage: Storage, path: str) -> dict[str, Row]:
-    """Load the rows of a partition by site; raise OSError or pa.ArrowInvalid."""
-    with storage.open(path) as file:
-        rows: list[Row] = pq.read_table(file, schema=STATUS_SCHEMA).to_pylist()
+    """Load the rows of a partition by site.
+
+    Raises OSError, where the storage fails, and OutputError if the file is damaged.
+    """
+    content = storage.read(path)
+    if content is None:
+        raise OutputError(f"{storage.output}/{path} is missing")
+    try:
+        rows: list[Row] = pq.read_table(io.BytesIO(content), schema=STATUS_SCHEMA).to_pylist()
+    except (OSError, OverflowError, ValueError, pa.ArrowException) as error:
+        raise OutputError(f"{storage.output}/{path} is damaged: {error}") from None
     return {row["site"]: row for row in rows}
 
 

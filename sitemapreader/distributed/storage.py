@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from sitemapreader.distributed.layout import OutputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -33,7 +35,7 @@ class Storage:
     def __init__(self, output: str) -> None:
         self._files, root = fsspec.core.url_to_fs(output, use_listings_cache=False)
         self._root = root.rstrip("/")
-        self._is_local = isinstance(self._files, LocalFileSystem)
+        self._is_local: bool = isinstance(self._files, LocalFileSystem)
         self.output = self._root if self._is_local else output
 
     def url(self, path: str) -> str:
@@ -101,10 +103,37 @@ class Storage:
             return None
         return content
 
-    def read_json(self, path: str) -> dict[str, Any] | None:
-        """Return the object in a small JSON file; `None` if there is no file."""
+    def read_json(self, path: str, **kinds: Any) -> dict[str, Any] | None:
+        """Return the object in a small JSON file; `None` if there is no file.
+
+        Args:
+            path: of the file.
+            kinds: fields that it must have -> their types.
+
+        Raises OutputError: the file is damaged.
+        """
         content = self.read(path)
-        return None if content is None else json.loads(content)
+        if content is None:
+            return None
+        try:
+            values: Any = json.loads(content)
+            wrong = [name for name, kind in kinds.items() if not isinstance(values[name], kind)]
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            reason = repr(error)
+        else:
+            if isinstance(values, dict) and not wrong:
+                return values
+            reason = f"wrong values of {', '.join(wrong)}" if wrong else "no object"
+        raise OutputError(
+            f"{self.output}/{path} is damaged ({reason}): restore it, or choose another output"
+        )
+
+    def is_link(self, path: str) -> bool:
+        """Return whether a path on the local disk goes through a symbolic link."""
+        if not self._is_local:
+            return False
+        root = Path(self._root)
+        return (root / path).resolve() != root.resolve() / path
 
     def list(self, folder: str) -> list[str]:
         """Return the sorted names in a folder, without files that are still being written."""
@@ -126,8 +155,8 @@ class Storage:
 
     def remove_leftovers(self, folder: str) -> None:
         """Remove half-written files of writers that were killed, once the run is over."""
-        if self._is_local:
-            for path in Path(f"{self._root}/{folder}").rglob(f"*{_ASIDE}"):
+        if self._is_local and not self.is_link(folder):
+            for path in Path(f"{self._root}/{folder}").rglob(f"*.{'[0-9a-f]' * 8}{_ASIDE}"):
                 path.unlink(missing_ok=True)
 
     @staticmethod
@@ -154,5 +183,5 @@ def _name_aside(full: str) -> Path:
 
 def _sync(path: Path) -> None:
     """Wait until a file is on the disk: a commit must not outlive what it names."""
-    with path.open("rb") as file:
+    with path.open("rb+") as file:  # Windows flushes only what may be written to
         os.fsync(file.fileno())

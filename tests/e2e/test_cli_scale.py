@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -90,21 +92,46 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
     ("words", "code", "said"),
     [
         (["hosts.txt"], 2, "-o"),
-        (["-o", "OUT"], 1, "no list of hosts yet"),
+        (["-o", "OUT"], 2, "no list of hosts yet"),
         (["none.txt", "-o", "OUT", "--shard", "1/1"], 1, "none.txt"),
         (["HOSTS", "-o", "OUT", "--shard", "3/2"], 2, "1/16"),
         (["HOSTS", "-o", "OUT", "--shard", "1/2", "--workers", "2"], 2, "not allowed with"),
         (["HOSTS", "-o", "OUT", "-u", "me:secret"], 2, "unknown option: -u"),
         (["HOSTS", "-o", "OUT", "-x", "http://me:secret@127.0.0.1:1"], 2, "password"),
-        (["status", "-o", "OUT"], 1, "has no run"),
+        (["status", "-o", "OUT"], 2, "has no run"),
+        (["status", "-o", "DAMAGED"], 2, "runs/0001/run.json is damaged"),
+        (["status", "-o", "DAMAGED", "--failed"], 2, "runs/0001/run.json is damaged"),
+        (["HOSTS", "-o", "DAMAGED"], 2, "runs/0001/run.json is damaged"),
+        (["CUT", "-o", "OUT"], 2, "cannot be read to its end"),
     ],
 )
 def test_wrong_usage(hosts: Path, tmp_path: Path, words: list[str], code: int, said: str) -> None:
     """What makes no sense is refused with a message that says what to do."""
-    places = {"HOSTS": str(hosts), "OUT": str(tmp_path / "out")}
-    done = run("scale", *(places.get(word, word) for word in words))
+    damaged, cut = tmp_path / "damaged", tmp_path / "hosts.gz"
+    (damaged / "runs" / "0001").mkdir(parents=True)
+    (damaged / "runs" / "0001" / "run.json").write_bytes(b"[")
+    cut.write_bytes(gzip.compress(b"example.org" * 999)[:20])
+    places = {"HOSTS": hosts, "OUT": tmp_path / "out", "DAMAGED": damaged, "CUT": cut}
+    done = run("scale", *(str(places.get(word, word)) for word in words))
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert "secret" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_a_list_from_standard_input_may_hold_anything(tmp_path: Path, errors: str) -> None:
+    """Bytes that are no UTF-8 make hosts that cannot be requested, and no traceback."""
+    words = [sys.executable, "-m", "sitemapreader", "scale", "-", "-o", str(tmp_path / "out")]
+    done = subprocess.run(
+        [*words, "--shard", "1/1", "-m", "2"],
+        input=b"\xff\xfe.example\n\xc3(\na\0b.example\n",
+        env={**os.environ, "PYTHONIOENCODING": f"utf-8:{errors}"},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert b"3 invalid-url" in done.stderr, done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("library", ["fsspec", "pyarrow", "dask"])

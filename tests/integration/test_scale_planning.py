@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import random
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
@@ -155,3 +157,28 @@ def test_partitions_follow_the_order_of_hashes() -> None:
     assert hashed == hash_site("http://shop.example.org/x") == 0x24DAB28D73E82DB5
     assert [choose_partition(each << 60, 16) for each in range(16)] == list(range(16))
     assert choose_partition(2**64 - 1, 1) == 0
+
+
+TEXT = "".join(f"d{number}.com\n" for number in range(5_000)).encode()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [
+        ("gz", gzip.compress(TEXT)),
+        ("xz", lzma.compress(TEXT)),
+        ("bz2", bz2.compress(TEXT)),
+    ],
+)
+def test_a_damaged_list(tmp_path: Path, suffix: str, content: bytes) -> None:
+    """A compressed list that is cut, or has a wrong bit, makes no output and says so."""
+    path, output = tmp_path / f"hosts.{suffix}", tmp_path / "out"
+    damaged = bytearray(content)
+    damaged[len(content) // 2] ^= 0xFF
+    for wrong in (content[: len(content) // 2], bytes(damaged)):
+        path.write_bytes(wrong)
+        with pytest.raises(OutputError, match="cannot be read to its end"):
+            plan(path, str(output))
+        assert not output.exists()
+    path.write_bytes(content)
+    assert plan(path, str(output)).hosts == 5_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,8 +14,20 @@ from sitemapreader.distributed.commits import Commit, create_commit, load_commit
 from sitemapreader.distributed.layout import OutputError, name_commit
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.packing import UnusableStateError, pack_state, unpack_state
-from sitemapreader.distributed.planning import plan
-from sitemapreader.distributed.runs import begin_run, find_missing, finish, status
+from sitemapreader.distributed.planning import (
+    count_layout_partitions,
+    plan,
+    read_partition_hosts,
+)
+from sitemapreader.distributed.runs import (
+    ScaleRun,
+    begin_run,
+    find_missing,
+    finish,
+    iterate_statuses,
+    load_run,
+    status,
+)
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
@@ -96,7 +109,7 @@ def test_the_end_of_a_run_removes_what_does_not_count(tmp_path: Path) -> None:
         storage.replace(path, b"counts")
         storage.replace(path.replace("-0001", "-0002"), b"does not")
     storage.replace("state/p-00000/0000-0001.db.zst", b"of the run before")
-    (tmp_path / RUN / "urls" / "p-00000-0003.parquet.abcd.part").write_bytes(b"half")
+    (tmp_path / RUN / "urls" / "p-00000-0003.parquet.0123abcd.part").write_bytes(b"half")
     create_commit(storage, run.folder, commit)
     finish(output, run)
     kept = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
@@ -168,3 +181,176 @@ def test_a_packed_state_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("sitemapreader.distributed.packing.MAX_STATE_BYTES", 16_383)
     with pytest.raises(UnusableStateError, match="unpacks to 16384"):
         unpack_state(packed, back)
+
+
+def commit_all(output: str, number: int) -> ScaleRun:
+    """Begin the run of this number, and commit its only partition with a state."""
+    run = begin_run(output, plan(HOSTS, output, partitions=1))
+    text = json.dumps(attrs.asdict(make_commit(0))).replace("0001-0001.db", f"{number:04}-0001.db")
+    content = json.loads(text.replace(RUN, run.folder))
+    for path in (content["state"], content["status"], *content["files"]):
+        Storage(output).replace(path, b"counts")
+    assert create_commit(Storage(output), run.folder, Commit(**content))
+    return run
+
+
+def list_files(folder: Path) -> set[str]:
+    """Return the paths of all files below a folder."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_run_before_the_last_is_not_finished_again(tmp_path: Path) -> None:
+    """It would remove the states of the run that has followed it."""
+    output = str(tmp_path)
+    first = commit_all(output, 1)
+    finish(output, first)
+    finish(output, first)
+    second = commit_all(output, 2)
+    before = list_files(tmp_path)
+    with pytest.raises(OutputError, match="runs/0001 is over, because runs/0002 has begun"):
+        finish(output, first)
+    assert list_files(tmp_path) == before
+    finish(output, second)
+    assert list_files(tmp_path / "state") == {"p-00000/0002-0001.db.zst"}
+
+
+def test_a_process_that_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is still at the end of a run keeps the states of the next, begun meanwhile."""
+    output = str(tmp_path)
+    first = commit_all(output, 1)
+    removed = Storage.list
+
+    def begin_next(self: Storage, folder: str) -> list[str]:
+        if folder == "state":
+            monkeypatch.setattr(Storage, "list", removed)
+            finish(output, first)
+            commit_all(output, 2)
+        return removed(self, folder)
+
+    monkeypatch.setattr(Storage, "list", begin_next)
+    finish(output, first)
+    assert list_files(tmp_path / "state") == {f"p-00000/000{n}-0001.db.zst" for n in (1, 2)}
+
+
+OTHERS = [
+    "state/notes/thesis.txt",
+    "state/p-00000/notes.txt",
+    "state/p-00000/0001-0001.db.zst.bak",
+    "state/p-0/0000-0001.db.zst",
+    "state/x-p-00000/0000-0001.db.zst",
+    "runs/0001/urls/mine.parquet",
+    "runs/0001/urls/download.part",
+]
+
+
+def test_files_of_others_stay(tmp_path: Path) -> None:
+    """The end of a run removes only files that an attempt may have written."""
+    run = commit_all(str(tmp_path), 1)
+    for path in OTHERS:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("precious", "utf-8")
+    finish(str(tmp_path), run)
+    assert set(OTHERS) <= list_files(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["state", "state/p-00001", "runs/0001/urls", "runs/0001"])
+def test_links_are_not_followed(tmp_path: Path, place: str) -> None:
+    """A folder that somebody has linked into the output keeps its files, whatever their names."""
+    output, precious = tmp_path / "out", tmp_path / "precious"
+    run = commit_all(str(output), 1)
+    inside = ("p-00000", "p-00001", "urls", ".")
+    names = ("0000-0001.db.zst", "p-00000-0009-0000.parquet", "x.0123abcd.part")
+    for folder in inside:
+        for name in names:
+            (precious / folder).mkdir(parents=True, exist_ok=True)
+            (precious / folder / name).write_text("precious", "utf-8")
+    if (output / place).exists():
+        moved = output / place
+        for path in sorted(moved.rglob("*")):
+            if path.is_file():
+                target = precious / path.relative_to(moved)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                path.rename(target)
+        shutil.rmtree(moved)
+    (output / place).symlink_to(precious)
+    before = list_files(precious)
+    finish(str(output), run)
+    assert before <= list_files(precious)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An output with a run that is finished."""
+    output = tmp_path_factory.mktemp("finished")
+    finish(str(output), commit_all(str(output), 1))
+    return output
+
+
+def copy_finished(finished: Path, folder: Path) -> Path:
+    return shutil.copytree(finished, folder / "out")
+
+
+def use_all(output: str) -> None:
+    """Read every small file of an output."""
+    count_layout_partitions(Storage(output))
+    status(output)
+    find_missing(output, begin_run(output))
+
+
+RUN_FILES = ["run.json", "_SUCCESS.json", "commits/p-00000.json"]
+DAMAGE = [b"", b"[]", b"null", b"{", b"\xff", b"[" * 99_999, b'{"a": ' + b"9" * 5_000 + b"}"]
+
+
+@pytest.mark.parametrize("content", DAMAGE, ids=range(len(DAMAGE)))
+@pytest.mark.parametrize("path", [*[f"{RUN}/{name}" for name in RUN_FILES], "list", "layout.json"])
+def test_damaged_files_are_named(finished: Path, tmp_path: Path, path: str, content: bytes) -> None:
+    """A file that a run needs, and that is damaged, is named, with what to do."""
+    storage = Storage(str(copy_finished(finished, tmp_path)))
+    path = f"{load_run(storage, RUN).listed.folder}/list.json" if path == "list" else path
+    storage.replace(path, content)
+    with pytest.raises(OutputError, match=f"{path} is damaged"):
+        use_all(storage.output)
+
+
+@pytest.mark.parametrize(
+    ("path", "changes"),
+    [
+        (f"{RUN}/commits/p-00000.json", {"statuses": {"complete": "9"}}),
+        (f"{RUN}/commits/p-00000.json", {"reasons": []}),
+        (f"{RUN}/commits/p-00000.json", {"hosts": "9"}),
+        (f"{RUN}/commits/p-00000.json", {"seconds": None}),
+        (f"{RUN}/run.json", {"list": 5}),
+        (f"{RUN}/run.json", {"started": "today"}),
+        (f"{RUN}/run.json", {"previous": ["x"]}),
+        (f"{RUN}/run.json", {"options": {"limits": {"depth": "x"}}}),
+        (f"{RUN}/_SUCCESS.json", {"seconds": 5}),
+        ("list", {"partitions": 10**30}),
+        ("list", {"partitions": 3}),
+        ("list", {"hosts": None}),
+        ("layout.json", {"partitions": 10**30}),
+    ],
+)
+def test_values_of_wrong_types_are_named(
+    finished: Path, tmp_path: Path, path: str, changes: dict[str, object]
+) -> None:
+    """A value that no run can have written is named with its file."""
+    storage = Storage(str(copy_finished(finished, tmp_path)))
+    path = f"{load_run(storage, RUN).listed.folder}/list.json" if path == "list" else path
+    content = storage.read_json(path)
+    assert content is not None
+    storage.replace(path, json.dumps(content | changes).encode())
+    with pytest.raises(OutputError, match=f"{path} is (damaged|not)"):
+        use_all(storage.output)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" * 99, b"\xff" * 999])
+def test_damaged_rows_are_named(tmp_path: Path, content: bytes) -> None:
+    """The rows of a run's hosts, and its list, are named if they are damaged."""
+    output, storage = str(tmp_path), Storage(str(tmp_path))
+    run = commit_all(output, 1)
+    storage.replace(f"{RUN}/status/p-00000-0001.parquet", content)
+    with pytest.raises(OutputError, match=r"p-00000-0001\.parquet is damaged"):
+        list(iterate_statuses(output))
+    storage.replace(f"{run.listed.folder}/00.parquet", content)
+    with pytest.raises(OutputError, match=r"00\.parquet cannot be read"):
+        read_partition_hosts(storage, run.listed, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 import threading
@@ -13,7 +14,14 @@ import attrs
 
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console, name_options
-from sitemapreader.cli.exit_codes import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, SIGNALLED
+from sitemapreader.cli.exit_codes import (
+    ALL_READ,
+    NO_URL,
+    NOTHING_FETCHED,
+    PARTIAL,
+    SIGNALLED,
+    USAGE,
+)
 from sitemapreader.cli.options.sources import STANDARD_INPUT
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.writer import LineWriter
@@ -54,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"scale needs {error.name}; {advise_extra('distributed')}") from None
     except OutputError as error:
         console.print_error(str(error))
-        return NO_URL
+        return USAGE
     except OSError as error:
         console.print_error(f"cannot read the list, or write {arguments.output}: {error}")
         return NO_URL
@@ -99,7 +107,9 @@ class ScaleCommand:
 
         arguments = self._arguments
         options = _make_options(arguments)
-        hosts = sys.stdin if arguments.list == STANDARD_INPUT else arguments.list
+        hosts = arguments.list
+        if hosts == STANDARD_INPUT:
+            hosts = io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", "replace")
         listed = None if hosts is None else plan(hosts, arguments.output)
         run = begin_run(
             arguments.output, listed, options, full=arguments.full, retry=arguments.retry
