@@ -146,6 +146,7 @@ async def _judge_family(fault: Fault, server: MatrixServer) -> IndexVerdict:
     async with walk(
         sitemaps=[url],
         respect_robots=False,
+        hosts="any",
         limits=Limits(raw_bytes=100_000) if fault.limited else Limits(),
         options=attrs.evolve(fault.options, allow_ports=server.ports, per_host=8),
     ) as entries:
