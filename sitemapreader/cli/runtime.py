@@ -8,7 +8,14 @@ import signal
 from typing import TYPE_CHECKING, Protocol
 
 from sitemapreader.cli.console import Console, name_options
-from sitemapreader.cli.exit_codes import ALL_READ, CLOSED_PIPE, LOCKED, NO_URL, SIGNALLED
+from sitemapreader.cli.exit_codes import (
+    ALL_READ,
+    CLOSED_PIPE,
+    LOCKED,
+    NO_URL,
+    PARTIAL,
+    SIGNALLED,
+)
 from sitemapreader.cli.writer import LineWriter
 from sitemapreader.errors import StateError
 from sitemapreader.output.sink import abandon_standard_output
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from sitemapreader.cli.summary import RunSummary
+    from sitemapreader.output import Output
 
 _SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -86,10 +94,19 @@ def run_sources(
     async def work() -> int:
         with lines:
             await run()
+            if not lines.written:
+                keep_file(lines, console, summary)
         console.print_summary(summary)
         return summary.find_exit_code()
 
     return run_process(work, lines, console)
+
+
+def keep_file(output: Output | LineWriter, console: Console, summary: RunSummary) -> None:
+    """Leave a file as it was if nothing was found that could be in it."""
+    if output.is_replaced and summary.find_exit_code() not in (ALL_READ, PARTIAL):
+        output.discard()
+        console.print_line(f"{output.name} was left as it was, because nothing was found")
 
 
 def print_text(text: str) -> int:

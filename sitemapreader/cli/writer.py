@@ -122,6 +122,20 @@ class LineWriter:
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._sink.__exit__(kind, error, traceback)
 
+    @property
+    def is_replaced(self) -> bool:
+        """Whether it is a file that appears when it is complete: no pipe, no device."""
+        return self._sink.is_replaced
+
+    @property
+    def written(self) -> int:
+        """How many bytes were written."""
+        return self._sink.written
+
+    def discard(self) -> None:
+        """Leave the file of this name as it is, or as absent as it is."""
+        self._sink.rollback()
+
     def write(self, text: str) -> None:
         """Write lines; raise OSError."""
         self._sink.write(text.encode(self._sink.encoding, "backslashreplace"))

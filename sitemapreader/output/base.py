@@ -113,9 +113,16 @@ class Output:
 
         Leaving the context then writes nothing more.
         """
+        if self._is_ended:
+            return []
         self._is_ended = True
         self._sink.write(self._encoder.end())
         return self._sink.prepare()
+
+    def discard(self) -> None:
+        """Leave the file of this name as it is, or as absent as it is."""
+        self._is_ended = True
+        self._sink.rollback()
 
     def write(self, entries: UrlEntry | Iterable[UrlEntry] | SiteRows) -> None:
         """Write one entry or several; text formats write whole lines.

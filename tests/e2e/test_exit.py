@@ -153,6 +153,65 @@ def test_a_file_that_cannot_be_made(command: str, tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
 
 
+DOWN = "http://127.0.0.1:9/"
+
+
+@pytest.fixture
+def barren() -> Iterator[str]:
+    """A site that answers, and has no sitemap."""
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(status=404 if request.path != "/" else 200, text="<p>nothing")
+
+    with serving(answer) as (url,):
+        yield url
+
+
+@pytest.mark.parametrize("state", [(), ("--state", "all.db")])
+@pytest.mark.parametrize("name", ["urls.txt", "urls.csv", "urls.parquet", "urls.jsonl.gz"])
+def test_a_file_of_yesterday_outlives_a_bad_day(
+    barren: str, tmp_path: Path, name: str, state: tuple[str, ...]
+) -> None:
+    """A site that is down or has lost its sitemap leaves the file as it was, and that is said."""
+    output = tmp_path / name
+    for source, code in ((DOWN, 4), (barren, 1)):
+        for is_there in (True, False):
+            if is_there:
+                output.write_text("yesterday", "utf-8")
+            else:
+                output.unlink()
+            done = run(source, "-o", str(output), *state, "-m", "5", cwd=tmp_path)
+            assert done.returncode == code, done.stderr
+            assert f"{output} was left as it was, because nothing was found" in done.stderr
+            assert output.exists() == is_there
+            assert not is_there or output.read_text("utf-8") == "yesterday"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_list_of_yesterday(barren: str, tmp_path: Path) -> None:
+    """`discover` and lists of sites leave the file as well; the report of the run is written."""
+    output, report, sites = (tmp_path / name for name in ("urls.txt", "sites.csv", "list"))
+    sites.write_text(f"{DOWN}\nno site\n", "utf-8")
+    for words, code in (
+        (["discover", barren], 1),
+        (["discover", DOWN], 4),
+        (["-i", str(sites), "--report", str(report), "--state", str(tmp_path / "all.db")], 4),
+    ):
+        output.write_text("yesterday", "utf-8")
+        assert run(*words, "-o", str(output), "-m", "5").returncode == code
+        assert output.read_text("utf-8") == "yesterday"
+    assert "127.0.0.1" in report.read_text("utf-8")
+
+
+def test_an_empty_result_is_a_result(tmp_path: Path) -> None:
+    """A run that has read everything and found nothing new replaces the file by an empty one."""
+    words = [str(SITE), "-q", "-o", "urls.txt", "--state", "site.db"]
+    assert run(*words, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "urls.txt").read_text("utf-8")
+    assert run(*words, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "urls.txt").read_text("utf-8") == ""
+
+
 def test_a_fault_leaves_what_was_read(tmp_path: Path) -> None:
     """A file is whole although something failed: the exit code says that, and the file is there."""
     broken = tmp_path / "broken.xml"

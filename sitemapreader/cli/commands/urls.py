@@ -12,7 +12,7 @@ from sitemapreader.cli.console import Console
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.pipe import PipeDelivery, follow_output
 from sitemapreader.cli.runner import make_sources
-from sitemapreader.cli.runtime import ignore_signals, run_process
+from sitemapreader.cli.runtime import ignore_signals, keep_file, run_process
 from sitemapreader.cli.site_runner import SiteRunner
 from sitemapreader.cli.sources import (
     SiteSource,
@@ -95,11 +95,18 @@ class UrlPrinter:
                     await sites.settle()
                 if holds:
                     await sites.leave()
+                    self._keep_file()
                     files = [*self.output.prepare(), *self._report.prepare()]
                     await ignore_signals()  # what is committed has not been stopped
                     sites.commit_state(files)
+            if not holds:
+                self._keep_file()
         self._console.print_summary(self._summary)
         return self._summary.find_exit_code()
+
+    def _keep_file(self) -> None:
+        if not self._summary.printed:
+            keep_file(self.output, self._console, self._summary)
 
     async def _visit(self, source: Source, result: SourceResult) -> None:
         """Print the URLs of a file or folder."""
