@@ -92,7 +92,7 @@ class Example:
         url: URL that the hit is about; "" where it is about a document alone.
         detail: what was seen there, such as the other spelling or the date; may be "".
         document: URL of the sitemap; "" where there is none.
-        line: line in the sitemap, from 1, where it is known (of Issues).
+        line: line in the sitemap, from 1, where it is known: of Issues, and in files.
     """
 
     url: str
@@ -108,10 +108,14 @@ class Place:
     Attributes:
         document: URL of the sitemap; "" where the hit is in none.
         count: how many.
+        url: URL of the first of them; "" where it is about the sitemap alone.
+        line: line of the first of them, from 1, where it is known.
     """
 
     document: str
     count: int
+    url: str = ""
+    line: int | None = None
 
 
 @attrs.frozen
@@ -306,6 +310,8 @@ class Facts:
         languages_others: number of languages that are left out.
         documents: the documents, parents before children; at most `MAX_DOCUMENTS`.
         documents_total: number of documents.
+        files: URL of a sitemap with findings -> its file, for those of a folder; relative to the
+            working directory if it lies below that.
         passed: rules that ran and did not hit.
         not_run: rules that were not run, with the reason.
         known_urls: number of different known URLs (`--urls`); `None` without a list.
@@ -335,6 +341,7 @@ class Facts:
     languages_others: int = 0
     documents: tuple[DocumentFact, ...] = ()
     documents_total: int = 0
+    files: dict[str, str] = attrs.field(factory=dict)
     passed: tuple[AuditRule, ...] = ()
     not_run: tuple[NotRun, ...] = ()
     known_urls: int | None = None

@@ -11,6 +11,7 @@ from sitemapreader.audit.database.loading import WalkLoader
 from sitemapreader.audit.database.origins import fetch_robots, list_known_robots
 from sitemapreader.audit.database.preparing import prepare
 from sitemapreader.audit.facts import gather_facts
+from sitemapreader.audit.files import locate_findings
 from sitemapreader.audit.judging.codes import list_rules, select_rules, suggest_word
 from sitemapreader.audit.judging.inputs import find_missing
 from sitemapreader.audit.judging.issue_findings import add_issues
@@ -18,6 +19,7 @@ from sitemapreader.audit.judging.rule_files import load_rules, read_own_rules
 from sitemapreader.audit.judging.runner import RuleRunner
 from sitemapreader.audit.models import AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.result import Audit
+from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Severity
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.walker.api import walk
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from sitemapreader.audit.database.source import AuditSource
     from sitemapreader.audit.judging.rule_files import SqlRule
     from sitemapreader.audit.options import AuditOptions
+    from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.reports.report import Report
     from sitemapreader.walker.config import WalkArguments
@@ -114,6 +117,7 @@ class AuditRun:
         self._report: Report
         self._runner: RuleRunner
         self._is_http = False
+        self._folder: Fetcher | None = None
         self._is_site = False
 
     async def walk(self, source: AuditSource, arguments: WalkArguments) -> None:
@@ -121,6 +125,7 @@ class AuditRun:
         async with AsyncExitStack() as stack:
             fetcher = source.fetcher or arguments.get("fetcher")
             self._is_http = source.fetcher is None
+            self._folder = source.fetcher
             if fetcher is None:
                 from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (150 ms)
 
@@ -187,11 +192,15 @@ class AuditRun:
         )
         if baseline is not None:
             findings = [baseline.mark(each, self._database) for each in findings]
+        files: dict[str, str] = {}
+        if isinstance(self._folder, FolderFetcher):
+            findings, files = locate_findings(findings, self._folder)
         facts = gather_facts(
             self._database,
             self._runner,
             self._parameters,
             complete=self._report.complete,
+            files=files,
             baseline=None if baseline is None else baseline.total,
             **head,
         )

@@ -104,7 +104,7 @@ class FolderFetcher:
             FetchError: HTTP_STATUS 404, there is no such file.
         """
         try:
-            file = self._find(url).open("rb")
+            file = self.find_file(url).open("rb")
         except OSError as error:
             raise _missing(url, error.strerror or str(error)) from error
         with file:
@@ -118,7 +118,8 @@ class FolderFetcher:
             status = 304 if headers and is_current(headers, current) else 200
             yield FileResponse(url.partition("#")[0], current, file, status)
 
-    def _find(self, url: str) -> Path:
+    def find_file(self, url: str) -> Path:
+        """Return the file of a URL; raise FetchError if there is none."""
         relative = self._relative(url)
         for name in relative:
             path = self.folder / os.fsdecode(name)

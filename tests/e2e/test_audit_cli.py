@@ -88,6 +88,7 @@ def test_a_sitemap_comes_through_a_pipe(folder: Path) -> None:
     done = run("audit", "-", input=(folder / "s.xml").read_text())
     assert done.returncode == 5
     assert done.stdout.startswith("Sitemaps of standard input\n3 URLs")
+    assert "/b?sid=1 (sid=1) in standard input, line " in done.stdout
 
 
 def test_a_database_on_a_full_disk(folder: Path) -> None:

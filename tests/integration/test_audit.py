@@ -467,8 +467,7 @@ def test_a_source_that_is_none(source: str) -> None:
 def test_empty_children_of_an_index_are_found_but_news_are_not() -> None:
     """An empty child is a finding; an empty news sitemap and an empty root are none."""
     children = ("/a.xml", "/news.xml")
-    listed = "".join(f"<sitemap><loc>{HOST}{name}</loc></sitemap>" for name in children)
-    root = f"<sitemapindex>{listed}</sitemapindex>".encode()
+    root = sitemaps_of(*children)
     empty = served(urlset(""))
     found = audit_memory({"/s.xml": root, "/a.xml": empty, "/news.xml": empty}, select=["empty"])
     (finding,) = found.findings
@@ -532,10 +531,13 @@ def check_sarif(log: Any) -> None:
         assert result["level"] in {"error", "warning", "note", "none"}
         assert result["message"]["text"]
         assert all(isinstance(v, str) for v in result["partialFingerprints"].values())
-        for location in result.get("locations", ()):
+        assert result["locations"]
+        for location in result["locations"]:
             physical = location["physicalLocation"]
             assert physical["region"]["startLine"] >= 1
-            assert physical["artifactLocation"]["uri"].isascii()
+            uri = physical["artifactLocation"]["uri"]
+            assert uri.isascii()
+            assert not uri.startswith(("/", "http:", "https:"))
     for invocation in run["invocations"]:
         assert isinstance(invocation["executionSuccessful"], bool)
         assert invocation["startTimeUtc"].endswith("Z")
@@ -544,7 +546,7 @@ def check_sarif(log: Any) -> None:
             assert notification["level"] in {"error", "warning", "note", "none"}
 
 
-def test_sarif_is_valid(audited: Audit, tmp_path: Path) -> None:
+def test_sarif_is_valid(audited: Audit, folder: Path, tmp_path: Path) -> None:
     """SARIF has a result for each rule and sitemap, and says what was not run."""
     audited.write(tmp_path / "a.sarif")
     log = json.loads((tmp_path / "a.sarif").read_text())
@@ -556,8 +558,75 @@ def test_sarif_is_valid(audited: Audit, tmp_path: Path) -> None:
         for each in run["results"]
         for location in each["locations"]
     }
-    assert uris == {f"{HOST}/s.xml"}
+    assert uris == {(folder / "s.xml").as_uri()}  # outside of the working directory
     assert run["invocations"][0]["toolExecutionNotifications"]
+
+
+def test_a_folder_is_named_by_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SARIF and text name each file relative to the working directory, and the line of a hit."""
+    public = tmp_path / "site built" / "öffentlich"
+    public.mkdir(parents=True)
+    (public / "robots.txt").write_text(f"Sitemap: {HOST}/i.xml")
+    (public / "i.xml").write_text(
+        f"<sitemapindex>\n<sitemap><loc>{HOST}/s.xml</loc></sitemap>\n"
+        f"<sitemap><loc>{HOST}/z.xml.gz</loc></sitemap></sitemapindex>"
+    )
+    records = [
+        page("/Long").replace("/Long", "/Longer"),  # begins like the next one
+        page("/Long"),
+        page("/plain"),
+        page("/a?b=1&amp;sid=2"),
+        page("/c").replace(f"{HOST}/c", f"<![CDATA[{HOST}/c#3]]>"),
+    ]
+    (public / "s.xml").write_bytes(urlset("\n".join(records)))
+    (public / "z.xml.gz").write_bytes(gzip.compress(urlset("\n" + page("/d#4"))))
+    monkeypatch.chdir(tmp_path)
+    with audit_sync("site built/öffentlich", select=["urls"], figures=FIGURES) as result:
+        log, text = json.loads(result.format("sarif")), result.format("text")
+    check_sarif(log)
+    named = set()
+    for each in log["runs"][0]["results"]:
+        (location,) = each["locations"]
+        place = location["physicalLocation"]
+        uri, line = place["artifactLocation"]["uri"], place["region"]["startLine"]
+        named.add((each["ruleId"], uri, line, each["properties"]["sitemap"]))
+    folder = "site%20built/%C3%B6ffentlich"
+    assert named == {
+        ("url-uppercase", f"{folder}/s.xml", 2, f"{HOST}/s.xml"),
+        ("url-session-id", f"{folder}/s.xml", 4, f"{HOST}/s.xml"),
+        ("url-fragment", f"{folder}/s.xml", 5, f"{HOST}/s.xml"),
+        ("url-fragment", f"{folder}/z.xml.gz", 1, f"{HOST}/z.xml.gz"),  # compressed: no lines
+    }
+    assert f"{HOST}/Long in site built/öffentlich/s.xml, line 2" in text
+    assert f"{HOST}/c#3 in site built/öffentlich/s.xml, line 5" in text
+    assert f"{HOST}/d#4 in site built/öffentlich/z.xml.gz\n" in text
+
+
+def test_sarif_of_a_site_has_relative_references() -> None:
+    """A sitemap of a server has a stand-in, as code hosts refuse web addresses; text names it."""
+    documents = {"/s.xml": sitemaps_of("/a.xml?page=1"), "/a.xml?page=1": urlset(RECORDS)}
+    found = audit_memory(documents, select=["urls", "missing-url"], urls=[f"{HOST}/other"])
+    log = json.loads(found.format("sarif"))
+    check_sarif(log)
+    places = {
+        each["ruleId"]: each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        for each in log["runs"][0]["results"]
+    }
+    name = HOST.removeprefix("https://")
+    assert places == {
+        "url-fragment": f"{name}/a.xml%3Fpage%3D1",
+        "url-uppercase": f"{name}/a.xml%3Fpage%3D1",
+        "missing-url": name,  # it is in no sitemap
+    }
+    for each in log["runs"][0]["results"][:2]:
+        if each["ruleId"] != "missing-url":
+            assert f"in {HOST}/a.xml?page=1" in each["message"]["text"]
+            assert each["properties"]["sitemap"] == f"{HOST}/a.xml?page=1"
+
+
+def sitemaps_of(*children: str) -> bytes:
+    listed = "".join(f"<sitemap><loc>{HOST}{name}</loc></sitemap>" for name in children)
+    return f"<sitemapindex>{listed}</sitemapindex>".encode()
 
 
 def test_json_has_findings_and_facts(audited: Audit) -> None:

@@ -6,7 +6,9 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 from __future__ import annotations
 
 import json
+import os
 from hashlib import sha256
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -25,8 +27,6 @@ _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_URI_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
-"""Characters of a URI that stay; others are percent-encoded (RFC 3986)."""
 _MAX_TEXT = 500
 
 
@@ -36,7 +36,7 @@ def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
     rules += [each.rule for each in facts.not_run]
     numbers = {rule.code: number for number, rule in enumerate(rules)}
     results = [
-        _make_result(finding, place, numbers[finding.code])
+        _make_result(finding, place, numbers[finding.code], facts)
         for finding in findings
         for place in finding.places or (Place("", finding.count),)
     ]
@@ -81,7 +81,7 @@ def _describe_rule(rule: AuditRule) -> dict[str, Any]:
     return described
 
 
-def _make_result(finding: Finding, place: Place, number: int) -> dict[str, Any]:
+def _make_result(finding: Finding, place: Place, number: int, facts: Facts) -> dict[str, Any]:
     examples = [each for each in finding.examples if each.document == place.document]
     shown = "; ".join(
         excerpt(" ".join(part for part in (each.url, each.detail) if part), _MAX_TEXT)
@@ -90,25 +90,36 @@ def _make_result(finding: Finding, place: Place, number: int) -> dict[str, Any]:
     text = f"{finding.rule.title}: {count_units(place.count, finding.rule.unit)}"
     # the fingerprint of a result is the same in each run, so that a host knows what is new
     identity = sha256(f"{finding.code}\n{place.document}".encode()).hexdigest()
-    result: dict[str, Any] = {
+    if place.document and place.document not in facts.files:
+        text += f" in {excerpt(place.document, _MAX_TEXT)}"
+    return {
         "ruleId": finding.code,
         "ruleIndex": number,
         "level": _LEVELS[finding.severity],
         "message": {"text": f"{text}, such as {shown}" if shown else text},
         "partialFingerprints": {"ruleAndSitemap/v1": identity},
-        "properties": {"count": place.count},
-    }
-    if place.document:
-        line = next((each.line for each in examples if each.line), 1)
-        result["locations"] = [
+        "properties": {"count": place.count, "sitemap": place.document},
+        "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(place.document, _URI_CHARACTERS)},
-                    "region": {"startLine": line},
+                    "artifactLocation": {"uri": _name_artifact(place.document, facts)},
+                    "region": {"startLine": place.line or 1},
                 }
             }
-        ]
-    return result
+        ],
+    }
+
+
+def _name_artifact(document: str, facts: Facts) -> str:
+    """Return the reference to the file of a sitemap, or a stand-in if there is none.
+
+    GitHub takes relative references and files below the checkout, and refuses web addresses.
+    """
+    name = facts.files.get(document) or document or facts.source
+    if "://" in name:
+        return quote(os.fsencode(name.partition("://")[2].strip("/")))
+    path = PurePath(name)
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
 
 
 def _notify(facts: Facts, results: int) -> Iterator[dict[str, Any]]:

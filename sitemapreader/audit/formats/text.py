@@ -24,7 +24,7 @@ def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
     """Return the findings, the gravest first, and what was not run."""
     lines = [*_describe_site(facts), ""]
     for finding in findings:
-        lines += [*_describe_finding(finding), ""]
+        lines += [*_describe_finding(finding, facts), ""]
     return "\n".join([*lines, *_summarize(findings, facts)]) + "\n"
 
 
@@ -35,7 +35,7 @@ def _describe_site(facts: Facts) -> Iterator[str]:
     yield f"{count_units(facts.urls, 'URLs')} in {documents}; {complete}"
 
 
-def _describe_finding(finding: Finding) -> Iterator[str]:
+def _describe_finding(finding: Finding, facts: Facts) -> Iterator[str]:
     rule = finding.rule
     new = "" if finding.new is None else f", {finding.new:,} new"
     # "1 of 3,000 URLs", but "1 host"
@@ -45,16 +45,17 @@ def _describe_finding(finding: Finding) -> Iterator[str]:
     yield f"{_NAMES[finding.severity]}: {rule.title} [{rule.code}]"
     yield f"    {hits}{new}. {rule.advice}"
     for example in finding.examples[:_EXAMPLES]:
-        yield f"    - {_describe_example(example)}"
+        yield f"    - {_describe_example(example, facts)}"
     if finding.count > _EXAMPLES and finding.examples:
         yield f"    - and {finding.count - len(finding.examples[:_EXAMPLES]):,} more"
 
 
-def _describe_example(example: Example) -> str:
-    parts = [example.url or example.document, example.detail and f"({example.detail})"]
-    if example.document and example.document != (example.url or example.document):
+def _describe_example(example: Example, facts: Facts) -> str:
+    document = facts.files.get(example.document, example.document)
+    parts = [example.url or document, example.detail and f"({example.detail})"]
+    if document and example.document != (example.url or example.document):
         line = "" if example.line is None else f", line {example.line}"
-        parts.append(f"in {example.document}{line}")
+        parts.append(f"in {document}{line}")
     return " ".join(excerpt(part, _MAX_TEXT) for part in parts if part)
 
 

@@ -34,6 +34,10 @@ WHERE issue.code = $code
 ORDER BY document.url, issue.line, issue.url, issue.value
 LIMIT $limit
 """
+_LINES = """
+SELECT document.url, min(issue.line) FROM issue JOIN document ON document.id = issue.document
+WHERE issue.code = $code GROUP BY document.url
+"""
 _HITS = """
 SELECT $rule_code AS code, coalesce(issue.url, '') AS url, coalesce(issue.value, '') AS detail,
        document.url AS document
@@ -97,7 +101,8 @@ def _make_finding(
     examples: int,
 ) -> Finding:
     rows = database.ask(_EXAMPLES, code=rule.code, limit=examples)
-    named = [Place(url, count) for url, count, _, _ in places if url]
+    lines = dict(database.ask(_LINES, code=rule.code))
+    named = [Place(url, count, line=lines.get(url)) for url, count, _, _ in places if url]
     return Finding(
         rule,
         severity,

@@ -140,7 +140,8 @@ class RuleRunner:
             count=sum(hit.number for hit in hits),
             of=self._count_looked_at(rule.rule.unit),
             places=tuple(
-                Place(self._url_of(hit.document), hit.number) for hit in places[:MAX_PLACES]
+                Place(self._url_of(hit.document), hit.number, hit.first[0]["url"] or "")
+                for hit in places[:MAX_PLACES]
             ),
             places_total=len(places),
             examples=tuple(self._choose_examples(hits)),

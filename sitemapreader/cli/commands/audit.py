@@ -142,7 +142,9 @@ class _AuditCommand:
                     self.console.print_error(str(error))
                     return NO_URL
         if source != self._source:
-            result.facts = attrs.evolve(result.facts, source="standard input")
+            name = "standard input"
+            files = dict.fromkeys(result.facts.files, name)
+            result.facts = attrs.evolve(result.facts, source=name, files=files)
         with result:
             if self._is_printed:
                 with self.lines:
