@@ -108,7 +108,7 @@ class Document:
         bytes_inflated: bytes after decompression.
         seconds: time from the request to the outcome, waiting for the consumer included.
         lastmod: what the index says of it.
-        etag: validator of the answer, as sent.
+        etag: validator of the answer; `None` if it is no entity tag (RFC 9110, section 8.8.3).
         last_modified: the other validator, as sent.
         content_type: header of the answer, as sent.
         content_encoding: header of the answer, as sent.

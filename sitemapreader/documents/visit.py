@@ -22,6 +22,7 @@ from sitemapreader.documents.revalidation import ReplayBuffer
 from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.breaker import HOST_CODES
+from sitemapreader.fetch.headers import read_etag, select_validators
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
@@ -145,7 +146,7 @@ class DocumentVisit:
             await self._close(fault)
 
     async def _fetch(self) -> None:
-        validators = self._prior.headers if self._prior else None
+        validators = select_validators(self._prior.headers) if self._prior else None
         if not await self._request(validators):
             await self._request(None)
 
@@ -237,7 +238,7 @@ class DocumentVisit:
         document, headers = self.document, response.headers
         document.final_url, document.http_status = response.url, response.status
         document.tries = count_tries(response)
-        document.etag = headers.get("etag")
+        document.etag = read_etag(headers)
         document.last_modified = headers.get("last-modified")
         document.content_type = headers.get("content-type")
         document.content_encoding = headers.get("content-encoding")
@@ -336,7 +337,8 @@ class DocumentVisit:
             await self._context.loop_share.yield_if_due()
         if self.document.format is None:
             fault = fault or self._find_blocking_page()
-        if not self._is_wrong_guess(fault) and not _is_blocked(fault):
+        is_blocked = fault is not None and fault.code is IssueCode.BLOCKED_BY_SITE
+        if not self._is_wrong_guess(fault) and not is_blocked:
             await self._deliver(self._held)
             counts = reader.stats.counts.copy()
             for code in _CONSEQUENCES if fault else ():
@@ -394,7 +396,3 @@ class DocumentVisit:
 
 def _is_consequence(event: Event) -> bool:
     return isinstance(event, Issue) and event.code in _CONSEQUENCES
-
-
-def _is_blocked(fault: FetchError | None) -> bool:
-    return fault is not None and fault.code is IssueCode.BLOCKED_BY_SITE

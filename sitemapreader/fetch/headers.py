@@ -24,6 +24,7 @@ redirects lead from http to https, or to `www`."""
 SAFE_CROSS_ORIGIN = VALIDATORS | {"user-agent", "accept", "accept-language", "accept-charset"}
 """The headers that may be sent to another origin; any other may be a secret."""
 
+_ENTITY_TAG = re.compile(r'(?:W/)?"[^\x00-\x20"\x7f]*"')
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 _MAX_DATE_CHARS = 64
 
@@ -66,6 +67,23 @@ def find_user_agent(options: FetchOptions, own: Mapping[str, str]) -> str:
 def is_conditional(headers: Mapping[str, str]) -> bool:
     """Return whether a request may be answered with 304 (RFC 9110, section 13.1)."""
     return any(name.lower() in VALIDATORS for name in headers)
+
+
+def read_etag(headers: Mapping[str, str]) -> str | None:
+    """Return the ETag of an answer if it is an entity tag (RFC 9110, section 8.8.3)."""
+    tag = headers.get("etag", "")
+    return tag if _ENTITY_TAG.fullmatch(tag) else None
+
+
+def select_validators(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the validators that name a version, and cannot match any other.
+
+    `If-None-Match: *` matches every version (RFC 9110, section 13.1.2): the document would count as
+    unchanged for ever.
+    """
+    tag, date = headers.get("If-None-Match", ""), headers.get("If-Modified-Since", "")
+    kept = {"If-None-Match": tag} if _ENTITY_TAG.fullmatch(tag) else {}
+    return kept | ({"If-Modified-Since": date} if parse_date(date) else {})
 
 
 def is_current(requested: Mapping[str, str], current: Mapping[str, str]) -> bool:

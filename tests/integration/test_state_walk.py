@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import SITE, Pages, Walked, fault, index, moved, urlset, walk_all
 
+from sitemapreader.fetch.headers import select_validators
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.state import State
@@ -80,6 +81,42 @@ async def test_validators_are_sent_back(db: Path) -> None:
             assert (document.bytes_raw, document.entries) == (0, 0)
         assert entries.report.complete
     assert fetcher.validators.keys() == {TOP}
+
+
+NO_TAGS = ["*", "abc", '"', '"a', 'a"', "'a'", 'w/"a"', "W/a", '"a b"', '"a", "b"', '"a\t"', ""]
+"""ETags that are no entity tags (RFC 9110, section 8.8.3)."""
+
+
+@pytest.mark.parametrize("etag", NO_TAGS)
+async def test_what_is_no_entity_tag_is_not_sent(db: Path, etag: str) -> None:
+    """Least of all `*`, which any version matches: the change would never be seen."""
+    fetcher = Asked({TOP: tagged(TOP, page(1), etag)})
+    for number in (1, 2):
+        fetcher.pages = {TOP: tagged(TOP, page(number), etag)}
+        async with walk(sitemaps=[TOP], state=db, fetcher=fetcher) as entries:
+            assert [entry.loc async for entry in entries] == [PAGE.format(number)]
+        assert fetcher.validators[TOP] == {}
+        assert entries.report.documents[0].etag is None
+
+
+@pytest.mark.parametrize("etag", ['""', '"a"', 'W/"a"', '"*"', '"a,b"', '"é"', '"a\'b\\"'])
+async def test_every_entity_tag_is_sent_as_it_came(db: Path, etag: str) -> None:
+    """Strong or weak, empty, or with odd characters."""
+    fetcher = Asked({TOP: tagged(TOP, page(1), etag)})
+    for turn in range(2):
+        async with walk(sitemaps=[TOP], state=db, fetcher=fetcher) as entries:
+            assert len([entry async for entry in entries]) == (not turn)
+    assert fetcher.validators[TOP] == {"If-None-Match": etag}
+    assert entries.report.documents[0].status == "unchanged"
+
+
+def test_validators_of_an_older_state_are_checked_too() -> None:
+    """A state that was written before may hold any text."""
+    for tag in NO_TAGS:
+        assert select_validators({"If-None-Match": tag, "If-Modified-Since": "yesterday"}) == {}
+    date = "Sun, 02 Feb 2020 10:00:00 GMT"
+    kept = {"If-None-Match": '"1"', "If-Modified-Since": date}
+    assert select_validators(kept) == kept
 
 
 async def test_the_same_body_is_unchanged(db: Path) -> None:
