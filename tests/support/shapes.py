@@ -171,6 +171,10 @@ SHAPES = (
     in_record("records, sections in a comment", b"<![CDATA[<url>", b"--></url>")._replace(
         before=b"<url>" + LOC + b"<x:a><!-- -- "
     ),
+    in_record("sections with ends in many elements", b"<x:a{n}><![CDATA[</url>]]></x:a{n}>&"),
+    in_record("sections with ends, elements not closed", b"<x:a{n}><![CDATA[</url>]]>&"),
+    in_record("sections in sections", b"<x:a><![CDATA[<![CDATA[</url><x:a>]]></x:a>&"),
+    in_record("sections in sections, not closed", b"<x:a{n}><![CDATA[<![CDATA[</x:a{n}></url>]]>"),
     in_tag("blanks", b" "),
     in_tag("attributes", b'a="b" '),
     in_tag("attributes without value", b"a "),

@@ -153,6 +153,77 @@ def test_a_section_may_speak_of_records() -> None:
     )
 
 
+HIDDEN_URL = b"<url><loc>https://hidden.example/</loc></url>"
+HIDDEN_ITEM = b"<item><link>https://hidden.example/</link><title>%b</title></item>"
+BETWEEN = {
+    "record": b"<![CDATA[" + HIDDEN_URL + b"]]>",
+    "records-and-text": b"x <![CDATA[ " + HIDDEN_URL * 3 + b" ]]> y",
+    "in-a-wrapper": b"<w><![CDATA[" + HIDDEN_URL + b"]]></w>",
+    "two": b"<![CDATA[" + HIDDEN_URL + b"]]>\n<![CDATA[" + HIDDEN_URL + b"]]>",
+    "with-a-section": b"<![CDATA[<url><loc><![CDATA[https://hidden.example/]]]]><![CDATA[></loc></url>]]>",
+}
+"""Sections between records, all well-formed."""
+
+
+@pytest.mark.parametrize("count", [1, 400])
+@pytest.mark.parametrize("name", BETWEEN)
+def test_a_section_between_records_holds_text(name: str, count: int) -> None:
+    """A record in a closed section is none, wherever it stands, and nothing is wrong with it."""
+    healthy = b"<url><loc><![CDATA[https://a.example/]]></loc></url>"
+    section = BETWEEN[name]
+    for records in (section + healthy, healthy + section, healthy + section + healthy):
+        events = check_ways(urlset(records * count))
+        assert set(locs(events)) == {"https://a.example/"}
+        assert issues(events) == []
+    assert locs(check_ways(urlset(section))) == []
+
+
+def test_a_section_between_records_that_is_not_closed() -> None:
+    """The records behind its beginning are read, up to where the document is cut, if it is."""
+    healthy = b"<url><loc><![CDATA[https://a.example/%d]]></loc></url>"
+    data = healthy % 1 + b"<![CDATA[" + HIDDEN_URL + healthy % 2 + healthy % 3
+    found = locs(check_ways(urlset(data)))
+    assert found[::2] == ["https://a.example/1", "https://a.example/2"]
+    assert locs(check_ways(URLSET + healthy % 1 + b"<![CDATA[" + HIDDEN_URL)) == found[:1]
+
+
+QUOTED = {
+    "items": HIDDEN_ITEM * 2 % (b"one", b"two"),
+    "escaped-with-a-reference": HIDDEN_ITEM % b"<![CDATA[one]]&gt;",
+    "escaped-with-a-section": HIDDEN_ITEM % b"<![CDATA[one]]]]><![CDATA[>",
+    "quoted-again": (
+        b"<item><content:encoded><![CDATA["
+        + HIDDEN_ITEM
+        + b"]]]]><![CDATA[></content:encoded></item>"
+    )
+    % b"one",
+}
+"""Feeds in the text of an item, as generators escape them."""
+
+
+@pytest.mark.parametrize(
+    "broken", [b"", b"<b>&", b"<author>a</auth>"], ids=["", "open", "misspelt"]
+)
+@pytest.mark.parametrize("name", QUOTED)
+def test_a_feed_that_is_quoted_in_a_feed(name: str, broken: bytes) -> None:
+    """It gives no items, in a broken item, one that is too long, or one that is cut."""
+    link = b"<link>https://a.example/</link>"
+    item = b"<item>" + link + broken + b"<content:encoded><![CDATA["
+    item += QUOTED[name] + b"]]></content:encoded></item>"
+    start = b'<rss xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel>'
+    start += b"<item>" + link + b"</item>"
+    data = start + item * 2 + b"</channel></rss>"
+    events = check_ways(data)
+    assert locs(events) == ["https://a.example/"] * 3
+    assert bool(issues(events)) == bool(broken)
+    for size in range(len(start), len(data), 7):
+        assert set(locs(check_ways(data[:size]))) <= {"https://a.example/"}
+    for most in (80, 120, 200, 300):
+        assert set(locs(check_ways(data, record_bytes=most))) <= {"https://a.example/"}
+    with mock.patch.object(sitemap_reader, "BLOCK_BYTES", 64):
+        assert check_ways(data) == events
+
+
 # -- attributes of other namespaces
 
 

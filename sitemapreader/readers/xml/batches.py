@@ -90,8 +90,8 @@ class BatchReader:
         self._tree = TreeReader(prolog, limits)
         self._pattern = PatternReader(prolog, self._names, self._tree, limits)
         self._scanner = Scanner(prolog, self._names)
-        self._skip: re.Pattern[str] | None = None
-        """The end of the oversized record or section that is being skipped."""
+        self._skip: list[re.Pattern[str]] = []
+        """The ends of the oversized section and record that are being skipped."""
 
     def feed(self, text: str) -> Iterator[Events]:
         """Read the next text; yield the events of the records that are now complete."""
@@ -347,27 +347,29 @@ class BatchReader:
             scanner.reset(end)
             yield from self._read_broken(0, end)
             return
-        if is_record := scanner.has_begun(self._pending):
+        if scanner.has_begun(self._pending):
             code, line = IssueCode.RECORD_TOO_LONG, self._count_lines(scanner.begin)
             self._stats.drop_record(self._context.events, code, line=line)
             yield self._context.take_events()
-        if scanner.name and scanner.closing != COMMENT_END:
+        if scanner.closing:
+            self._skip.append(re.compile(re.escape(scanner.closing)))
+        if scanner.name:
             # where blanks flood the end tag, its `>` is text between two records
-            self._skip = re.compile(rf"</{re.escape(scanner.name)}(?:\s*+>|(?=\s))")
-        elif scanner.closing and (scanner.closing == COMMENT_END or not is_record):
-            self._skip = re.compile(re.escape(scanner.closing))
+            self._skip.append(re.compile(rf"</{re.escape(scanner.name)}(?:\s*+>|(?=\s))"))
         size = len(self._pending)
-        is_end = self._skip and self._skip.match(self._pending, scanner.position)
+        is_end = self._skip and self._skip[0].match(self._pending, scanner.position)
         is_kept = is_end or size - scanner.position < _LONGEST_MARK
         self._position = scanner.position if is_kept else size
         scanner.reset(self._position)
 
     def _has_skipped(self) -> bool:
         """Skip what is too long; return whether its end has been reached."""
-        if self._skip:
-            found = self._skip.search(self._pending)
+        while self._skip:
+            found = self._skip[0].search(self._pending)
             self._position = found.end() if found else max(0, len(self._pending) - _LONGEST_MARK)
             self._scanner.reset(self._position)
             self._drop_read()
-            self._skip = self._skip if not found else None
-        return not self._skip
+            if not found:
+                return False
+            del self._skip[0]
+        return True

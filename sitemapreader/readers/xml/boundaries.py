@@ -38,8 +38,11 @@ if TYPE_CHECKING:
 _STEP = 5_000
 """Tags between two pauses: about 5 ms."""
 _REST_OF_TAG = re.compile(rf"{ATTRIBUTES}(>)?")
+_SECTION = re.compile(rf"(?:<([^\s<>/!?]++)[^<>]*+(?<!/)>[^<>]*+)?({HIDDEN})")
+"""What is hidden and, if only text is between them, the name in the start tag before it."""
 _ANY_TAG = re.compile(rf"{HIDDEN}|<(/?)([^\s<>/!?]++)[^<>]*+(?<!/)>")
-_HIDDEN = re.compile(HIDDEN)
+_MAX_NAME_CHARS = 64
+"""Of longer names, whoever invents them, no pattern is made."""
 
 
 class Scanner:
@@ -139,7 +142,8 @@ class Scanner:
 
     def find_hidden_end(self, text: str) -> int:
         """Return where the last record ends in an unclosed section; 0 if none does."""
-        if not self.closing:
+        first = write_tag_pattern(self._prolog.records).search(text, self._section)
+        if not (self.closing and self.name and first and first[0].startswith("</")):
             return 0
         last = deque(self._end_tag.finditer(text, self._section), maxlen=1)
         return last[0].end() if last else 0
@@ -217,17 +221,26 @@ def has_end(text: str) -> bool:
 def swallows_record(text: str, records: frozenset[str]) -> bool:
     """Return whether a CDATA section holds a record's end and another section.
 
-    That is XML, but not what was meant: the first section was not closed.
+    If it holds its own element's end as well, that is XML, but not what was meant: the first
+    section was not closed.
     """
-    if text.count(SECTION_START) < 2:
+    if text.count(SECTION_START) <= text.count(CLOSINGS[SECTION_START]):
         return False
-    end_tag = write_end_pattern(records)
+    record_end = write_end_pattern(records)
     return any(
-        hidden.startswith(SECTION_START)
-        and hidden.count(SECTION_START) > 1
-        and end_tag.search(hidden)
-        for hidden in _HIDDEN.findall(text)
+        match[1]
+        and match[2].startswith(SECTION_START)
+        and match[2].count(SECTION_START) > 1
+        and record_end.search(match[2])
+        and _ends_first(match[2], match[1])
+        for match in _SECTION.finditer(text)
     )
+
+
+def _ends_first(text: str, name: str) -> bool:
+    """Return whether the first tag of a name in a text is an end tag."""
+    end = text.find(f"</{name}>")
+    return end >= 0 and text.find(f"<{name}>", 0, end) < 0 and text.find(f"<{name} ", 0, end) < 0
 
 
 def count_lines(text: str, start: int = 0, end: int | None = None) -> int:
@@ -275,5 +288,10 @@ def write_tag_pattern(records: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"</?{_name(records)}(?=[\s/>])")
 
 
+def write_own_pattern(name: str) -> re.Pattern[str]:
+    """Write the pattern of how an element's tags begin, whatever their prefix."""
+    return write_tag_pattern(frozenset({name[:_MAX_NAME_CHARS]}))
+
+
 def _name(records: frozenset[str]) -> str:
-    return rf"(?:[\w.\xb7-]++:)?(?ai:{'|'.join(sorted(records))})"
+    return rf"(?:[\w.\xb7-]++:)?(?ai:{'|'.join(map(re.escape, sorted(records)))})"

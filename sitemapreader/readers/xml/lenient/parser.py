@@ -17,7 +17,11 @@ from sitemapreader.readers.formats import RECORD_OF, ROOTS
 from sitemapreader.readers.records.elements import XML_BASE
 from sitemapreader.readers.records.fields import FIELDS
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACES
-from sitemapreader.readers.xml.boundaries import write_end_pattern, write_tag_pattern
+from sitemapreader.readers.xml.boundaries import (
+    write_end_pattern,
+    write_own_pattern,
+    write_tag_pattern,
+)
 from sitemapreader.readers.xml.characters import (
     CLOSINGS,
     COMMENT_START,
@@ -51,6 +55,7 @@ _CLOSINGS = {begin: re.compile(re.escape(end)) for begin, end in CLOSINGS.items(
 _BEGIN = re.compile(r"<(?:/?[^\W\d]|!--|!\[CDATA\[|\?)")
 _LONGEST_BEGIN = len(SECTION_START)
 _TAG_BEGIN = re.compile(r"<")
+_NEXT_END = re.compile(r"[^<]*+</([^\s<>/]++)")
 _ROOT_END = re.compile(rf"</(?:[\w.\xb7-]++:)?(?i:{'|'.join(ROOTS)})\s*+>")
 _NO_CONTENT = re.compile(r"\s*+(?=<|\Z)")
 _LOST = "\ufffd"
@@ -226,7 +231,7 @@ class LenientParser:
             self._prolog.open_nested_root(ROOTS[name.tag][1])
             self._names.add_own(name.uri)
         elif not bound:
-            self._note_trailing(self._sample(match))
+            self._note_trailing(match.start(), match.start() + _SAMPLE_CHARS)
         if not is_empty:
             self._prolog.open_wrapper(match["name"], bound, base)
         elif name.tag in ROOTS:
@@ -306,10 +311,7 @@ class LenientParser:
         if tag in self._prolog.records or (is_behind and tag in ROOTS):
             self.is_odd = True
         elif is_behind:
-            self._note_trailing(self._sample(match))
-
-    def _sample(self, match: re.Match[str]) -> str:
-        return self._text[match.start() : match.start() + _SAMPLE_CHARS]
+            self._note_trailing(match.start(), match.start() + _SAMPLE_CHARS)
 
     # -- markup that is not an element
 
@@ -320,7 +322,7 @@ class LenientParser:
             if "<" in text:
                 self.builder.repairs.add(IssueCode.BARE_LESS_THAN)
         else:
-            self._note_trailing(text.strip())
+            self._note_trailing(start, end)
 
     def _add_text(self, text: str, decode: Callable[[str, set[IssueCode]], str]) -> Iterator[None]:
         """Add text to the record; pause where it is long."""
@@ -331,33 +333,46 @@ class LenientParser:
         if self._has_bad_bytes and _LOST in text:
             self.builder.repairs.add(IssueCode.ENCODING)
 
-    def _note_trailing(self, text: str) -> None:
-        """Record text outside of all records if the root has ended."""
+    def _note_trailing(self, start: int, end: int) -> None:
+        """Record what stands outside of all records if the root has ended."""
         if self._prolog.closed and not self.trailing:
-            self.trailing = text
+            self.trailing = self._text[start:end].strip()
 
     def _pass_over(self, begin: str, start: int) -> Generator[None, None, int]:
-        """Read a comment, CDATA section or PI; return its end.
-
-        Its content begins at `start`. A section that is not closed before its record is counts as
-        unclosed.
-        """
+        """Read a comment, CDATA section or PI from `start` on; return where it ends."""
         closing = self._find(_CLOSINGS[begin], start)
         if begin == SECTION_START:
-            record_end = self._find(write_end_pattern(self._prolog.records), start)
-            if closing and record_end and record_end.start() < closing.start():
-                closing = None
-            content_end = closing.start() if closing else self._find_end(begin, start)
-            yield from self._add_text(self._text[start:content_end], remove_controls)
-            if not closing:
+            content_end, end = closing.span() if closing else (len(self._text),) * 2
+            if self._is_unclosed(start, closing):
+                content_end = end = self._find_end(begin, start)
                 self.builder.repairs.add(IssueCode.MISMATCHED_TAG)
-        elif begin != COMMENT_START:
+            yield from self._add_text(self._text[start:content_end], remove_controls)
+            return end
+        if begin != COMMENT_START:
             self.builder.mark_template()
         if closing:
             return closing.end()
         end = self._find_end(begin, start)
-        self.is_odd = self.is_odd or (begin != SECTION_START and end < len(self._text))
+        self.is_odd = self.is_odd or end < len(self._text)
         return end
+
+    def _is_unclosed(self, start: int, closing: re.Match[str] | None) -> bool:
+        """Return whether a section lacks its end, because its element ends in it.
+
+        Outside of all records: because an end tag follows that closes nothing, or the root ends.
+        """
+        record_end = self._find(write_end_pattern(self._prolog.records), start)
+        end = closing.start() if closing else len(self._text)
+        is_continued = self._text.endswith("]]>", 0, start - len(SECTION_START))
+        if is_continued or (closing and not (record_end and record_end.start() < end)):
+            return False
+        if not self.builder.open:
+            name = _NEXT_END.match(self._text, end)
+            is_end = name and name[1] not in (self._prolog.root, *self._prolog.wrappers)
+            return bool(is_end if closing else self._find(_ROOT_END, start))
+        own = write_own_pattern(self.builder.open[-1].tag)
+        tag = own.search(self._text, start, end) if closing else self._find(own, start)
+        return tag is not None and tag[0].startswith("</")
 
     def _find_end(self, begin: str, start: int) -> int:
         """Find where reading continues behind what nothing closes.
