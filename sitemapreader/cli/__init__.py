@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import sys
 
-from sitemapreader.cli.commands.table import choose_command
 from sitemapreader.cli.exit_codes import INTERRUPTED
-from sitemapreader.cli.parser import UsageError
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    command, rest = choose_command(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:  # before `run_process` has set its handlers
+        return INTERRUPTED
+
+
+def _run(argv: list[str]) -> int:
+    # imported here, because Ctrl-C may come meanwhile
+    from sitemapreader.cli.commands.table import choose_command  # noqa: PLC0415 (see above)
+    from sitemapreader.cli.parser import UsageError  # noqa: PLC0415 (the same)
+
+    command, rest = choose_command(argv)
     parser = command.make_parser()
     arguments = parser.parse(rest)
     if sys.stdout is None and getattr(arguments, "output", None) in (None, "-"):
@@ -24,5 +33,3 @@ def main(argv: list[str] | None = None) -> int:
         return command.load()(arguments)
     except UsageError as error:
         parser.error(str(error))
-    except KeyboardInterrupt:  # before `run_process` has set its handlers
-        return INTERRUPTED

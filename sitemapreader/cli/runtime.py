@@ -149,7 +149,7 @@ class _SignalStop:
             self.signal = number
             if self._writer.is_writing:
                 raise _StoppedError
-            if task is not None:
+            if task is not None and not task.done():  # else its exit code stands
                 loop.call_soon_threadsafe(task.cancel)
 
         # not `loop.add_signal_handler`: it is not called while a write blocks the loop

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -229,3 +230,62 @@ def test_the_disk_that_cannot_be_read(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert done.stdout == "https://example.org/0\n"
     assert f"cannot read {tmp_path}: Is a directory" in done.stderr
+
+
+INTERRUPTING = """
+import os, signal, sys
+
+class Interrupter:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupter())
+from sitemapreader.cli import main
+sys.exit(main({words!r}))
+"""
+"""The command, which Ctrl-C reaches when it imports a module."""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sitemapreader.cli.commands.table", ["--help"]),
+        ("argparse", ["--version"]),
+        ("sitemapreader.cli.options.sources", [str(SITE)]),
+        ("sitemapreader.cli.commands.urls", [str(SITE)]),
+        ("asyncio", [str(SITE)]),
+        ("sitemapreader.walker.api", ["tree", str(SITE)]),
+        ("duckdb", ["audit", str(SITE)]),
+        ("fsspec", ["scale", "-", "-o", "out"]),
+    ],
+)
+def test_ctrl_c_while_modules_load(name: str, words: list[str], tmp_path: Path) -> None:
+    """Ctrl-C that comes before any work ends each command quietly, with 130."""
+    code = INTERRUPTING.format(name=name, words=words)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
+def test_a_signal_after_the_work(tmp_path: Path) -> None:
+    """A signal that comes once all is written does not change the exit code."""
+    code = (
+        "import os, signal, sys\n"
+        "from sitemapreader.cli import main\n"
+        f"code = main([{str(SITE)!r}, '-q', '-o', 'urls.txt'])\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "urls.txt").exists()

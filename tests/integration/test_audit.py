@@ -410,6 +410,18 @@ def test_rules_read_no_file(
     assert secret.read_text("utf-8") == "password\nhunter2\n"
 
 
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "html"])
+def test_no_format_holds_what_a_terminal_runs(form: str, tmp_path: Path) -> None:
+    """Control and bidi characters of URLs, of rules and of their hits are escaped."""
+    evil = "A\u202e\x9b31m\u2066\x7f\u2028\xe9"
+    own_rule(tmp_path, GOOD.replace("path AS", f"'{evil}' AS").replace("= '/Upper'", "<> ''"))
+    (tmp_path / "s.xml").write_bytes(urlset(page(f"/{evil}#{evil}") + page(f"/?utm_source={evil}")))
+    with audit_sync(tmp_path / "s.xml", rules=tmp_path / "rules", figures=FIGURES) as result:
+        text = result.format(form)
+        assert {"no-price", "url-fragment", "url-not-ascii"} <= codes(result).keys()
+    assert set(text).isdisjoint("\x1b\u202e\x9b\u2066\x7f\u2028")
+
+
 # -- sites that cannot be read
 
 

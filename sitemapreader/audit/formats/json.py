@@ -26,7 +26,7 @@ def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
         "findings": [attrs.asdict(finding, value_serializer=_plain) for finding in findings],
         "facts": attrs.asdict(facts, value_serializer=_plain),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=2) + "\n"  # ASCII: it may be shown in a terminal
 
 
 def _plain(_owner: Any, _field: Any, value: Any) -> Any:
