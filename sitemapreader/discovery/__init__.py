@@ -8,6 +8,7 @@ from sitemapreader.discovery.search import (
     ProbeResult,
     Search,
     judge_failures,
+    probe_platforms,
     search_site,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "discover",
     "discover_sync",
     "judge_failures",
+    "probe_platforms",
     "search_site",
 ]

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from sitemapreader.readers.formats import ExtraFormats
 
 
-Probe: TypeAlias = Literal["auto", "few", "always", "never"]
+Probe: TypeAlias = Literal["auto", "few", "always", "deep", "never"]
 """When well-known paths are tried: if nothing else answers ("auto"), the same with two paths
-("few"), "always", or "never"."""
+("few"), "always", always with those of the site's platform ("deep"), or "never"."""
 
 
 class DiscoverArguments(TypedDict, total=False):

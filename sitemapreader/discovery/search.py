@@ -12,11 +12,13 @@ from __future__ import annotations
 import asyncio
 from enum import Enum, auto
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
 from sitemapreader.discovery.arguments import Probe, check_paths, check_url, one_of
+from sitemapreader.discovery.platforms import find_paths
 from sitemapreader.documents.download import charset_of, fetch_body
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
@@ -62,6 +64,7 @@ FEW_PATHS = 2
 """How many of them `probe="few"` tries: nearly all sites with a sitemap have one of these."""
 MAX_PAGE_BYTES = 262_144
 """How much of a start page is searched for links; they are in its head."""
+_ALWAYS = ("always", "deep")
 _FORBIDDEN = 403
 _REFUSALS = 2
 """How many refusals end the probing of a folder in which nothing else was answered."""
@@ -152,10 +155,14 @@ async def search_site(
 
 @attrs.frozen
 class _SearchResult:
-    """The result of a search, and the new URL of a start page that has moved, or ""."""
+    """The result of a search or of its start page.
+
+    With the new URL of a start page that has moved, or "", and its text.
+    """
 
     result: ProbeResult
     moved_to: str = ""
+    page: str = ""
 
 
 async def _report_failure(result: ProbeResult, search: Search, context: WalkContext) -> None:
@@ -191,25 +198,55 @@ async def _search(
         context.report.tally.note_home(url)
     named = await try_entries(robots.sitemaps)
     found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
-    may_probe = robots.complete or not search.respect_robots
-    if may_probe and (search.probe == "always" or (search.probe in ("auto", "few") and not found)):
+    may_probe, always = robots.complete or not search.respect_robots, search.probe in _ALWAYS
+    if may_probe and (always or (search.probe in ("auto", "few") and not found)):
         is_refused = rules.requires_login(search.site) or rules.is_blocked(search.site)
         refusals = is_refused + (named in _REFUSED)
         probed = await _probe(search, refusals, try_entries)
         found |= probed is ProbeResult.FOUND
     is_out_of_reach = probed in _REFUSED or rules.is_unreachable(search.site)
-    wants_page = search.feeds or search.probe == "always" or not found
-    linked, moved_to = ProbeResult.NOT_FOUND, ""
+    wants_page = search.feeds or always or not found
+    linked = _SearchResult(ProbeResult.NOT_FOUND)
     if reads_page and wants_page and not is_out_of_reach:
-        linked, moved_to = await _try_page(search, context, rules, try_entries, found=found)
-    found |= linked is ProbeResult.FOUND
+        linked = await _try_page(search, context, rules, try_entries, found=found)
+    found |= linked.result is ProbeResult.FOUND
+    if not is_out_of_reach:
+        found |= await probe_platforms(search, rules, linked.page, try_entries)
     if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
         found |= await _probe_llms(search, try_entries)
     if found:
         return _SearchResult(ProbeResult.FOUND)
-    if ProbeResult.BLOCKED in (named, linked) or rules.is_blocked(search.site):
+    if ProbeResult.BLOCKED in (named, linked.result) or rules.is_blocked(search.site):
         return _SearchResult(ProbeResult.BLOCKED)
-    return _SearchResult(probed, moved_to)
+    return _SearchResult(probed, linked.moved_to)
+
+
+async def probe_platforms(
+    search: Search, rules: RobotsRules, evidence: str, try_entries: TryEntries
+) -> bool:
+    """Try the sitemaps of the platforms that a site may run on, with `probe="deep"`.
+
+    Args:
+        search: what to search, and how.
+        rules: the robots.txt files.
+        evidence: what may show the platform: the start page, or the URLs of sitemaps.
+        try_entries: tries sitemaps.
+
+    Returns:
+        Whether one of them is a sitemap.
+    """
+    robots = rules.cached(search.site)
+    if search.probe != "deep" or not (robots.complete or not search.respect_robots):
+        return False
+    named = "\n".join(entry.loc for entry in robots.sitemaps)
+    found, refusals = False, 0
+    for url in chain.from_iterable(list_probes(search.site, find_paths(f"{evidence}\n{named}"))):
+        result = await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)])
+        found |= result is ProbeResult.FOUND
+        refusals += result in _REFUSED
+        if refusals == _REFUSALS:
+            break
+    return found
 
 
 async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> ProbeResult:
@@ -279,14 +316,11 @@ async def _try_page(
     try_entries: TryEntries,
     *,
     found: bool,
-) -> tuple[ProbeResult, str]:
+) -> _SearchResult:
     """Try the sitemaps that the start page links to, those of its Link header first.
 
     If none is a sitemap and none was `found` before, an Issue points out feeds that were not
     requested.
-
-    Returns:
-        The result, and the URL that the page has moved to, or "".
     """
     document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
     with context.report.ensure_outcome(document):
@@ -302,7 +336,7 @@ async def _try_page(
             await context.report_issue(issue_from_error(error, document), document)
             status = Status.SKIPPED if error.code in REFUSALS else Status.FAILED
             context.report.end_document(document, status, str(error.code))
-            return judge_failures([document]), ""
+            return _SearchResult(judge_failures([document]))
         document.final_url, document.http_status = page.url, page.status
         document.tries = page.tries
         document.bytes_raw, document.bytes_inflated = page.raw_bytes, len(page.data)
@@ -320,7 +354,8 @@ async def _try_page(
             url = feeds[0].loc
             issue = make_issue(IssueCode.FEED_NOT_READ, search.site, url=url, value=detail)
             await context.report_issue(issue)
-    return tried, await _find_move(search.site, page)
+    moved_to = await _find_move(search.site, page)
+    return _SearchResult(tried, moved_to, page.data.decode("utf-8", "replace"))
 
 
 async def _find_move(site: str, page: SmallBody) -> str:

@@ -10,7 +10,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from sitemapreader.discovery.robots_rules import RobotsRules
-from sitemapreader.discovery.search import ProbeResult, judge_failures, search_site
+from sitemapreader.discovery.search import (
+    ProbeResult,
+    judge_failures,
+    probe_platforms,
+    search_site,
+)
 from sitemapreader.documents.visit import DocumentVisit
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import find_first
@@ -105,6 +110,8 @@ class WalkRunner:
                 if self._config.search is not None:
                     self._frontier.acquire()
                     self._tasks.create_task(self._search(self._config.search))
+            if self._config.search is not None and self._config.search.probe == "deep":
+                await self._search_by_names(self._config.search)
             await self._report_unread()
             await self._report_other_site()
             for _ in self._outcomes:
@@ -124,6 +131,15 @@ class WalkRunner:
             await search_site(search, self._context, self._permissions, self._try_entries)
             self._context.report.announce_outcomes()
         finally:
+            self._frontier.release()
+
+    async def _search_by_names(self, search: Search) -> None:
+        """Probe on when all sitemaps are known: their names may show the platform."""
+        names = "\n".join(self._frontier.listed())
+        self._tasks = asyncio.TaskGroup()
+        async with self._tasks:
+            self._frontier.acquire()
+            await probe_platforms(search, self._permissions, names, self._try_entries)
             self._frontier.release()
 
     async def _try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:

@@ -164,6 +164,8 @@ def test_robots_feeds_and_probes() -> None:
         asked.clear()
         run(url, "-q", "--probe", "never")
         assert asked == ["/robots.txt", "/"]
+        run(url, "-q", "--probe", "deep")
+        assert "/.well-known/resourcesync" in asked
 
 
 def test_options_may_stand_anywhere(tmp_path: Path) -> None:
@@ -185,7 +187,7 @@ def test_options_may_stand_anywhere(tmp_path: Path) -> None:
         (("--timeout=-1",), "write a number of seconds above 0"),
         (("--timeout", "nan"), "write a number of seconds above 0"),
         (("--delay", "soon"), "write a number of seconds"),
-        (("--probe", "maybe"), "unknown value 'maybe': choose from auto, few, always, never"),
+        (("--probe", "maybe"), "unknown value 'maybe': choose from auto, few, always, deep, never"),
         (("--fields", "loc,colour", "--format", "csv"), "colour"),
         (("--fields", "lastmod"), "urls has no field but loc"),
         (("-0", "--format", "csv"), "NUL"),

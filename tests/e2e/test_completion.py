@@ -121,7 +121,7 @@ FILES = {"map.xml", "my site.xml"}
         ("sitemapreader tree --format ", {"tree", "json"}),
         ("sitemapreader tree example.org --de", {"--delay", "--depth"}),
         ("sitemapreader discover --pr", {"--probe", "--proxy"}),
-        ("sitemapreader discover --probe ", {"auto", "few", "always", "never"}),
+        ("sitemapreader discover --probe ", {"auto", "few", "always", "deep", "never"}),
         ("sitemapreader read map.xml m", FILES),
         ("sitemapreader state m", FILES),
         ("sitemapreader completion ", set(SHELLS)),

@@ -528,7 +528,7 @@ async def test_the_budget_ends_a_search() -> None:
         ({"site": "http://"}, ValueError, "https://example.org/"),
         ({"site": b"https://example.org"}, TypeError, "as text"),
         ({"site": None}, TypeError, "as text"),
-        ({"probe": "yes"}, ValueError, "auto, few, always, never"),
+        ({"probe": "yes"}, ValueError, "auto, few, always, deep, never"),
         ({"extra_paths": "/a.xml"}, TypeError, "write ('/a.xml',)"),
         ({"extra_paths": ["https://example.org/a.xml"]}, ValueError, "sitemaps="),
         ({"extra_paths": ["/"]}, ValueError, "/maps/all.xml"),

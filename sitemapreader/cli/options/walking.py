@@ -57,9 +57,9 @@ def add_search(parser: Parser) -> None:
     add = parser.add_argument_group("where to look").add_argument
     add(
         "--probe",
-        choices=("auto", "few", "always", "never"),
+        choices=("auto", "few", "always", "deep", "never"),
         help="when to try the well-known paths: auto (the default), if nothing else is found; few, "
-        "the same with two paths; always; never",
+        "the same with two paths; always; deep, always, and those of the site's platform; never",
     )
     add(
         "--feeds",

@@ -133,16 +133,21 @@ def _make_sitemap_entry(context: RecordContext, url: str, part: _Part) -> None:
         context.add_issue(IssueCode.EXTENSION, field, url=url, value=f"<{name.local}>")
 
 
-def _find_change(part: _Part) -> Change | None:
-    """Return what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7.1)."""
+def _find_metadata(part: _Part) -> dict[str, str]:
+    """Return what ResourceSync says of the URL (ANSI/NISO Z39.99, section 7)."""
     for name, field in part.others:
         if (name.key, name.tag) == (RESOURCESYNC, "md"):
-            return _CHANGES.get(read_attributes(field).get("change", "").strip().lower())
-    return None
+            return read_attributes(field)
+    return {}
 
 
 def _make_url_entry(context: RecordContext, url: str, part: _Part) -> None:
-    change = _find_change(part)
+    metadata = _find_metadata(part)
+    if metadata.get("capability"):  # a list of lists: sections 8 and 9
+        part.others.clear()
+        _make_sitemap_entry(context, url, part)
+        return
+    change = _CHANGES.get(metadata.get("change", "").strip().lower())
     if change is Change.REMOVED and not context.keeps_deleted:
         context.drop_record(IssueCode.DELETED, url)
         return

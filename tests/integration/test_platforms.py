@@ -1,0 +1,170 @@
+"""The sitemaps that platforms do not name: found with `probe="deep"`, and only then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from answering import Answer, Site, make_index, make_urlset, read_site, serve_site
+
+from sitemapreader import Format, discover
+from sitemapreader.discovery.platforms import PLATFORMS, find_paths
+
+PAGES = {
+    "Wix": '<meta name="generator" content="Wix.com Website Builder"/>',
+    "BigCommerce": '<link href="https://cdn11.bigcommerce.com/s-1/theme.css" rel="stylesheet">',
+    "vBulletin": '<meta name="generator" content="vBulletin 5.6.4" />',
+    "Blogger": "<meta content='blogger' name='generator'/>",
+    "TYPO3": '<meta name="generator" content="TYPO3 CMS">',
+    "Magento": '<script type="text/x-magento-init">{"*": {}}</script>',
+    "DSpace": '<meta name="Generator" content="DSpace 7.6" />',
+    "PrestaShop": '<meta name="generator" content="PrestaShop">',
+    "ResourceSync": "<p>Nothing to see.</p>",
+}
+DESCRIPTION = """\
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+        xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <rs:md capability="{own}"/>
+  <url><loc>{loc}</loc><lastmod>2026-01-01</lastmod><rs:md capability="{listed}"/></url>
+</urlset>"""
+
+
+def page(markup: str = "") -> Answer:
+    """Write a start page."""
+    return Answer(f"<!doctype html><html><head>{markup}</head></html>".encode())
+
+
+def fill(site: Site, platform: str = "ResourceSync") -> None:
+    """Give a site a start page of a platform, and a sitemap that robots.txt names."""
+    site.pages["/"] = page(PAGES[platform])
+    site.pages["/robots.txt"] = Answer(f"Sitemap: {site.base}/named.xml".encode())
+    site.pages["/named.xml"] = Answer(make_urlset(f"{site.base}/a"))
+
+
+@pytest.mark.parametrize("platform", PLATFORMS, ids=lambda platform: platform.name)
+async def test_each_platform_has_its_paths(platform: Any) -> None:
+    """Each path of a platform that the start page shows is tried, and no path of another."""
+
+    async def answer(request: Any) -> Answer:
+        asked.append(request.path_qs.removeprefix("/"))
+        return start if request.path_qs == "/" else Answer(status=404)
+
+    asked: list[str] = []
+    async with serve_site(answer) as site:
+        fill(site, platform.name)
+        start = page(PAGES[platform.name])
+        del site.pages["/"]
+        await read_site(f"{site.base}/", probe="always")
+        usual = set(asked)
+        asked.clear()
+        await read_site(f"{site.base}/", probe="deep")
+    assert set(asked) - usual == {*platform.paths, ".well-known/resourcesync"} - usual
+    assert max(map(asked.count, asked)) == 1
+
+
+async def test_wix_tells_of_siblings() -> None:
+    """The name of one child in an index is enough: its siblings are read as well, once each."""
+    async with serve_site() as site:
+        fill(site)
+        site.pages["/robots.txt"] = Answer(f"Sitemap: {site.base}/sitemap.xml".encode())
+        site.pages["/sitemap.xml"] = Answer(make_index(f"{site.base}/pages-sitemap.xml"))
+        for name in ("pages", "blog-posts", "store-products", "forum-posts"):
+            site.pages[f"/{name}-sitemap.xml"] = Answer(make_urlset(f"{site.base}/{name}"))
+        usual = await read_site(f"{site.base}/", probe="always")
+        site.requested.clear()
+        deep = await read_site(f"{site.base}/", probe="deep")
+    names = [loc.rpartition("/")[2] for loc in deep.locs]
+    assert [loc.rpartition("/")[2] for loc in usual.locs] == ["pages"]
+    assert sorted(names) == ["blog-posts", "forum-posts", "pages", "store-products"]
+    assert max(site.times.values()) == 1
+    assert deep.report.complete
+
+
+@pytest.mark.parametrize("probe", ["auto", "few", "always", "never"])
+async def test_it_is_off_by_default(probe: Any) -> None:
+    """No other way of probing asks for the path of a platform."""
+    async with serve_site() as site:
+        fill(site, "PrestaShop")
+        site.pages["/1_index_sitemap.xml"] = Answer(make_urlset(f"{site.base}/b"))
+        reading = await read_site(f"{site.base}/", probe=probe)
+    assert reading.locs == [f"{site.base}/a"]
+    assert site.times.keys().isdisjoint({"/1_index_sitemap.xml", "/.well-known/resourcesync"})
+
+
+async def test_a_site_that_names_nothing() -> None:
+    """What only the platform shows is found, and then nothing is said to be missing."""
+    async with serve_site() as site:
+        site.pages["/"] = page(PAGES["Magento"])
+        site.pages["/pub/media/sitemap.xml"] = Answer(make_urlset(f"{site.base}/a"))
+        found = await read_site(f"{site.base}/", probe="deep")
+        assert (found.locs, found.codes) == ([f"{site.base}/a"], {"out-of-scope"})
+        del site.pages["/pub/media/sitemap.xml"]
+        lost = await read_site(f"{site.base}/", probe="deep")
+    assert "no-sitemap" in lost.codes
+
+
+async def test_discover_names_them_all() -> None:
+    """`discover` probes deeply too, and does not stop at the first find."""
+    async with serve_site() as site:
+        fill(site, "Magento")
+        for path in ("/pub/media/sitemap.xml", "/media/sitemap.xml"):
+            site.pages[path] = Answer(make_urlset(f"{site.base}/b"))
+        found = await discover(f"{site.base}/", probe="deep")
+    paths = [entry.loc.removeprefix(site.base) for entry in found.sitemaps]
+    assert paths == ["/named.xml", "/pub/media/sitemap.xml", "/media/sitemap.xml"]
+
+
+async def test_robots_txt_is_kept() -> None:
+    """A path that robots.txt disallows is not asked for; without a robots.txt none is."""
+    async with serve_site() as site:
+        fill(site, "Magento")
+        site.pages["/robots.txt"] = Answer(b"User-agent: *\nDisallow: /pub/")
+        await read_site(f"{site.base}/", probe="deep")
+        assert site.times["/media/sitemap.xml"] == 1
+        assert site.times["/pub/media/sitemap.xml"] == 0
+        site.pages["/robots.txt"] = Answer(status=503)
+        site.requested.clear()
+        await read_site(f"{site.base}/", probe="deep")
+    assert set(site.requested) <= {"/robots.txt", "/"}
+
+
+async def test_refusals_end_it() -> None:
+    """A site that refuses is not asked for every path."""
+
+    async def refuse(request: Any) -> Answer:
+        asked.append(request.path)
+        return Answer(status=401)
+
+    asked: list[str] = []
+    async with serve_site(refuse) as site:
+        fill(site, "Wix")
+        await read_site(f"{site.base}/", probe="deep")
+    assert sum(path.endswith("-sitemap.xml") for path in asked) <= 3
+
+
+async def test_resourcesync_is_read_to_its_resources() -> None:
+    """From the well-known document to capability lists, and to the lists of resources."""
+    async with serve_site() as site:
+        fill(site)
+        chain = ("description", "capabilitylist", "resourcelist")
+        places = ("/.well-known/resourcesync", "/rs/capabilities.xml", "/rs/resources.xml")
+        for own, listed, place, target in zip(chain, chain[1:], places, places[1:], strict=False):
+            loc = f"{site.base}{target}"
+            text = DESCRIPTION.format(own=own, listed=listed, loc=loc)
+            site.pages[place] = Answer(text.encode())
+        site.pages["/rs/resources.xml"] = Answer(make_urlset(f"{site.base}/rs/1"))
+        reading = await read_site(f"{site.base}/", probe="deep")
+    assert sorted(reading.locs) == [f"{site.base}/a", f"{site.base}/rs/1"]
+    assert reading.report.complete
+    assert reading.document("/.well-known/resourcesync").format is Format.URLSET
+
+
+def test_marks_show_their_platform_only() -> None:
+    """No start page shows two platforms, and the names of common sitemaps show none."""
+    for name, markup in PAGES.items():
+        shown = [each for each in PLATFORMS if set(each.paths) <= set(find_paths(markup))]
+        twins = {"BigCommerce", "vBulletin"}  # which have the same path
+        expected = {name, "ResourceSync"} | (twins if name in twins else set())
+        assert {each.name for each in shown} == expected
+    common = "/sitemap.xml /sitemap_index.xml /post-sitemap.xml /page-sitemap1.xml /sitemap-0.xml"
+    assert find_paths(common) == [".well-known/resourcesync"]
