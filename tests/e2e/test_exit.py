@@ -258,7 +258,7 @@ sys.exit(main({words!r}))
         ("asyncio", [str(SITE)]),
         ("sitemapreader.walker.api", ["tree", str(SITE)]),
         ("duckdb", ["audit", str(SITE)]),
-        ("fsspec", ["scale", "-", "-o", "out"]),
+        ("sitemapreader.distributed", ["scale", "-", "-o", "out"]),
     ],
 )
 def test_ctrl_c_while_modules_load(name: str, words: list[str], tmp_path: Path) -> None:
