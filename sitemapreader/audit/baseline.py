@@ -92,7 +92,7 @@ def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Base
         raise AuditInputError(f"the baseline {path} cannot be read: {error.strerror}") from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         raise AuditInputError(
-            f"{path} is not a baseline: write one with --write-baseline"
+            f"{path} is not a baseline: write one with `write_baseline`"
         ) from None
     if content["schema"] != _SCHEMA:
         raise AuditInputError(f"{path} was written by another version: write it again")

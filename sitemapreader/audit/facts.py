@@ -34,6 +34,10 @@ SELECT (SELECT count(*) FROM url_row),
        (SELECT count(*) FROM video), (SELECT count(*) FROM news),
        (SELECT count(hreflang) FROM alternate)
 """
+COUNT_READ = """
+SELECT count(*) FROM document
+WHERE role = 'sitemap' AND status IN ('complete', 'partial', 'unchanged')
+"""
 _LOST = """
 SELECT count(*) FROM document
 WHERE role = 'sitemap' AND via <> 'well-known'
@@ -111,6 +115,7 @@ def gather_facts(
         statuses=dict(
             database.ask("SELECT status, count(*) FROM document GROUP BY status ORDER BY status")
         ),
+        sitemaps=database.ask(COUNT_READ)[0][0],
         sitemaps_not_read=database.ask(_LOST)[0][0],
         months=tuple(_count_months(database, parameters)),
         sections=tuple(sections),

@@ -39,7 +39,7 @@ def locate_findings(
         hits: list[Place | Example] = [*finding.places, *finding.examples]
         for hit in hits:
             wanted[hit.document] |= {hit.url} if hit.url and hit.line is None else set()
-    files: dict[str, str] = {}
+    files = {folder.base_url: _name_path(folder.folder)}
     lines: dict[tuple[str, str], int] = {}
     for document, urls in wanted.items():
         try:

@@ -48,7 +48,7 @@ class Need(StrEnum):
     COMPLETE = "complete"
     """A walk that read all that is listed."""
     KNOWN = "urls"
-    """A list of known URLs (`--urls`)."""
+    """A list of known URLs."""
     OVERLAP = "overlap"
     """A list of known URLs that is large enough."""
 
@@ -166,7 +166,7 @@ class NotRun:
 
     Attributes:
         rule: the rule.
-        reason: why, and what to do so that it runs: "no list of known URLs: give one with --urls".
+        reason: why, and what to do so that it runs: "no list of known URLs: give one with `urls`".
         is_error: whether the rule itself is broken, so that its query failed.
     """
 
@@ -299,6 +299,7 @@ class Facts:
         news: number of news articles.
         alternates: number of hreflang links.
         statuses: status -> number of documents.
+        sitemaps: number of sitemaps that were read, indexes and unchanged ones included.
         sitemaps_not_read: number of listed sitemaps that failed, were read in part, or skipped
             against the caller's will.
         months: URLs by month of lastmod, the oldest first.
@@ -314,7 +315,7 @@ class Facts:
             working directory if it lies below that.
         passed: rules that ran and did not hit.
         not_run: rules that were not run, with the reason.
-        known_urls: number of different known URLs (`--urls`); `None` without a list.
+        known_urls: number of different known URLs; `None` without a list.
         baseline: number of hits that the baseline has; `None` without a baseline.
     """
 
@@ -331,6 +332,7 @@ class Facts:
     news: int = 0
     alternates: int = 0
     statuses: dict[str, int] = attrs.field(factory=dict)
+    sitemaps: int = 0
     sitemaps_not_read: int = 0
     months: tuple[MonthCount, ...] = ()
     sections: tuple[SectionCount, ...] = ()

@@ -10,7 +10,7 @@ import attrs
 from sitemapreader.audit.database.loading import WalkLoader
 from sitemapreader.audit.database.origins import fetch_robots, list_known_robots
 from sitemapreader.audit.database.preparing import prepare
-from sitemapreader.audit.facts import gather_facts
+from sitemapreader.audit.facts import COUNT_READ, gather_facts
 from sitemapreader.audit.files import locate_findings
 from sitemapreader.audit.judging.codes import list_rules, select_rules, suggest_word
 from sitemapreader.audit.judging.inputs import find_missing
@@ -178,7 +178,7 @@ class AuditRun:
             int(self._figures.examples),
             missing,
             self._plan.severities,
-            has_sitemaps=bool(self._database.ask(_HAS_SITEMAPS)),
+            has_sitemaps=bool(self._database.ask(COUNT_READ)[0][0]),
         )
         runner.not_run += self._plan.broken
         add_issues(runner, self._database, self._plan.chosen, int(self._figures.examples))
@@ -208,7 +208,3 @@ class AuditRun:
 
 
 _CATEGORIES = list(Category)
-_HAS_SITEMAPS = """
-SELECT 1 FROM document
-WHERE role = 'sitemap' AND status IN ('complete', 'partial', 'unchanged') LIMIT 1
-"""

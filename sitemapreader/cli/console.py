@@ -35,6 +35,8 @@ OPTIONS = {
     "Limits.depth": "--depth",
     "respect_robots=False": "--no-robots",
     "sitemaps=": "--sitemap",
+    "urls": "--urls",
+    "write_baseline": "--write-baseline",
     "state": "--state",
     "url": "--base-url",
 }

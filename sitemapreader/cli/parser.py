@@ -33,7 +33,12 @@ class Parser(argparse.ArgumentParser):
             # only what stands before "=": the value may be a password
             names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
             if not names:
-                self.error(f"unexpected argument: {' '.join(unknown)}; see {self.prog} --help")
+                single = (each.metavar for each in self.list_actions() if each.nargs == "?")
+                name = next(map(str, filter(None, single)), "")
+                hint = f" it takes one {name}, so run it once for each;" if name else ""
+                self.error(
+                    f"unexpected argument: {' '.join(unknown)};{hint} see {self.prog} --help"
+                )
             known = [flag for action in self.list_actions() for flag in action.option_strings]
             hint = suggest(names[0], known)
             self.error(f"unknown option: {' '.join(names)};{hint} see {self.prog} --help")

@@ -31,7 +31,7 @@ def test_findings_make_the_exit_code(folder: Path, tmp_path: Path) -> None:
     assert run("audit", str(folder), "--fail-on", "never").returncode == 0
     assert run("audit", str(folder), "--ignore", "url-session-id").returncode == 0
     known = str(tmp_path / "known.json")
-    run("audit", str(folder), "--write-baseline", known, "-q")
+    assert run("audit", str(folder), "--write-baseline", known, "-q").returncode == 0
     done = run("audit", str(folder), "--baseline", known, "--fail-on", "info")
     assert done.returncode == 0
     assert ", 0 new" in done.stdout
@@ -51,7 +51,66 @@ def test_one_run_writes_several_files(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "d.duckdb").stat().st_size > 0
 
 
+def test_a_baseline_that_is_written_makes_no_failure(folder: Path, tmp_path: Path) -> None:
+    """The hits are known from now on; what was not read, or not written, still makes its code."""
+    written = run("audit", str(folder), "--write-baseline", "b.json", cwd=str(tmp_path))
+    assert (written.returncode, "url-session-id" in written.stdout) == (0, True)
+    words = ("audit", str(folder), "--write-baseline", "/dev/full/b.json")
+    assert run(*words).returncode == 1
+    (folder / "robots.txt").write_text(f"Sitemap: {HOST}/s.xml\nSitemap: {HOST}/lost.xml")
+    assert run("audit", str(folder), "--write-baseline", str(tmp_path / "c.json")).returncode == 3
+
+
+def test_what_was_not_run_takes_one_line(folder: Path) -> None:
+    """A build that is well says in one line what was not run, in the words of the shell."""
+    (folder / "s.xml").write_bytes(urlset(page("/c")))
+    done = run("audit", str(folder))
+    assert done.returncode == 0
+    *_, last = done.stdout.splitlines()
+    assert last.startswith("no findings; ")
+    assert last.endswith(
+        "as sitemaps were read from files: give the URL of the site; "
+        "2 as there is no list of known URLs: give one with --urls"
+    )
+    assert len(done.stdout.splitlines()) == 4
+
+
+def test_an_empty_folder_has_no_sitemap(tmp_path: Path) -> None:
+    """One finding names the folder; nothing is said of servers, probes and other rules."""
+    done = run("audit", ".", cwd=str(tmp_path))
+    assert done.returncode == 5
+    assert done.stdout.splitlines() == [
+        "Sitemaps of .",
+        "no sitemap was read",
+        "",
+        "error: No sitemap was found [no-sitemap]",
+        "    1 place. Name it in robots.txt, or pass its URL with --sitemap.",
+        "    - .",
+        "",
+        done.stdout.splitlines()[-1],
+    ]
+    assert done.stdout.splitlines()[-1].startswith("1 error; 0 rules passed, ")
+    assert done.stdout.splitlines()[-1].endswith(" not run")
+
+
+def test_advice_names_options_of_the_shell(folder: Path, tmp_path: Path) -> None:
+    """No format, and no explanation, writes an argument of Python that has an option."""
+    (folder / "i.xml").write_text(
+        "<sitemapindex><sitemap><loc>https://other.example/s.xml</loc></sitemap></sitemapindex>"
+    )
+    (folder / "robots.txt").write_text(f"Sitemap: {HOST}/s.xml\nSitemap: {HOST}/i.xml")
+    files = [tmp_path / f"r.{suffix}" for suffix in ("html", "json", "sarif", "txt")]
+    run("audit", str(folder), *(word for file in files for word in ("-o", str(file))))
+    texts = [file.read_text() for file in files]
+    texts.append(run("audit", "--explain", "cross-host-child").stdout)
+    assert all("--hosts any" in text for text in texts)
+    assert not any('hosts="any"' in text or "hosts=&#34;any" in text for text in texts)
+    assert not any("hosts=\\" in text for text in texts)
+
+
 MISTAKES: dict[tuple[str, ...], str] = {
+    ("https://b.example",): "takes one SOURCE, so run it once for each",
+    ("--baseline", __file__): "write one with --write-baseline",
     ("--select", "url-asset,url-fragmnt"): "did you mean 'url-fragment'",
     ("--urls", "none.csv"): "there is no file none.csv",
     ("--baseline", "none.json"): "none.json cannot be read",

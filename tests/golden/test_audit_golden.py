@@ -48,7 +48,7 @@ def write_golden(result: Audit) -> str:
     """Write an audit as text, without the folder of this run and the number of rules."""
     head = f"Sitemaps of {result.facts.source}\n"
     text = result.format("text").replace(head, "Sitemaps of the site\n")
-    for url, file in result.facts.files.items():
+    for url, file in sorted(result.facts.files.items(), key=lambda item: -len(item[1])):
         text = text.replace(file, urlsplit(url).path.lstrip("/"))
     text, _, _ = text.partition(f"; {len(result.facts.passed)} rules passed")
     counts = [f"{each.code} {each.count}\n" for each in result.findings]

@@ -458,7 +458,7 @@ NOT_RUN: dict[str, tuple[str, AuditedSite, str]] = {
         AuditedSite({"/s.xml": urlset(pages(1))}, sitemap="/s.xml"),
         "URL of the site",
     ),
-    "no list": ("orphan-url", site(pages(1)), "--urls"),
+    "no list": ("orphan-url", site(pages(1)), "`urls`"),
     "a list that is too small": (
         "orphan-url",
         site(pages(3), known=(f"{HOST}/1",)),

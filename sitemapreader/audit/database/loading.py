@@ -11,6 +11,7 @@ from sitemapreader.audit.database.columns import FIELDS, RowNumbering, make_rows
 from sitemapreader.audit.judging.reasons import ABOUT_US, REFUSING_STATUSES
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.entry_columns import join_rows
+from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import Role, Status
 from sitemapreader.output.arrow import make_batch, make_schema
 from sitemapreader.output.schema import choose_columns
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.entry_columns import Rows
-    from sitemapreader.issues import IssueCode
     from sitemapreader.outcomes import Document
     from sitemapreader.reports.report import Report
     from sitemapreader.walker.config import OnDocument
@@ -110,7 +110,9 @@ class WalkLoader:
             row["fetched_at"] = _utc(now or self._ended_at.get(document.url))
             rows.append(row)
         self._database.insert_rows("document", rows)
-        self._load_issues(report, by_url)
+        # the start page of a folder is one that we look for, and no server answers for it
+        pages = {each.url for each in documents if each.role is Role.PAGE and not is_http}
+        self._load_issues(report, by_url, pages)
 
     def _number_documents(self, documents: Iterable[Document]) -> list[int]:
         """Return the documents' numbers; one with entries keeps its number."""
@@ -124,7 +126,7 @@ class WalkLoader:
             numbers.append(self.numbering.number_document(url))
         return numbers
 
-    def _load_issues(self, report: Report, by_url: dict[str, int]) -> None:
+    def _load_issues(self, report: Report, by_url: dict[str, int], pages: set[str]) -> None:
         self._database.insert_rows(
             "issue",
             [
@@ -138,13 +140,18 @@ class WalkLoader:
                     "value": issue.value,
                 }
                 for issue in report.issues
+                if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages
             ],
         )
         others = report.counts.copy()
         rows: list[tuple[IssueCode, int | None, int]] = []
         for document in report.documents:
             others -= document.counts
-            rows += [(code, by_url[document.url], n) for code, n in document.counts.items()]
+            rows += [
+                (code, by_url[document.url], n)
+                for code, n in document.counts.items()
+                if code is not IssueCode.HTTP_STATUS or document.url not in pages
+            ]
         rows += [(code, None, n) for code, n in others.items()]
         self._database.insert_rows(
             "issue_count",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from sitemapreader.audit.figures import count_units
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
 
 _EXAMPLES = 3
 """Examples of a finding; the other formats have more."""
-_MAX_CODES = 6
-"""Rules that are named for each reason why they were not run; the rest is counted."""
 _MAX_TEXT = 200
+_MAX_WHY = 500
 _NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
@@ -31,8 +31,9 @@ def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
 def _describe_site(facts: Facts) -> Iterator[str]:
     yield f"Sitemaps of {excerpt(facts.source, _MAX_TEXT)}"
     complete = "everything was read" if facts.complete else "not everything was read"
-    documents = count_units(facts.documents_total, "documents")
-    yield f"{count_units(facts.urls, 'URLs')} in {documents}; {complete}"
+    sitemaps = count_units(facts.sitemaps, "sitemaps")
+    found = f"{count_units(facts.urls, 'URLs')} in {sitemaps}; {complete}"
+    yield found if facts.sitemaps else "no sitemap was read"
 
 
 def _describe_finding(finding: Finding, facts: Facts) -> Iterator[str]:
@@ -66,11 +67,12 @@ def _summarize(findings: Sequence[Finding], facts: Facts) -> Iterator[str]:
         if (number := sum(finding.severity is severity for finding in findings))
     ]
     hits = ", ".join(counts) or "no findings"
-    yield f"{hits}; {len(facts.passed)} rules passed, {len(facts.not_run)} not run"
-    by_reason: dict[str, list[str]] = {}
+    reasons = Counter(each.reason for each in facts.not_run if not each.is_error)
+    why = "; ".join(f"{number} as {reason}" for reason, number in reasons.items())
+    if not facts.sitemaps:
+        why = ""  # all of them, for one reason
+    not_run = f"{len(facts.not_run)} not run" + (f": {why}" if why else "")
+    yield f"{hits}; {len(facts.passed)} rules passed, {excerpt(not_run, _MAX_WHY)}"
     for each in facts.not_run:
-        by_reason.setdefault(each.reason, []).append(each.rule.code)
-    for reason, codes in by_reason.items():
-        named = ", ".join(codes[:_MAX_CODES])
-        more = f" and {len(codes) - _MAX_CODES} more" if len(codes) > _MAX_CODES else ""
-        yield f"not run, because {excerpt(reason, _MAX_TEXT)}: {named}{more}"
+        if each.is_error:
+            yield f"broken: {each.rule.code}: {excerpt(each.reason, _MAX_TEXT)}"

@@ -50,7 +50,7 @@ def find_missing(
         what = f"{lost} sitemaps are missing, or parts of them" if lost else "see the findings"
         missing[Need.COMPLETE] = f"not everything was read: {what}"
     if not has_known:
-        missing[Need.KNOWN] = "there is no list of known URLs: give one with --urls"
+        missing[Need.KNOWN] = "there is no list of known URLs: give one with `urls`"
     elif reason := _check_overlap(database, least_overlap):
         missing[Need.OVERLAP] = reason
     return missing
@@ -70,5 +70,5 @@ def _check_overlap(database: AuditDatabase, least: float) -> str:
         return ""
     return (
         f"only {known} of {urls} URLs are in the list of known URLs: it is too small to call "
-        f"the others orphans (least_overlap: {least:g})"
+        f"the others orphans, for which it has to have {least:.0%}"
     )

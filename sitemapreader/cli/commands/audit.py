@@ -16,7 +16,7 @@ from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.options import AuditOptions
 from sitemapreader.audit.settings import find_settings
 from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console
+from sitemapreader.cli.console import Console, name_options
 from sitemapreader.cli.exit_codes import ALL_READ, FOUND, NO_URL, NOTHING_FETCHED, PARTIAL
 from sitemapreader.cli.files import UnreadableError, open_pieces
 from sitemapreader.cli.options.sources import STANDARD_INPUT
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
+    from sitemapreader.audit.models import AuditRule
     from sitemapreader.audit.result import Audit
     from sitemapreader.audit.settings import AuditSettings
     from sitemapreader.outcomes import Document
@@ -50,13 +51,18 @@ def run(arguments: argparse.Namespace) -> int:
 
         work = _AuditCommand(arguments, find_settings(Path.cwd()))
     except (AuditInputError, ModuleNotFoundError) as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(name_options(str(error))) from None
     return run_process(work.run, work.lines, work.console)
 
 
 def _explain(word: str) -> str:
     rules = list_rules()
-    return "\n".join(explain_rule(rules[code]) for code in sorted(match_codes(rules, word)))
+    return "\n".join(explain_rule(_speak(rules[code])) for code in sorted(match_codes(rules, word)))
+
+
+def _speak(rule: AuditRule) -> AuditRule:
+    """Return a rule whose advice names options of the shell, not arguments of Python."""
+    return attrs.evolve(rule, advice=name_options(rule.advice))
 
 
 class _AuditCommand:
@@ -137,7 +143,7 @@ class _AuditCommand:
                 try:
                     result = await audit(source, **self._passed)
                 except AuditInputError as error:
-                    raise UsageError(str(error)) from None
+                    raise UsageError(name_options(str(error))) from None
                 except OSError as error:  # the database
                     self.console.print_error(str(error))
                     return NO_URL
@@ -145,6 +151,15 @@ class _AuditCommand:
             name = "standard input"
             files = dict.fromkeys(result.facts.files, name)
             result.facts = attrs.evolve(result.facts, source=name, files=files)
+        result.findings = tuple(attrs.evolve(f, rule=_speak(f.rule)) for f in result.findings)
+        facts = result.facts
+        not_run = (
+            attrs.evolve(each, rule=_speak(each.rule), reason=name_options(each.reason))
+            for each in facts.not_run
+        )
+        result.facts = attrs.evolve(
+            facts, passed=tuple(map(_speak, facts.passed)), not_run=tuple(not_run)
+        )
         with result:
             if self._is_printed:
                 with self.lines:
@@ -174,6 +189,8 @@ class _AuditCommand:
         if not any(document.is_answered for document in result.report.documents):
             return NOTHING_FETCHED
         word = self._arguments.fail_on or self._settings.fail_on
+        if self._arguments.write_baseline:
+            word = "never"  # they are known from now on
         if word != "never" and any(
             finding.severity >= Severity[word.upper()] and finding.new != 0
             for finding in result.findings
