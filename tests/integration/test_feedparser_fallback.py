@@ -175,6 +175,51 @@ def test_a_salvaged_feed_is_a_window() -> None:
     assert (reader.stats.delivered, reader.is_window) == (1, True)
 
 
+@pytest.mark.parametrize("python", [None, "", "/opt/app/crawler", "C:/uwsgi.exe"])
+def test_no_other_program_is_started(
+    python: str | None, processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where Python is part of another program, that is not started; the feed is an Issue."""
+    monkeypatch.setattr(sys, "executable", python)
+    assert unread([e for e in read(BROKEN) if isinstance(e, Issue)]) == [None]
+    assert processes.started == []
+
+
+def test_a_frozen_program_is_not_started_again(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even if its name is that of Python."""
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert unread([e for e in read(BROKEN) if isinstance(e, Issue)]) == [None]
+    assert processes.started == []
+
+
+@pytest.mark.parametrize("answer", [b"5", b"[5]", b"[[]]", b'[["a", "b"]]', b"{", b"\xff", b"null"])
+def test_an_answer_of_another_shape(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the process writes, the feed is an Issue, and nothing is raised."""
+    monkeypatch.setattr(FeedparserWorker, "_communicate", lambda *_: answer)
+    assert unread([e for e in read(BROKEN) if isinstance(e, Issue)]) == [None]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"<catalog>" + ITEM + b"</catalog>",
+        b"<?xml version='1.0'?><!-- <rss> --><list xmlns='urn:x'>" + ITEM,
+        b"<entries><entry><link href='https://example.org/1'/></entry></entries>",
+        b"<tv><channel id='1'/><feed/><rss>",
+        ITEM,
+    ],
+)
+def test_xml_with_items_is_not_a_feed(document: bytes, processes: Processes) -> None:
+    """Items make no feed: without a root of ours, the document is no sitemap, and that is all."""
+    reader = SitemapReader(SITE)
+    reader.feed(document[:-6] if b"<rss>" in document else document)
+    codes = [event.code for event in reader.close() if isinstance(event, Issue)]
+    assert codes == [IssueCode.NOT_A_SITEMAP]
+    assert processes.started == []
+
+
 def test_a_fallback_that_is_cancelled_starts_nothing(processes: Processes) -> None:
     """A reader that may not ask feedparser says so in an Issue."""
     reader = SitemapReader(SITE)

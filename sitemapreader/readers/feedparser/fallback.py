@@ -29,9 +29,13 @@ _WALL_SECONDS_PER_CPU_SECOND = 10
 
 Where the system cannot bound CPU time, the wall time ends the process."""
 _OUT_OF_TIME: int = getattr(signal, "SIGXCPU", 0)
-_LOOKS_LIKE_A_FEED = re.compile(
-    rb"<(?:[\w.-]+:)?(?:item|entry|channel|feed|rss)[\s>/]", re.IGNORECASE
+_BEGINS_LIKE_A_FEED = re.compile(
+    rb"[^<]*+(?>(?:<(?:!--.*?(?:-->|\Z)|[?!][^<>]*+)[^<]*+)*)"
+    rb"<(?:[\w.-]++:)?(?:channel|feed|rss|rdf)[\s>/]",
+    re.IGNORECASE | re.DOTALL,
 )
+"""Whatever else has items in it, and none of our roots, is not a feed."""
+_PYTHON = re.compile(r"(?:python|pypy)", re.IGNORECASE)
 _BETWEEN_WORDS = re.compile(r"[<>\"'\s\[\]]+")
 _MAX_SEARCHES = 1_000
 """Searches through a whole feed; each takes 0.3 ms for 1 MiB."""
@@ -58,7 +62,7 @@ class FeedparserFallback:
         self._stats = stats
         self._limits = limits
         self._kept = bytearray()
-        self._given_up = False
+        self._given_up = self._has_root = False
         self._worker = FeedparserWorker(limits.feedparser_seconds)
 
     def keep_block(self, data: bytes, format_: Format | None) -> None:
@@ -66,6 +70,7 @@ class FeedparserFallback:
         if self._given_up:
             return
         self._kept += data
+        self._has_root = format_ is not None
         if (
             len(self._kept) > FEEDPARSER_MAX_BYTES
             or self._stats.delivered
@@ -81,7 +86,7 @@ class FeedparserFallback:
             bool(self._kept)
             and not self._stats.delivered
             and bool(_BROKEN & self._stats.counts.keys())
-            and _LOOKS_LIKE_A_FEED.search(self._kept) is not None
+            and (self._has_root or _BEGINS_LIKE_A_FEED.match(self._kept) is not None)
         )
 
     def cancel(self, limit: str) -> None:
@@ -153,13 +158,15 @@ class FeedparserWorker:
 
     def run(self, data: bytes) -> list[FoundEntry]:
         """Return the entries of a feed; none if the process fails for any reason."""
-        if self.limit is not None:
+        # Where Python is part of another program, that would be started again
+        is_python = _PYTHON.match(Path(sys.executable or "").name) and not hasattr(sys, "frozen")
+        if self.limit is not None or not is_python:
             return []
         command = [sys.executable, "-I", str(_WORKER), str(self._cpu_seconds)]
         try:
             answer = self._communicate(command, data)
             return [FoundEntry(*map(str, entry)) for entry in json.loads(answer)]
-        except (OSError, ValueError):
+        except (OSError, TypeError, ValueError):  # TypeError: an answer of another shape
             return []
 
     def _communicate(self, command: list[str], data: bytes) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import html
+import json
 import re
 from functools import lru_cache
 from itertools import takewhile
@@ -18,9 +19,10 @@ import attrs
 import strategies
 import witness
 from cases import URL, Case, inflate
+from witness_bytes import decodings
 
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
-from sitemapreader.models import Format, UrlEntry
+from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
 from sitemapreader.readers import SitemapReader, reader
 from sitemapreader.readers.feedparser import fallback
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from random import Random
 
-    from sitemapreader.models import Event, SitemapEntry
+    from sitemapreader.models import Event
 
 RECORD_END = re.compile(rb"</(?:\w+:)?(?:url|sitemap|item|entry)\s*>", re.IGNORECASE)
 TAG = re.compile(rb"""<(/?)(?:[\w.-]*:)?([\w.-]+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
@@ -45,6 +47,8 @@ SECTION = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?[^<]*?\?>", re.DOTALL)
 SECTION_BEGIN = re.compile(rb"<!--|<!\[CDATA\[|<\?")
 LONG_NAMESPACE = re.compile(rb"""xmlns[^\s=]*\s*=\s*["'][^"'<]{1000}""")
 NAMESPACE = re.compile(rb"""\b(xmlns[^\s=]*)\s*=\s*["']([^"']*)""")
+JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+CONTROL = re.compile("[\x00-\x1f\ufffe\uffff]")
 TOKENS = re.compile(r"[<>\"'\s\[\]]+")
 URL_FIELDS = ("loc", "license", "thumbnail_loc", "content_loc", "player_loc", "gallery_loc")
 READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED, IssueCode.TRAILING_BYTES}
@@ -104,8 +108,9 @@ def keeps_its_counts(reading: Reading) -> Iterator[str]:
     """Law 1: every record is delivered, or dropped with an Issue; every Issue is counted."""
     if reading.records != reading.delivered + reading.dropped:
         yield f"{reading.records} records, {reading.delivered} + {reading.dropped}"
-    if reading.delivered != len(reading.entries):
-        yield f"{reading.delivered} delivered, {len(reading.entries)} seen"
+    records = [entry for entry in reading.entries if not is_page(entry)]
+    if reading.delivered != len(records):
+        yield f"{reading.delivered} delivered, {len(records)} seen"
     if reading.dropped > reading.counts.total():
         yield f"{reading.dropped} dropped, {reading.counts.total()} Issues"
     if not reading.entries and not reading.counts:
@@ -119,10 +124,17 @@ def keeps_its_counts(reading: Reading) -> Iterator[str]:
             yield f"{count} of {reading.counts[code]} {code} given out"
 
 
+def is_page(entry: UrlEntry | SitemapEntry) -> bool:
+    """Tell whether it is the next page of a feed, which is no record of this one."""
+    return isinstance(entry, SitemapEntry) and entry.via is Via.PAGE
+
+
 def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
     """Law 3: every loc stands in the document, as it is or relative; so does every other URL."""
     urls = {url for entry in reading.entries for url in urls_of(entry)}
     tokens = set(TOKENS.split(html.unescape(inflate(case.data).decode("utf-8", "replace"))))
+    if reading.format is Format.JSON_FEED:
+        tokens.update(json_texts(case.data))
     unseen = urls - tokens
     if unseen:  # ever dearer ways of looking for what is nearly always there
         unseen.difference_update(url for token in tokens for url in witness.joins(URL, token))
@@ -130,6 +142,14 @@ def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
         unseen = witness.unseen(unseen, case.data, URL)
     for url in sorted(unseen):
         yield f"invented {url!r}"
+
+
+def json_texts(data: bytes) -> Iterator[str]:
+    """Decode everything between two quotes, without the characters that no URL may have."""
+    for text in decodings(data):
+        for written in JSON_TEXT.findall(text):
+            with contextlib.suppress(ValueError):
+                yield CONTROL.sub("", json.loads(written, strict=False)).strip()
 
 
 def urls_of(entry: UrlEntry | SitemapEntry) -> Iterator[str]:

@@ -79,9 +79,11 @@ class Fuzzer:
         seeds: tuple[bytes, ...],
         failures: Path | None = None,
         max_ms: float = MAX_MS,
+        ways_share: float = WAYS_SHARE,
     ) -> None:
         self.figures = Figures()
         self._max_ms = max_ms
+        self._ways_share = ways_share
         self._seed = seed
         self._random = Random(seed)
         self._maker = CaseMaker(self._random, seeds)
@@ -151,7 +153,7 @@ class Fuzzer:
             yield from properties.keeps_what_came_before(case, reading)
         if choice < BORDERS_SHARE:
             yield from properties.knows_no_borders(case, reading, Random(choice))
-        elif not case.has_limits and choice < BORDERS_SHARE + WAYS_SHARE:
+        elif not case.has_limits and choice < BORDERS_SHARE + self._ways_share:
             yield from properties.reads_alike(case, reading)
 
     def _robots_faults(self, data: bytes) -> Iterator[str]:
@@ -223,10 +225,14 @@ def main() -> int:
     parser.add_argument("--seeds", type=Path, help="a folder of documents to damage as well")
     parser.add_argument("--failures", type=Path, default=Path("fuzz-failures"))
     parser.add_argument("--max-ms", type=float, default=MAX_MS, help="for one input")
+    parser.add_argument(
+        "--ways", type=float, default=WAYS_SHARE, help="share of inputs read without patterns too"
+    )
     options = parser.parse_args()
     if options.seconds == options.count:
         parser.error("give --seconds or --count")
-    fuzzer = Fuzzer(options.seed, load_seeds(options.seeds), options.failures, options.max_ms)
+    seeds = load_seeds(options.seeds)
+    fuzzer = Fuzzer(options.seed, seeds, options.failures, options.max_ms, options.ways)
     figures = fuzzer.run(seconds=options.seconds, count=options.count)
     print(figures)
     for failure in figures.failures:
