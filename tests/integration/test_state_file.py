@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from walking import Pages, Walked, urlset, walk_all
+from walking import Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.errors import StateError
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.state import State, schema
 from sitemapreader.state.database import StateFile
 from sitemapreader.walker import walk, walk_sync
@@ -275,3 +275,26 @@ def test_another_program_writes_it(db: Path) -> None:
     finally:
         opened.close()
     assert not list(db.parent.glob("*.corrupt-*"))
+
+
+async def test_no_password_of_a_child_is_kept(db: Path) -> None:
+    """The login in a child's URL is not in the file, and an index from the state lists the same."""
+    logins = ("me:s3cret@", "s3cret@", "")
+    pages: Pages = {}
+    for number, login in enumerate(logins):
+        bare = f"https://example.org/{number}.xml"
+        answer = StoredResponse(bare, urlset(f"{bare}/page"))
+        pages |= {bare: answer, bare.replace("//", f"//{login}"): answer}
+    pages |= {
+        MAP: index(*(f"https://{login}example.org/{n}.xml" for n, login in enumerate(logins)))
+    }
+    for count in (3, 0):
+        walked = await walk_all(pages, None, sitemaps=[MAP], state=db, changes=True)
+        assert len(walked.locs) == count
+        assert walked.report.complete
+    with closing(sqlite3.connect(db)) as connection:
+        assert b"s3cret" not in connection.serialize()
+    assert [document.url[-5:] for document in State(db).documents()] == [
+        *("0.xml", "1.xml", "2.xml"),
+        "p.xml",
+    ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from sitemapreader.dates import is_since, parse_lastmod
 from sitemapreader.documents.revalidation import PriorVersion
+from sitemapreader.issues import without_userinfo
 from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import FINISHED_BEFORE, SAME_FEED, SAME_LASTMOD, Document, Status
 from sitemapreader.state.fingerprints import (
@@ -219,9 +220,10 @@ class DocumentTracker:
             await self._writer.commit_on_ack(self._store.restart)
 
     def add_children(self, entries: list[SitemapEntry]) -> None:
-        """Remember children of the document."""
+        """Remember children of the document, without passwords."""
         for entry in entries:
-            self._children.append((entry.loc, _ARCHIVE if entry.is_archive else _lastmod_of(entry)))
+            mark = _ARCHIVE if entry.is_archive else _lastmod_of(entry)
+            self._children.append((without_userinfo(entry.loc), mark))
 
     def chunks(self, entries: list[UrlEntry]) -> Iterator[list[UrlEntry]]:
         """Yield entries in chunks that are acknowledged one by one."""
