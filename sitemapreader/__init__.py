@@ -76,8 +76,7 @@ if TYPE_CHECKING:
     from sitemapreader.reports.report import Report
     from sitemapreader.site_outcome import SiteOutcome, SiteStatus
     from sitemapreader.state import State
-    from sitemapreader.tables.arrow import read_batches, to_arrow
-    from sitemapreader.tables.pandas import to_dataframe
+    from sitemapreader.tables import read_batches, to_arrow, to_dataframe
     from sitemapreader.tables.summary import IncompleteWarning
     from sitemapreader.urls import origin_of
     from sitemapreader.walker import Walk, WalkArguments, walk, walk_sync
@@ -160,9 +159,8 @@ _EXPORTS_BY_MODULE = {
     "fetch.folder": ("FolderFetcher",),
     "fetch.http": ("HttpFetcher",),
     "fetch.memory": ("MemoryFetcher", "StoredResponse"),
-    "tables.pandas": ("to_dataframe",),
+    "tables": ("read_batches", "to_arrow", "to_dataframe"),
     "tables.summary": ("IncompleteWarning",),
-    "tables.arrow": ("read_batches", "to_arrow"),
     "many": ("SiteRun", "SiteTask", "walk_many", "walk_many_sync"),
     "issues": ("Issue", "IssueCode", "Severity", "make_issue"),
     "models": (

@@ -184,8 +184,9 @@ class FetchOptions:
     """URL of an HTTP proxy. It resolves names itself, so addresses are not checked behind it."""
     # time
     connect_seconds: float = _limit(10)
+    """One attempt to connect; a part of `headers_seconds`."""
     headers_seconds: float = _limit(20)
-    """From the request to the end of the answer's headers."""
+    """One request, from resolving the name to the end of the answer's headers."""
     idle_seconds: float = _limit(20)
     """Longest silence in the middle of a body."""
     total_seconds: float = _limit(300)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # -- reasons besides the codes of Issues
 
 LEFT_EARLY = "left-early"
-"""Partial or failed: the consumer left the walk before the document was read."""
+"""Partial or skipped: the consumer left the walk before the document was read."""
 NOT_READ = "not-read"
 """Skipped: discovery only finds sitemaps and does not read them."""
 ALREADY_READ = "already-read"
@@ -190,9 +190,11 @@ class Document:
 
         The one rule for `Report.complete`, the exit code and the summary: docs/exit-codes.md.
         """
+        if self.reason == LEFT_EARLY:
+            return True
         if self.status in (Status.FAILED, Status.PARTIAL):
             # a robots.txt that was fetched only for its rules lists nothing that could be lost
-            return self.via is not None or self.reason == LEFT_EARLY
+            return self.via is not None
         return self.is_left_out and self.reason not in NOTHING_LOST
 
     @property

@@ -28,6 +28,7 @@ OPTIONS = {
     "allow_ports": "--allow-port",
     'extra_formats={"html"}': "--html-sitemap",
     'extra_formats={"llms"}': "--llms",
+    "changes=True": "--changes",
     "feeds=True": "--feeds",
     "headers": "-u",
     "headers_seconds": "--timeout",
@@ -90,37 +91,44 @@ class Console:
             self.erase_progress()
         print(f"sitemapreader: {excerpt(text, MAX_MESSAGE)}", file=sys.stderr)  # noqa: T201 (its job)
 
-    def print_issue(self, issue: Issue, source: str) -> None:
-        """Print an Issue; one of severity INFO only with `--verbose`."""
+    def print_issue(self, issue: Issue, source: str, more: int = 0) -> None:
+        """Print an Issue (INFO only with `--verbose`); `more` are only counted."""
         if issue.severity < self._least:
             return
         place = issue.sitemap or source
         place += f":{issue.line}" if issue.line else ""
-        self.print_line(
-            f"{issue.severity.name.lower()} {issue.code}: {place}: {describe_issue(issue)}"
-        )
+        said = describe_issue(issue, f" (and {more} more)" if more else "")
+        self.print_line(f"{issue.severity.name.lower()} {issue.code}: {place}: {said}")
 
     def print_issues(self, issues: list[Issue], counts: Counter[IssueCode], source: str) -> None:
         """Print the Issues of a source, then how many more there were of each code.
 
-        An unreachable robots.txt is not reported beside the error that caused it. The codes in
-        `_NAMED_BRIEFLY` are printed a few times for each document.
+        Of a code that is no error one is printed for each document, with the number of the others;
+        of those in `_NAMED_BRIEFLY` a few. An unreachable robots.txt is not reported beside the
+        error that caused it.
         """
         failed = {issue.sitemap for issue in issues if issue.severity is Severity.ERROR}
-        counted = Counter[IssueCode]()
-        named = Counter[tuple[IssueCode, str]]()
+        groups: dict[tuple[IssueCode, str], list[Issue]] = {}
         for issue in issues:
-            code, place = issue.code, issue.sitemap
+            groups.setdefault((issue.code, issue.sitemap), []).append(issue)
+        places = Counter(code for code, _ in groups)
+        left = counts - Counter(issue.code for issue in issues)
+        for (code, place), same in groups.items():
             if code is IssueCode.ROBOTS_UNREACHABLE and place in failed:
-                counted[code] += 1
-            elif code not in _NAMED_BRIEFLY or named[code, place] < _MAX_NAMED:
-                named[code, place] += 1
-                counted[code] += 1
-                self.print_issue(issue, source)
-        for code, more in (counts - counted).items():
-            if code.severity >= self._least:
+                continue
+            named, more = same, 0
+            if code in _NAMED_BRIEFLY:
+                named = same[:_MAX_NAMED]
+                left[code] += len(same) - len(named)
+            elif code.severity is not Severity.ERROR:
+                named = same[:1]
+                more = len(same) - 1 + (left.pop(code, 0) if places[code] == 1 else 0)
+            for issue in named:
+                self.print_issue(issue, source, more)
+        for code, number in left.items():
+            if number and code.severity >= self._least:
                 self.print_line(
-                    f"{code.severity.name.lower()} {code}: {source}: and {more} more of these"
+                    f"{code.severity.name.lower()} {code}: {source}: and {number} more of these"
                 )
 
     def print_summary(self, summary: RunSummary) -> None:
@@ -129,11 +137,11 @@ class Console:
             self.print_line(line)
 
 
-def describe_issue(issue: Issue) -> str:
+def describe_issue(issue: Issue, others: str = "") -> str:
     """Return the message of an Issue, with the URL and the text that it is about."""
     about = " ".join(part for part in (issue.url, issue.value) if part)
     meaning, advice = (name_options(text) for text in (issue.code.meaning, issue.code.advice))
-    return f"{meaning}{f' [{about}]' if about else ''}: {advice}"
+    return f"{meaning}{f' [{about}]' if about else ''}{others}: {advice}"
 
 
 def name_options(text: str) -> str:

@@ -168,7 +168,12 @@ class _SearchResult:
 async def _report_failure(result: ProbeResult, search: Search, context: WalkContext) -> None:
     """Report why there is no sitemap."""
     if result is ProbeResult.LOGIN_REQUIRED:
-        await context.report_issue(make_issue(IssueCode.LOGIN_REQUIRED, search.site))
+        page = None
+        if not any(document.is_lost for document in context.report.documents):
+            # The start page was not requested: that would be one more refusal.
+            page = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
+            context.report.end_document(page, Status.FAILED, str(IssueCode.LOGIN_REQUIRED))
+        await context.report_issue(make_issue(IssueCode.LOGIN_REQUIRED, search.site), page)
     elif result is ProbeResult.BLOCKED:
         if not context.report.counts[
             IssueCode.BLOCKED_BY_SITE

@@ -282,9 +282,8 @@ class AiohttpTransport:
         try:
             while True:
                 work = self._get(session, target, headers, middlewares)
-                seconds = options.connect_seconds + options.headers_seconds
                 try:
-                    response = await clock.wait(work, seconds)
+                    response = await clock.wait(work, options.headers_seconds)
                     return Answer(response, target, attempt.tried)
                 except _UnansweredError:
                     # Without a new connection, this was one of the pool that the server has closed:

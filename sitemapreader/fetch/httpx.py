@@ -237,7 +237,7 @@ class HttpxFetcher:
     ) -> HttpxResponse:
         """Make one attempt: follow redirects to the document."""
         trail = RedirectChain(parse_request_url(url), self.options)
-        seconds = self.options.connect_seconds + self.options.headers_seconds
+        seconds = self.options.headers_seconds
         while True:
             place = str(trail.target)
             with _map_errors(place, in_body=False):

@@ -253,5 +253,5 @@ class Report:
             yield document
         except BaseException:
             begun = document.listed or document.children
-            self.end_document(document, Status.PARTIAL if begun else Status.FAILED, LEFT_EARLY)
+            self.end_document(document, Status.PARTIAL if begun else Status.SKIPPED, LEFT_EARLY)
             raise

@@ -14,7 +14,6 @@ import pyarrow as pa  # isort: skip (output.arrow says how to get it)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Unpack
 
     from sitemapreader.tables.rows import Source
     from sitemapreader.walker.config import WalkArguments
@@ -23,13 +22,8 @@ WALK_KEY = b"sitemapreader.walk"
 """Key of a table's metadata; its value is the outcome of the walk, as JSON."""
 
 
-def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Table:
-    """Return all URLs of a site as a `pyarrow.Table`, with the documented columns.
-
-    Takes what `to_dataframe` takes. The outcome of the walk is in the metadata of the schema, under
-    "sitemapreader.walk", as JSON; an IncompleteWarning is given if something was lost. Needs the
-    extra `arrow`.
-    """
+def make_table(source: Source, arguments: WalkArguments) -> pa.Table:
+    """Return all rows as a table, with the outcome of the walk; see `to_arrow`."""
     rows = RowSource(source, arguments)
     table = collect(rows)
     rows.summary.warn("the schema's metadata has the Issues; walk_sync has the whole report")
@@ -37,20 +31,8 @@ def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Ta
     return table.replace_schema_metadata({**table.schema.metadata, WALK_KEY: written})
 
 
-def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.RecordBatchReader:
-    """Return the URLs of a site as a stream: a `pyarrow.RecordBatchReader`.
-
-    ```python
-    with walk_sync("https://example.org/") as entries:
-        reader = read_batches(entries)
-        duckdb.sql("SELECT sitemap, count(*) FROM reader GROUP BY sitemap").show()
-    print(entries.report.counts)
-    ```
-
-    Polars, DuckDB and other tools that read Arrow accept it, and memory does not grow. Takes
-    what `to_dataframe` takes. Pass a walk of your own to get its report; otherwise an
-    IncompleteWarning at the end says that something was lost. Needs the extra `arrow`.
-    """
+def make_reader(source: Source, arguments: WalkArguments) -> pa.RecordBatchReader:
+    """Return the rows as a stream; see `read_batches`."""
     rows = RowSource(source, arguments)
     return pa.RecordBatchReader.from_batches(_schema_of(rows), _stream(rows))
 
@@ -62,7 +44,7 @@ def collect(rows: RowSource) -> pa.Table:
 
 def _stream(rows: RowSource) -> Iterator[pa.RecordBatch]:
     yield from _read_batches(rows)
-    rows.summary.warn("pass walk_sync(...) to have its report")
+    rows.summary.warn("pass walk_sync(...) to have its report", stacklevel=3)
 
 
 def _schema_of(rows: RowSource) -> pa.Schema:

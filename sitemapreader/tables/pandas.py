@@ -21,8 +21,6 @@ import pyarrow as pa  # isort: skip (output.arrow says how to get it)
 import pyarrow.compute as pc  # isort: skip (the same)
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     from sitemapreader.outcomes import Document
     from sitemapreader.tables.rows import Source
     from sitemapreader.walker.config import WalkArguments
@@ -31,40 +29,8 @@ _MIB = 1024 * 1024
 _MOMENT = pa.timestamp("us", "UTC")
 
 
-def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> pd.DataFrame:
-    """Return all URLs of one or several sites as a DataFrame; in notebooks too.
-
-    ```python
-    frame = to_dataframe("https://example.org/", since=datetime(2026, 1, 1, tzinfo=UTC))
-    frame = to_dataframe(["https://example.org/", "https://example.com/"])
-    frame = to_dataframe(sitemaps=["https://example.org/sitemap.xml"])
-    frame = to_dataframe(read(data))
-    ```
-
-    Args:
-        source: one of these.
-
-            - URL of a site, or of a sitemap, page or robots.txt. What turns out to be a page, or
-              is not there, is searched below.
-            - Path of a folder, which is read as `FolderFetcher` reads it.
-            - Several of these: a list, a column of a DataFrame, any iterable. They are walked one
-              after the other, each once, and the first column, `site`, says which a row is of.
-            - A walk that was entered, made by `walk_sync`.
-            - Entries, or all events, as `read` gives them. The children of an index among those
-              are counted, not fetched.
-        arguments: the keyword arguments of `walk`, with sites or instead of one.
-
-    Raises TypeError for anything else, and what `walk` raises.
-
-    One row a URL, columns as in docs/columns.md: `lastmod` is aware (UTC); `images`, `videos`,
-    `alternates` and `extras` hold lists of dicts and `news` a dict, or `None` where the record has
-    none (`frame.images.str.len()`, `frame.news.str["title"]`). Behind these stand what is known of
-    the row's sitemap, under the names that advertools gave it: `etag`, `sitemap_last_modified`,
-    `sitemap_size_mb` (MiB, after inflating), `download_date`.
-
-    `frame.attrs["walk"]` is a `WalkSummary`; its `report` has the outcome of each sitemap. An
-    IncompleteWarning is given if something was lost. Needs the extra `pandas`.
-    """
+def make_frame(source: Source, arguments: WalkArguments) -> pd.DataFrame:
+    """Return all rows as a DataFrame; see `to_dataframe`."""
     rows = RowSource(source, arguments)
     table = _add_documents(collect(rows), rows)
     frame = _to_pandas(table)

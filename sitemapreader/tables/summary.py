@@ -86,12 +86,13 @@ class WalkSummary(dict[str, Any]):
     def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
         return self  # pandas copies attrs with every operation
 
-    def warn(self, hint: str) -> None:
+    def warn(self, hint: str, stacklevel: int = 4) -> None:
         """Warn if something was lost; `hint` says where the details are."""
         if self["complete"]:
             return
         said = "; ".join(part for part in map(", ".join, self._describe_losses()) if part)
-        warnings.warn(f"not everything was read ({said}): {hint}", IncompleteWarning, stacklevel=3)
+        text = f"not everything was read ({said}): {hint}"
+        warnings.warn(text, IncompleteWarning, stacklevel=stacklevel)
 
     def _describe_losses(self) -> Iterator[list[str]]:
         """Yield descriptions of lost sites, documents and Issues; some lists are empty."""
@@ -122,7 +123,7 @@ class WalkSummary(dict[str, Any]):
 
     def warn_empty(self, said: str) -> None:
         """Warn that there was nothing to read."""
-        warnings.warn(said, IncompleteWarning, stacklevel=5)
+        warnings.warn(said, IncompleteWarning, stacklevel=6)
 
 
 def _plural(noun: str, count: int) -> str:

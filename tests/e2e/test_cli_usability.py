@@ -42,8 +42,26 @@ def test_discover_says_how_much_more_there_was(tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_text(f"{lines}Sitemap: /map.xml\n", "utf-8")
     (tmp_path / "map.xml").write_text("<urlset><url><loc>http://a.example/</loc></url></urlset>")
     said = run(f"discover {tmp_path}").stderr
-    assert said.count("warning unsupported-scheme: ") == 11
-    assert f"warning unsupported-scheme: {tmp_path}: and 20 more of these\n" in said
+    assert said.count("warning unsupported-scheme: ") == 1
+    assert "[ftp://a.example/0.xml] (and 29 more): " in said
+
+
+@pytest.mark.parametrize("number", [1, 2, 10, 25])
+def test_a_repair_is_one_line_with_a_count(tmp_path: Path, number: int) -> None:
+    """However often a document needs the same repair, one line says so; another has its own."""
+    entity, scheme = (
+        "<url><loc>http://a.example/&eacute;</loc></url>\n",
+        "<url><loc>x:y</loc></url>",
+    )
+    for name in ("one.xml", "two.xml"):
+        (tmp_path / name).write_text(f"<urlset>{entity * number}{scheme * 2}</urlset>", "utf-8")
+    done = run(f"{tmp_path}/one.xml {tmp_path}/two.xml")
+    lines = [line for line in done.stderr.splitlines() if " html-entity: " in line]
+    more = f" (and {number - 1} more)" if number > 1 else ""
+    assert [line.partition("[http://a.example/é]")[2] for line in lines] == [
+        f"{more}: write the character itself"
+    ] * 2
+    assert done.stderr.count("unsupported-scheme") == 2
 
 
 def test_an_issue_names_file_and_line(unfilled: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 from serving import Page, serve
-from walking import ROBOTS, SITE, Pages, fault, index, moved, status, urlset
+from walking import ROBOTS, SITE, Pages, fault, index, moved, status, urlset, walk_all
 
 from sitemapreader.discovery import WELL_KNOWN_PATHS, Discovery, Probe, discover
 from sitemapreader.errors import FetchError
@@ -541,3 +541,13 @@ async def test_misuse(arguments: Any, error: type[Exception], words: str) -> Non
     with pytest.raises(error, match=words.replace("(", r"\(").replace(")", r"\)")):
         await discover(**{"site": SITE, "fetcher": fetcher, **arguments})
     assert fetcher.requested == []
+
+
+async def test_a_site_that_wants_a_login_has_a_lost_document() -> None:
+    """Who looks for what was lost sees the start page, though it was not requested."""
+    walked = await walk_all(locked(ROBOTS, *PROBES, SITE))
+    lost = [(each.url, each.reason) for each in walked.report.documents if each.is_lost]
+    assert lost == [(SITE, "login-required")]
+    assert SITE not in walked.requested
+    assert not walked.report.complete
+    assert walked.codes == ["login-required"]

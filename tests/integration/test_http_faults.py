@@ -230,6 +230,15 @@ async def test_a_body_of_just_the_limit_is_whole(server: FaultServer) -> None:
     assert error.code == IssueCode.TOO_LARGE
 
 
+@pytest.mark.parametrize("seconds", [0.2, 0.3])
+async def test_there_is_one_clock_for_the_headers(seconds: float, server: FaultServer) -> None:
+    """`headers_seconds` is all that a silent server gets; connecting is a part of it."""
+    options = attrs.evolve(PATIENT, headers_seconds=seconds)
+    _, error = await read(server.url("silence"), options)
+    assert error is not None
+    assert (error.code, error.detail) == (IssueCode.TIMEOUT, f"nothing for {seconds} s")
+
+
 async def test_a_fault_stays_a_fault(server: FaultServer) -> None:
     """Reading on after a fault raises it again and never looks like an end."""
     url = server.url("length-short")

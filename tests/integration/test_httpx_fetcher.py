@@ -53,6 +53,13 @@ async def server() -> AsyncIterator[FaultServer]:
         yield server
 
 
+async def test_there_is_one_clock_for_the_headers(server: FaultServer) -> None:
+    """`headers_seconds` is all that a silent server gets; connecting is a part of it."""
+    _, error = await read(server.url("silence"), FetchOptions(max_attempts=1, headers_seconds=0.2))
+    assert error is not None
+    assert (error.code, error.detail) == (IssueCode.TIMEOUT, "nothing for 0.2 s")
+
+
 async def read(
     url: str, options: FetchOptions, limits: Limits = SMALL, *, seconds: float = 5
 ) -> tuple[bytes, FetchError | None]:

@@ -281,7 +281,7 @@ def test_what_is_not_installed_is_named(missing: str, name: str, extra: str) -> 
         "import sys\n"
         f"sys.modules[{missing!r}] = None\n"
         "import sitemapreader\n"
-        f"try: sitemapreader.{name}\n"
+        f"try: sitemapreader.{name}('https://example.org/')\n"
         "except ImportError as error: print(error)\n"
     )
     done = subprocess.run(

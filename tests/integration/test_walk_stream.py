@@ -158,7 +158,7 @@ async def test_the_report_grows_with_the_walk() -> None:
 
 
 async def test_leaving_early_gives_everything_its_outcome() -> None:
-    """What was being read is partial or failed, what waited is skipped, because the user left."""
+    """What was being read is partial or skipped, what waited is skipped, because the user left."""
     children = [f"https://example.org/{n}.txt" for n in range(30)]
     pages: Pages = {TOP: index(*children)}
     pages |= {url: Endless(url) for url in children}
@@ -168,7 +168,6 @@ async def test_leaving_early_gives_everything_its_outcome() -> None:
     outcomes = {each.url: (str(each.status), each.reason) for each in entries.report.documents}
     assert {outcomes[url] for url in children} <= {
         ("partial", "left-early"),
-        ("failed", "left-early"),
         ("skipped", "left-early"),
     }
     assert len(entries.report.documents) == len(outcomes) == 32
@@ -335,3 +334,29 @@ async def test_a_closed_channel() -> None:
     await asyncio.sleep(0)
     reader.close()
     assert await waiting is None
+
+
+@pytest.mark.parametrize("site", [None, "https://example.org/"])
+async def test_what_was_asked_for_when_the_consumer_left_is_skipped(site: str | None) -> None:
+    """A sitemap or robots.txt that had not answered is skipped, and the walk is not complete."""
+
+    class Silent(MemoryFetcher):
+        def open(self, url: str, **_: Any) -> Any:
+            self.requested.append(url)
+            return _Silence()
+
+    fetcher = Silent({})
+    async with walk(site, sitemaps=[] if site else [TOP], fetcher=fetcher) as entries:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(aiter(entries)), 0.05)
+    (document,) = entries.report.documents
+    assert (document.status, document.reason) == ("skipped", "left-early")
+    assert document.is_lost
+    assert not entries.report.complete
+
+
+class _Silence:
+    async def __aenter__(self) -> None:
+        await asyncio.sleep(3_600)
+
+    async def __aexit__(self, *_: object) -> None: ...
