@@ -188,7 +188,12 @@ class AuditRun:
         """Return the result; `head` are fields of `Facts` that only the caller knows."""
         findings = sorted(
             self._runner.findings,
-            key=lambda each: (-each.severity, _CATEGORIES.index(each.rule.category), each.code),
+            key=lambda each: (
+                -each.severity,
+                each.code != _FIRST,
+                _CATEGORIES.index(each.rule.category),
+                each.code,
+            ),
         )
         if baseline is not None:
             findings = [baseline.mark(each, self._database) for each in findings]
@@ -208,3 +213,5 @@ class AuditRun:
 
 
 _CATEGORIES = list(Category)
+_FIRST = "robots-blocks-site"
+"""The finding beside which the others of its severity hardly matter."""

@@ -25,7 +25,7 @@ from auditing import (
 )
 
 from sitemapreader import StoredResponse
-from sitemapreader.audit import Finding, NotRun
+from sitemapreader.audit import Finding, NotRun, audit_sync
 from sitemapreader.audit.judging.rule_files import load_rules
 
 if TYPE_CHECKING:
@@ -279,6 +279,11 @@ CASES: dict[str, tuple[AuditedSite, int, AuditedSite]] = {
         4,
         site(page("/cart") + page("/%FF") + page("/a%25"), "User-agent: *\nDisallow: /cart/"),
     ),
+    "robots-blocks-site": (
+        site(page("/a") + page("/b?c"), "User-agent: *\nDisallow: /\nAllow: /s.xml"),
+        1,
+        site(page("/shop/a"), "User-agent: *\nDisallow: /\nAllow: /shop/\nAllow: /s.xml"),
+    ),
     "robots-blocked-image": (
         site(page("/a", more=image(f"{HOST}/img/1.jpg")), "User-agent: *\nDisallow: /img/"),
         1,
@@ -496,6 +501,35 @@ def test_the_gravest_hit_makes_the_severity(trial: RuleTrial) -> None:
     local = trial.run("host-not-public", both)
     assert isinstance(local, Finding)
     assert (local.severity.name, local.count) == ("ERROR", 2)
+
+
+@pytest.mark.parametrize(
+    ("robots", "found"),
+    [
+        ("User-agent: *\nDisallow: /", ["robots-blocks-site"]),  # no sitemap can be read either
+        ("User-agent: *\nDisallow: /*", ["robots-blocks-site"]),
+        ("User-agent: Googlebot\nDisallow: /", ["robots-blocks-site", "robots-blocked-sitemap"]),
+        ("User-agent: *\nDisallow: /\nAllow: /$\nAllow: /s.xml", ["robots-blocked-url"]),
+        ("User-agent: Bingbot\nDisallow: /", []),
+        ("User-agent: *\nDisallow:", []),
+    ],
+)
+def test_a_blocked_site_is_found_first(robots: str, found: list[str]) -> None:
+    """It comes before all else; a site with a page that may be visited is not blocked."""
+    tried = site(page("/a") + page("/b"), robots)
+    with audit_sync(f"{HOST}/", ignore=["response"], fetcher=tried.make_fetcher()) as result:
+        assert [each.code for each in result.findings][: max(1, len(found))] == found
+
+
+def test_a_blocked_store_of_images_is_no_blocked_site() -> None:
+    """The robots.txt of a host that has only images of the site says nothing about the site."""
+    cdn = "https://img.example"
+    tried = site(
+        page("/a", more=image(f"{cdn}/1.jpg")),
+        documents={f"{cdn}/robots.txt": b"User-agent: *\nDisallow: /"},
+    )
+    with audit_sync(f"{HOST}/", select=["robots"], fetcher=tried.make_fetcher()) as result:
+        assert [each.code for each in result.findings] == ["robots-blocked-image"]
 
 
 def test_dates_are_judged_by_the_time_of_the_audit() -> None:

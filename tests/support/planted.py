@@ -112,6 +112,10 @@ ELSEWHERE = {
         "a sitemap that is gone makes a walk incomplete: rules about what is listed nowhere rest",
         {"robots-sitemap-broken": 1, "http-status": 1},
     ),
+    "blocked": (
+        "a robots.txt that blocks the whole site leaves nothing for the other rules",
+        {"robots-blocks-site": 1, "robots-blocked-url": 9},
+    ),
     "served": (
         "a folder has no answers of a server",
         {
@@ -285,6 +289,12 @@ def plant_unnamed_site(folder: Path) -> None:
 def plant_broken_site(folder: Path) -> None:
     """Write a site whose robots.txt names a sitemap that is not there."""
     robots = [f"Sitemap: {HOST}/{name}.xml" for name in ("sitemap", "gone")]
+    _write(folder, {"sitemap": urlset(pages(9, "2026-10-{:02}"))}, robots)
+
+
+def plant_blocked_site(folder: Path) -> None:
+    """Write a site whose robots.txt is that of the staging system."""
+    robots = ["User-agent: *", "Disallow: /", "Allow: /sitemap.xml", f"Sitemap: {HOST}/sitemap.xml"]
     _write(folder, {"sitemap": urlset(pages(9, "2026-10-{:02}"))}, robots)
 
 

@@ -103,6 +103,15 @@ SELECT document, scheme_of(prefix) AS scheme, host_of(prefix) AS host, sum(urls)
 FROM folder GROUP BY document, scheme, host
 """
 
+_BLOCKED_SITE = """
+INSERT INTO robots_hit
+SELECT $agent, 'site', $origin || '/', document FROM robots
+WHERE origin = $origin AND (is_searched OR $refused > 0) AND $refused = (
+    SELECT coalesce(sum(urls), 0) FROM host WHERE scheme || '://' || host = $origin
+)
+"""
+"""A site that is searched, or has URLs here, none of which is allowed."""
+
 _STAGING = frozenset({"staging", "stage", "dev", "test", "uat", "preprod"})
 _HIDDEN_SUFFIXES = frozenset(
     {"local", "test", "internal", "localhost", "localdomain", "lan", "home", "corp", "invalid"}
@@ -213,7 +222,10 @@ def _prepare_robots(
     for origin, each in robots.items():
         _find_cross_submits(database, origin, each)
         for agent in agents:
-            _find_disallowed(database, origin, each, agent)
+            refused = _find_disallowed(database, origin, each, agent)
+            pages = {each.find_refusal(f"{origin}/{path}", agent) for path in ("", "any/other")}
+            if pages == {IssueCode.ROBOTS_DISALLOWED}:
+                database.ask(_BLOCKED_SITE, origin=origin, agent=agent, refused=refused)
 
 
 def _find_cross_submits(database: AuditDatabase, origin: str, robots: Robots) -> None:
@@ -250,28 +262,29 @@ _CANDIDATES = {
 }
 
 
-def _find_disallowed(database: AuditDatabase, origin: str, robots: Robots, agent: str) -> None:
-    """Insert the URLs that a robots.txt disallows for an agent.
+def _find_disallowed(database: AuditDatabase, origin: str, robots: Robots, agent: str) -> int:
+    """Insert the URLs that a robots.txt disallows; return how many pages there are.
 
     Pieces of the rules find candidates; the rules themselves then judge these.
     """
     pieces = robots.list_disallowed_pieces(agent)
     if not pieces:
-        return
+        return 0
     # RE2 takes the pieces at once
     words = [""] if len(pieces) > _MAX_PIECES else [re.escape(piece) for piece in pieces]
     scheme, _, host = origin.partition("://")
     passed = {"scheme": scheme, "host": host, "pieces": "|".join(words)}
     last = database.ask(_LAST_NUMBER)[0][0] or 0
+    pages = 0
     for kind, query in _CANDIDATES.items():
         agent_of_kind = f"{agent}-Image {agent}" if kind == "image" else agent
         for after in range(0, last, _ROWS_AT_ONCE):
             batch = database.ask(query, **passed, after=after, until=after + _ROWS_AT_ONCE)
-            database.insert_rows(
-                "robots_hit",
-                [
-                    {"robot": agent, "kind": kind, "url": loc, "document": document}
-                    for loc, document in batch
-                    if robots.find_refusal(loc, agent_of_kind) is IssueCode.ROBOTS_DISALLOWED
-                ],
-            )
+            hits = [
+                {"robot": agent, "kind": kind, "url": loc, "document": document}
+                for loc, document in batch
+                if robots.find_refusal(loc, agent_of_kind) is IssueCode.ROBOTS_DISALLOWED
+            ]
+            database.insert_rows("robots_hit", hits)
+            pages += len(hits) * (kind == "url")
+    return pages

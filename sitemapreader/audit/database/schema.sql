@@ -146,7 +146,7 @@ CREATE TABLE robots (
 );
 CREATE TABLE robots_hit (
     robot VARCHAR,
-    kind VARCHAR,              -- url, image, sitemap
+    kind VARCHAR,              -- url, image, sitemap, site
     url VARCHAR,
     document UINTEGER
 );
