@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
 from answering import Answer, Reading, Site, read_site, serve_site
-from walking import walk_all
+from walking import status, walk_all
 
-from sitemapreader import Limits
+from sitemapreader import Limits, MemoryFetcher, walk
 from sitemapreader.state import State
 
 if TYPE_CHECKING:
@@ -404,3 +405,43 @@ async def test_bad_pages_of_a_json_feed_end(next_url: str) -> None:
     assert names(reading)[0] == "a"
     assert reading.codes >= ({"feed-has-more"} if "://" in next_url else {"cycle"})
     assert reading.report.complete is ("://" not in next_url)
+
+
+# -- random walks over a feed that grows
+
+
+def cut_into_pages(posts: list[str], size: int) -> dict[str, Any]:
+    """Return a feed in pages, the newest post first."""
+    base, pages = "https://example.org", dict[str, Any]()
+    for start in range(0, max(1, len(posts)), size):
+        more = next_page(f"/feed?{start + size}") if start + size < len(posts) else ""
+        url = f"{base}/feed?{start}" if start else f"{base}/feed"
+        pages[url] = feed(base, posts[start : start + size], more).body
+    return pages
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_no_post_is_lost_between_walks(seed: int, tmp_path: Path) -> None:
+    """Whatever failed, was cut off or left early before, a walk that reads all has had all."""
+    random, seen = Random(seed), set[str]()
+    posts, size = count(12), random.choice((2, 3))
+    state, top = tmp_path / "site.db", "https://example.org/feed"
+    for day in range(9):
+        is_bad = day < 7  # the first of the good walks may resume a bad one
+        posts[:0] = [f"{day}-{each}.html" for each in range(random.choice((0, 0, 4)) * (day < 8))]
+        pages = cut_into_pages(posts, size)
+        if is_bad and random.random() < 0.6:
+            lost = random.choice(list(pages))
+            pages[lost] = status(404, lost)
+        limits = Limits(feed_pages=random.choice((2, 100)) if is_bad else 100)
+        left_at = random.choice((4, 100)) if is_bad else 100
+        fetcher, changes = MemoryFetcher(pages), bool(seed % 2)
+        async with walk(
+            None, sitemaps=[top], fetcher=fetcher, limits=limits, state=state, changes=changes
+        ) as run:
+            async for entry in run:
+                seen.add(entry.loc.rpartition("/")[2])
+                if len(seen) % left_at == left_at - 1:
+                    break
+    assert seen >= set(posts)
+    assert run.report.complete
