@@ -139,8 +139,8 @@ class SourceRunner(Generic[S]):
         self.console.print_issues(result.issues, result.counts, label)
         if result.children:
             self.console.print_line(
-                f"{label} is an index of {result.children} sitemaps, which were not fetched:"
-                " give its URL, or the folder that holds them"
+                f"{label} lists {result.children} sitemaps or pages of a feed, which were"
+                " not fetched: give its URL, or the folder that holds them"
             )
         self.summary.add(label, result)
 

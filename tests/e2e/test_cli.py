@@ -152,7 +152,7 @@ def test_an_index_in_a_file_is_said_to_be_one() -> None:
     """The children of an index on disk are not fetched, and that is said."""
     done = run(str(SITE / "sitemap_index.xml"))
     assert done.returncode == 1
-    assert "is an index of 5 sitemaps, which were not fetched" in done.stderr
+    assert "lists 5 sitemaps or pages of a feed, which were not fetched" in done.stderr
 
 
 def test_one_bad_line_does_not_stop_the_others(origin: str, tmp_path: Path) -> None:

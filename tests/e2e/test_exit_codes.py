@@ -244,7 +244,7 @@ def test_an_index_on_disk_is_not_complete(tmp_path: Any) -> None:
     (tmp_path / "a.xml").write_bytes(urlset(2))
     done = run("read", str(tmp_path / "index.xml"), str(tmp_path / "a.xml"))
     assert (done.returncode, len(done.stdout.split())) == (3, 2)
-    assert "is an index of 1 sitemaps, which were not fetched" in done.stderr
+    assert "lists 1 sitemaps or pages of a feed, which were not fetched" in done.stderr
     alone = run("read", str(tmp_path / "index.xml"))
     assert (alone.returncode, alone.stdout) == (1, "")
 
