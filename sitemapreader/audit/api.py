@@ -95,7 +95,7 @@ async def audit(
     if hiding := sorted(_HIDING & arguments.keys()):
         raise TypeError(f"{', '.join(hiding)}: an audit judges all URLs, so leave this out")
     begin, begun = monotonic(), datetime.now(UTC)
-    plan = plan_rules(rules, select, ignore, severities or {})
+    plan = plan_rules(rules, select, ignore, severities or {}, figures)
     found = find_source(source, base_url, is_sitemap=is_sitemap)
     store = AuditDatabase(database)
     try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+import attrs
+
 from sitemapreader.audit.models import (
     MAX_DOCUMENTS,
     MAX_HOSTS,
@@ -56,6 +58,16 @@ _SECTIONS = """
 SELECT host_of(prefix) AS host, path_of(prefix) AS path, sum(urls)::UBIGINT AS urls
 FROM folder GROUP BY host, path ORDER BY urls DESC, host, path LIMIT $limit
 """
+_NAMES = """
+SELECT regexp_extract(substr(path_of(key), 1 + length($path)), '^\\pL+[-_.]?') AS word,
+       count(*)::UBIGINT AS urls
+FROM url WHERE host_of(key) = $host AND path_of(folder_of(key)) = $path
+GROUP BY word HAVING word <> '' AND urls >= $least ORDER BY urls DESC, word LIMIT $limit
+"""
+"""Words with which many names in one folder begin, with the mark behind them."""
+_FLAT_SHARE = 0.5
+"""A folder with more of the URLs is divided by names."""
+_MAX_NAMES = 20
 _HOSTS = """
 SELECT scheme || '://' || host AS origin, sum(urls)::UBIGINT AS urls
 FROM host GROUP BY origin ORDER BY urls DESC, origin LIMIT $limit
@@ -107,6 +119,8 @@ def gather_facts(
         SectionCount(host, path or "/", urls)
         for host, path, urls in database.ask(_SECTIONS, limit=MAX_SECTIONS)
     ]
+    if sections and sections[0].urls > _FLAT_SHARE * counted["urls"]:
+        sections[:1] = _divide_by_names(database, sections[0])
     hosts = [HostCount(*row) for row in database.ask(_HOSTS, limit=MAX_HOSTS)]
     languages, left_out = _choose_languages([LanguagePair(*r) for r in database.ask(_LANGUAGES)])
     return Facts(
@@ -129,6 +143,18 @@ def gather_facts(
         passed=tuple(runner.passed),
         not_run=tuple(runner.not_run),
     )
+
+
+def _divide_by_names(database: AuditDatabase, section: SectionCount) -> list[SectionCount]:
+    """Return the pages of a folder in groups of names that begin alike, and the rest."""
+    least = max(2, section.urls // 50)
+    where = {"host": section.host, "path": section.path}
+    groups = [
+        SectionCount(section.host, f"{section.path}{word}*", urls)
+        for word, urls in database.ask(_NAMES, **where, least=least, limit=_MAX_NAMES)
+    ]
+    rest = section.urls - sum(group.urls for group in groups)
+    return [*groups, attrs.evolve(section, urls=rest)] if rest else groups
 
 
 def _count_months(

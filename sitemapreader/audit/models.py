@@ -195,11 +195,12 @@ class MonthCount:
 
 @attrs.frozen
 class SectionCount:
-    """URLs of one folder of at most two levels.
+    """URLs of one folder of at most two levels, or of a group in a large one.
 
     Attributes:
         host: host of the URLs; with the port if that is not the usual one.
-        path: "/" for pages at the root, "/products/", or "/products/shoes/".
+        path: "/" for pages at the root, "/products/", or "/products/shoes/"; "/post-*" for pages of
+            a folder that has most of the URLs, by the beginning of their names.
         urls: number of URLs in it, those of its listed subfolders not counted.
     """
 

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.audit.figures import count_units, show_number
 from sitemapreader.dates import as_since
 from sitemapreader.options import MIB
+from sitemapreader.outcomes import show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_FIGURE = re.compile(r"`([a-z_]+)`")
+_UNITS = ("seconds", "minutes", "hours", "years")
+_MOST_WORDS = 7
+"""Words of a figure that a text names; the rest is counted."""
 _MOST = 2**31
 """What the integers of a query can hold."""
 
@@ -118,6 +124,33 @@ class AuditOptions:
             "searching": _match_parameters(self.search_parameters),
             "assets": rf"(?i)\.({'|'.join(map(re.escape, self.asset_suffixes))})$",
         }
+
+
+def fill_figures(text: str, figures: AuditOptions, *, named: bool = False) -> str:
+    """Replace the figures that a text names in backticks by their values.
+
+    With `named`, the name stays behind the value: for those who may change it.
+    """
+
+    def show(match: re.Match[str]) -> str:
+        value = getattr(figures, match[1], None)
+        if value is None:
+            return match[0]
+        return _show_figure(match[1], value) + (f" ({match[0]})" if named else "")
+
+    return _FIGURE.sub(show, text)
+
+
+def _show_figure(name: str, value: Any) -> str:
+    if isinstance(value, tuple):
+        more = f" and {len(value) - _MOST_WORDS} others" if len(value) > _MOST_WORDS else ""
+        return ", ".join(value[:_MOST_WORDS]) + more
+    unit = name.rpartition("_")[2]
+    if unit in ("share", "overlap"):
+        return f"{value:.0%}"
+    if unit == "bytes":
+        return show_bytes(value)
+    return count_units(value, unit) if unit in _UNITS else show_number(value)
 
 
 def _match_parameters(names: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ from sitemapreader.audit.judging.issue_findings import add_issues
 from sitemapreader.audit.judging.rule_files import load_rules, read_own_rules
 from sitemapreader.audit.judging.runner import RuleRunner
 from sitemapreader.audit.models import AuditInputError, AuditRule, Category, NotRun
+from sitemapreader.audit.options import fill_figures
 from sitemapreader.audit.result import Audit
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Severity
@@ -63,14 +64,16 @@ def plan_rules(
     select: Sequence[str],
     ignore: Sequence[str],
     severities: Mapping[str, Severity],
+    figures: AuditOptions,
 ) -> RulePlan:
-    """Return the rules to run.
+    """Return the rules to run, with the figures of this audit in their texts.
 
     Args:
         folder: with rules of the user's own.
         select: what to run.
         ignore: what not to run.
         severities: code -> severity.
+        figures: of the rules.
 
     Raises:
         AuditInputError: a word means no rule, or the folder cannot be read.
@@ -90,10 +93,17 @@ def plan_rules(
             raise AuditInputError(
                 f"severity: there is no rule {code!r}{suggest_word(code, everything)}"
             )
-    chosen = select_rules(everything, select, ignore)
+    chosen = {
+        code: attrs.evolve(rule, detects=fill_figures(rule.detects, figures))
+        for code, rule in select_rules(everything, select, ignore).items()
+    }
     return RulePlan(
         chosen,
-        tuple(each for each in (*load_rules(), *own) if each.rule.code in chosen),
+        tuple(
+            attrs.evolve(each, rule=chosen[each.rule.code])
+            for each in (*load_rules(), *own)
+            if each.rule.code in chosen
+        ),
         severities,
         tuple(each for code, each in broken.items() if code in chosen),
     )

@@ -641,6 +641,24 @@ def sitemaps_of(*children: str) -> bytes:
     return f"<sitemapindex>{listed}</sitemapindex>".encode()
 
 
+def test_a_flat_site_is_divided_by_names() -> None:
+    """Pages of one folder are grouped by the beginning of their names, if these repeat."""
+    names = [f"post-{n}" for n in range(40)] + [f"tag_{n}.html" for n in range(20)]
+    names += [f"p{n}" for n in range(10)] + ["about", "contact", "team/", "42-answers", ""]
+    found = audit_memory({"/s.xml": urlset("".join(page(f"/{name}") for name in names))})
+    sections = {section.path: section.urls for section in found.facts.sections}
+    assert sections == {"/post-*": 40, "/tag_*": 20, "/p*": 10, "/": 4, "/team/": 1}
+    assert found.facts.sections_others == 0
+    html = found.format("html")
+    assert "/post-*" in html
+    nested = "".join(page(f"/blog/entry-{n}") for n in range(30)) + page("/a") + page("/b/")
+    found = audit_memory({"/s.xml": urlset(nested)})
+    assert [section.path for section in found.facts.sections] == ["/blog/entry-*", "/", "/b/"]
+    even = "".join(page(f"/{folder}/x-{n}") for n in range(30) for folder in "abc")
+    found = audit_memory({"/s.xml": urlset(even)})
+    assert [section.path for section in found.facts.sections] == ["/a/", "/b/", "/c/"]
+
+
 def test_json_has_findings_and_facts(audited: Audit) -> None:
     """JSON has all that the findings and the facts have, in JSON's types."""
     content = json.loads(audited.format("json"))

@@ -176,7 +176,7 @@ class RuleTrial:
 
     async def _run(self, code: str, tried: AuditedSite) -> Finding | NotRun | None:
         figures = AuditOptions(now=NOW, **tried.figures)
-        plan = plan_rules(None, [code], [], {})
+        plan = plan_rules(None, [code], [], {}, figures)
         run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW))
         fetcher = tried.make_fetcher()
         given = (HOST + tried.sitemap,) if tried.sitemap else ()

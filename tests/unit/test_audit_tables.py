@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import attrs
 import package
 import pytest
 
@@ -13,10 +14,17 @@ from sitemapreader.audit.database.languages import is_news_language, judge_hrefl
 from sitemapreader.audit.database.preparing import judge_host
 from sitemapreader.audit.judging.codes import list_rules, match_codes
 from sitemapreader.audit.judging.explain import explain_rule, format_rules, write_page
-from sitemapreader.audit.judging.reasons import ABOUT_US, CHANGED, KNOWN_AS, REFUSALS, SAME
+from sitemapreader.audit.judging.reasons import (
+    ABOUT_US,
+    CHANGED,
+    KNOWN_AS,
+    MEANINGS,
+    REFUSALS,
+    SAME,
+)
 from sitemapreader.audit.judging.rule_files import load_rules
 from sitemapreader.audit.models import AuditInputError, Category
-from sitemapreader.audit.options import AuditOptions
+from sitemapreader.audit.options import AuditOptions, fill_figures
 from sitemapreader.audit.settings import FAIL_ON, find_settings
 from sitemapreader.cli.options import audit as audit_options
 
@@ -27,7 +35,7 @@ PAGE = package.ROOT / "docs" / "audit-rules.md"
 HEAD = """# Rules of an audit
 
 Written from the files of the rules and from the table of Issues. [Audits](audit.md) says how to
-choose among them. Words in `code` that are not parts of a sitemap are figures: fields of
+choose among them. A name in brackets behind a value is that of a figure: a field of
 `AuditOptions`.
 
 """
@@ -83,6 +91,30 @@ def test_figures_that_rules_name_are_there() -> None:
         named |= parts
     others = {"least_overlap", "examples"}  # the run needs these
     assert parameters.keys() - named == others
+
+
+def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
+    """Each figure in a text is written as its value, in the words of its unit."""
+    figures = AuditOptions(future_hours=1, equal_share=0.755, session_parameters=("sid",))
+    filled = {code: fill_figures(rule.detects, figures) for code, rule in list_rules().items()}
+    assert filled["lastmod-future"].startswith("lastmod is later than 1 hour from now")
+    assert "over 76% have one lastmod" in filled["lastmod-all-equal"]
+    assert filled["url-session-id"] == "A parameter in query or path is one of sid."
+    assert "utm_*, gclid" in filled["url-tracking-parameter"]
+    assert " and 18 others." in filled["url-tracking-parameter"]
+    assert "45,000 URLs or 45.0 MiB inflated" in filled["near-protocol-limit"]
+    names = set(attrs.fields_dict(AuditOptions)) | {"url_key"}
+    assert not any(f"`{name}`" in text for text in filled.values() for name in names)
+    explained = explain_rule(list_rules()["lastmod-future"])
+    assert "later than 24 hours (`future_hours`)" in " ".join(explained.split())
+
+
+def test_common_issues_say_why_they_matter() -> None:
+    """The Issues that sites have most often have a meaning of their own, and no two have one."""
+    rules = list_rules()
+    own = [rules[code].meaning for code in MEANINGS]
+    assert len(set(own)) == len(own) >= 15
+    assert not set(own) & {rule.meaning for code, rule in rules.items() if code not in MEANINGS}
 
 
 def test_the_page_of_rules(regenerate: bool) -> None:

@@ -95,7 +95,7 @@ WHERE a.hreflang IS NOT NULL
 
 _COUNT_FOLDERS = """
 INSERT INTO folder
-SELECT document, regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/){0,2}') AS prefix, count(*)
+SELECT document, folder_of(key) AS prefix, count(*)
 FROM url GROUP BY document, prefix
 """
 _COUNT_HOSTS = """

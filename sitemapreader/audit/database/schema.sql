@@ -80,6 +80,8 @@ CREATE MACRO bare_host(host) AS
 -- Numbers follow the order in which documents arrive, which differs from audit to audit.
 CREATE MACRO place_of(rank, position) AS (coalesce(rank, 4294967295)::UBIGINT << 32) | position;
 
+CREATE MACRO folder_of(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/){0,2}');
+
 CREATE VIEW url AS
 SELECT id, document, position, loc,
        coalesce(other_key, loc) AS key,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from sitemapreader.audit.judging.reasons import ABOUT_US, CHANGED, KNOWN_AS
+from sitemapreader.audit.judging.reasons import ABOUT_US, CHANGED, KNOWN_AS, MEANINGS
 from sitemapreader.audit.judging.rule_files import load_rules
 from sitemapreader.audit.models import AuditInputError, AuditRule, Category, Need
 from sitemapreader.issues import IssueCode, Severity
@@ -52,7 +52,7 @@ def make_issue_rule(code: IssueCode) -> AuditRule:
         title=f"{code.meaning[0].upper()}{code.meaning[1:]}",
         unit="places",
         detects=detects,
-        meaning=_NOT_ACCUSED if is_about_us else _MEANINGS[severity],
+        meaning=MEANINGS.get(code, _NOT_ACCUSED if is_about_us else _MEANINGS[severity]),
         advice=f"{code.advice[0].upper()}{code.advice[1:]}.",
         sources=(_ROBOTS if "robots" in code else _PROTOCOL,),
         needs=needs,

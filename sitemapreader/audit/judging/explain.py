@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from sitemapreader.audit.models import Category
+from sitemapreader.audit.options import AuditOptions, fill_figures
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def explain_rule(rule: AuditRule) -> str:
 
 def _describe(rule: AuditRule) -> Iterator[tuple[str, str]]:
     if rule.detects:
-        yield "hits when", rule.detects
+        yield "hits when", fill_figures(rule.detects, AuditOptions(), named=True)
     if rule.meaning:
         yield "why", rule.meaning
     if rule.advice:

@@ -144,6 +144,36 @@ SAME = frozenset(
 REFUSING_STATUSES = frozenset({401, 403, 407, 429})
 """Statuses with which a site refuses us; other clients may get another answer."""
 
+MEANINGS = {
+    IssueCode.HTTP_STATUS: "Search engines get the same answer, and none of the URLs in it. Search "
+    "Console reports a sitemap that could not be read.",
+    IssueCode.HTML_NOT_SITEMAP: "Search engines find no URL in a page. Often it is an error page, "
+    "a login or a start page that is sent with status 200 in the place of the sitemap.",
+    IssueCode.NO_SITEMAP: "Search engines find pages by links alone: new and deep ones late, or "
+    "never.",
+    IssueCode.TRUNCATED: "URLs behind the cut are lost. Parsers of XML refuse the whole document.",
+    IssueCode.EMPTY: "It costs a request at each visit, and may mean that its generator fails.",
+    IssueCode.NAMESPACE: "A parser that looks for elements of the protocol finds none.",
+    IssueCode.NOT_WELL_FORMED: "Search engines stop at the first such place, or refuse the whole "
+    "document: what comes behind it is lost.",
+    IssueCode.BARE_AMPERSAND: "It is no XML. Strict parsers refuse the document, others cut the "
+    "URL at this place.",
+    IssueCode.MISSING_LOC: "A record without a URL says nothing; its page is not in the sitemap.",
+    IssueCode.RELATIVE_LOC: "Search engines drop URLs that are not absolute.",
+    IssueCode.URL_CHARACTERS: "Readers encode such characters in different ways, or drop the URL, "
+    "so that another address is visited than the one that is meant.",
+    IssueCode.OUT_OF_SCOPE: "Search engines ignore URLs outside of the sitemap's host or folder, "
+    "unless the robots.txt of their host names the sitemap.",
+    IssueCode.LASTMOD: "Search engines ignore a date that they cannot read, and do not see that "
+    "the page has changed.",
+    IssueCode.CHANGEFREQ: "Google and Bing do not read it at all; others ignore a wrong word.",
+    IssueCode.PRIORITY: "Google and Bing do not read it at all; others ignore a wrong number.",
+    IssueCode.DUPLICATE_DOCUMENT: "Each copy is fetched and counted, and brings no URL.",
+    IssueCode.ROBOTS_UNREACHABLE: "While robots.txt fails, Google stops visiting the site, then "
+    "takes its last copy for up to a month.",
+}
+"""Why the Issues that sites have most often matter; the others say it by their severity."""
+
 KNOWN_AS = {
     IssueCode.HTTP_STATUS: "HTTP error",
     IssueCode.DNS: "Couldn't fetch",

@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: known URLs
 -- needs: urls, complete
--- detects: The `url_key` of a known URL is not in the sitemaps; for complete walks only.
+-- detects: A known URL is not in the sitemaps, in whatever spelling; for complete walks only.
 -- meaning: Pages that visitors and crawlers know are found more slowly without a sitemap.
 -- advice: List them, if they are to be indexed.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/

@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: URLs
 -- needs: urls, overlap
--- detects: The `url_key` of a URL in the sitemaps is not among the known URLs; not run where less
+-- detects: A URL in the sitemaps is not among the known URLs, in whatever spelling; not run where less
 --   than `least_overlap` of the URLs are known.
 -- meaning: Pages to which nothing leads are hardly ever worth a visit.
 -- advice: Link to them, or take them out.

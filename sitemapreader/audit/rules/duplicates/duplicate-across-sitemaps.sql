@@ -1,7 +1,8 @@
 -- title: URL in several sitemaps
 -- severity: warning
 -- unit: URLs
--- detects: The same `url_key` in two or more documents that are neither feeds nor news sitemaps.
+-- detects: The same URL, in any spelling, in two or more documents that are neither feeds nor
+--   news sitemaps.
 -- meaning: Dates may contradict each other, and coverage by sitemap can no longer be read.
 -- advice: List each URL in one sitemap.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/

@@ -1,7 +1,7 @@
 -- title: URL listed twice in a sitemap
 -- severity: warning
 -- unit: URLs
--- detects: The same `url_key` more than once in a document.
+-- detects: The same URL, in any spelling, more than once in a document.
 -- meaning: It wastes room, and the copies may contradict each other.
 -- advice: Write each URL once.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/

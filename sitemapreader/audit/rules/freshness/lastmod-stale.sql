@@ -2,7 +2,7 @@
 -- severity: info
 -- unit: sitemaps
 -- detects: Of at least `least_dated` dated URLs of a sitemap, over `stale_share` are older than
---   `stale_years` years.
+--   `stale_years`.
 -- meaning: They may be right, or the generator no longer notices edits.
 -- advice: Check that lastmod moves when a page is edited.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap

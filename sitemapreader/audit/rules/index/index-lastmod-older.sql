@@ -2,7 +2,7 @@
 -- severity: warning
 -- unit: sitemaps
 -- detects: The newest lastmod of a child's URLs that is not in the future lies on a later day than
---   the child's lastmod in the index, by more than a time zone (`zone_hours`).
+--   the child's lastmod in the index, by more than `zone_hours`: a time zone.
 -- meaning: Crawlers that trust the index skip the child, and miss what is new in it.
 -- advice: Update the index with its children.
 -- source: https://www.sitemaps.org/protocol.html

@@ -1,8 +1,7 @@
 -- title: Filters and searches
 -- severity: info
 -- unit: URLs
--- detects: At least `many_parameters` parameters, or one of `search_parameters`: q, s, search,
---   sort, order, filter, page.
+-- detects: At least `many_parameters` parameters, or one among `search_parameters`.
 -- meaning: Such pages are views of others, in endless variations.
 -- advice: List the canonical category.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap

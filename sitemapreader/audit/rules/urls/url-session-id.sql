@@ -1,8 +1,7 @@
 -- title: URLs with session identifiers
 -- severity: error
 -- unit: URLs
--- detects: A parameter of `session_parameters` in query or path: sid, PHPSESSID, jsessionid and
---   others.
+-- detects: A parameter in query or path is one of `session_parameters`.
 -- meaning: Each visit makes new URLs; crawlers drown in copies.
 -- advice: List it without them.
 -- source: https://www.sitemaps.org/protocol.html

@@ -1,7 +1,7 @@
 -- title: URLs with tracking parameters
 -- severity: warning
 -- unit: URLs
--- detects: A parameter of `tracking_parameters`: utm_*, gclid, fbclid, msclkid and others.
+-- detects: A parameter is one of `tracking_parameters`.
 -- meaning: They make copies of pages, and spoil the statistics.
 -- advice: List it without them.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
