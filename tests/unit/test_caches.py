@@ -43,6 +43,7 @@ SHORT_KEYS = {
     "readers.xml.grammar.write_uniform_pattern": "names of tags, 1,000 characters at most",
     "readers.xml.grammar.write_atom_link_pattern": "the same",
     "readers.xml.grammar.write_clean_pattern": "the same",
+    "readers.xml.grammar.write_clean_media_pattern": "prefixes of 500 characters at most",
     "readers.xml.unread._write_link_pattern": "orders of the attributes of our table",
 }
 """Every cache of the package, and why what is kept in it is short."""

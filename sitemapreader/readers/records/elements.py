@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from sitemapreader.models import Extra
+from sitemapreader.readers.xml.characters import unescape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from sitemapreader.issues import IssueCode
 
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
 _NO_ERRORS: dict[Element, IssueCode] = {}
 _NO_REPAIRS: frozenset[IssueCode] = frozenset()
 
@@ -79,6 +82,22 @@ def make_extra(element: Element) -> Extra:
     uri, _, local = element.tag.rpartition("}")
     children = tuple(map(make_extra, filter(has_name, element)))
     return Extra(uri[1:], local, join_own_texts(element), dict(element.items()), children)
+
+
+def is_html(media_type: str) -> bool:
+    """Return whether a media type is HTML's.
+
+    It may have parameters, and be in upper case (RFC 9110, section 8.3.1).
+    """
+    return media_type.partition(";")[0].strip().lower() in ("text/html", "html")
+
+
+def find_plain_text(element: Element) -> str:
+    """Return the text of an element that may be HTML (RFC 4287, section 3.1.1.2)."""
+    text = join_texts(element)
+    if is_html(read_attributes(element).get("type", "")):
+        text = unescape(_HTML_TAG.sub("", text), set()).strip()
+    return text
 
 
 def discard_texts(element: Element) -> None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.records.elements import (
+    find_plain_text,
     get_text,
-    join_texts,
+    is_html,
     list_texts,
     read_attributes,
 )
 from sitemapreader.readers.records.fields import FEED_DATES
+from sitemapreader.readers.records.media import MediaReader
 from sitemapreader.readers.records.namespaces import OWN, RDF
-from sitemapreader.readers.xml.characters import unescape
 from sitemapreader.urls import find_url_error, has_web_scheme, resolve
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _RANKS: dict[Format, Dates] = {
     for format_, dates in FEED_DATES.items()
 }
 """Format -> the dates of its records, by (key, tag): the lowest number is the best."""
-_HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
 _RELATIONS = "http://www.iana.org/assignments/relation/"
 NEXT, ARCHIVE = "next", "prev-archive"
 _PAGE_RELATIONS = {NEXT, ARCHIVE}
@@ -90,9 +89,14 @@ def _deliver(
     lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
     sitemap = context.stats.sitemap
     title = _find_title(context, record)
-    context.deliver(
-        UrlEntry(url, lastmod, sitemap=sitemap, lastmod_text=written, title=title or None)
-    )
+    entry = UrlEntry(url, lastmod, sitemap=sitemap, lastmod_text=written, title=title or None)
+
+    def report(element: Element, value: str) -> None:
+        context.add_issue(IssueCode.EXTENSION, element, url=url, value=value)
+
+    media = MediaReader(context.names, record, report).read()
+    entry.images, entry.videos = media["images"], media["videos"]
+    context.deliver(entry)
 
 
 def _get_about(context: RecordContext, record: Element) -> str:
@@ -130,14 +134,6 @@ def _find_title(context: RecordContext, record: Element) -> str:
     return next((text for title in titles if (text := find_plain_text(title))), "")
 
 
-def find_plain_text(element: Element) -> str:
-    """Return the text of an element that may be HTML (RFC 4287, section 3.1.1.2)."""
-    text = join_texts(element)
-    if _is_html(read_attributes(element).get("type", "")):
-        text = unescape(_HTML_TAG.sub("", text), set()).strip()
-    return text
-
-
 # -- links
 
 
@@ -148,7 +144,7 @@ def choose_link(links: list[dict[str, str]]) -> int | None:
         for place, link in enumerate(links)
         if is_alternate(link) and link.get("href", "").strip()
     ]
-    html = (place for place in found if _is_html(links[place].get("type", "text/html")))
+    html = (place for place in found if is_html(links[place].get("type", "text/html")))
     return next(html, found[0]) if found else None
 
 
@@ -176,14 +172,6 @@ def deliver_pages(
             events.append(page)
         else:
             stats.add_issue(events, IssueCode.FEED_HAS_MORE, value=href)
-
-
-def _is_html(media_type: str) -> bool:
-    """Return whether a media type is HTML's.
-
-    It may have parameters, and be in upper case (RFC 9110, section 8.3.1).
-    """
-    return media_type.partition(";")[0].strip().lower() in ("text/html", "html")
 
 
 def is_alternate(link: dict[str, str]) -> bool:

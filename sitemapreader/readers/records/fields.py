@@ -44,7 +44,8 @@ def take_text(text: str) -> str:
     return text
 
 
-def _count(text: str) -> int | None:
+def parse_count(text: str) -> int | None:
+    """Read a whole number of seconds or views."""
     return int(text) if _COUNT.fullmatch(text) else None
 
 
@@ -148,10 +149,10 @@ EXTENSIONS: dict[str, Extension] = {
                     ("autoplay", "player_autoplay", take_text),
                 ),
             ),
-            Field("duration", parse=_count),
+            Field("duration", parse=parse_count),
             Field("expiration_date", parse=parse_lastmod),
             Field("rating", parse=_rating),
-            Field("view_count", parse=_count),
+            Field("view_count", parse=parse_count),
             Field("publication_date", parse=parse_lastmod),
             Field("family_friendly", parse=_yes_no),
             Field("requires_subscription", parse=_yes_no),
@@ -197,7 +198,7 @@ _DAY = (
 _ZONE = "(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])"
 _TIME = rf"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?{_ZONE}"
 CERTAIN_TEXTS: dict[Callable[[str], object | None], str] = {
-    _count: _COUNT.pattern,
+    parse_count: _COUNT.pattern,
     _rating: _RATING.pattern,
     _yes_no: f"(?i:{'|'.join(_YES_NO)})",
     parse_lastmod: f"[12][0-9]{{3}}-{_DAY}(?:{_TIME})?",

@@ -12,7 +12,7 @@ from sitemapreader.models import Format
 
 SITEMAP, IMAGE, VIDEO, NEWS, XHTML = "sitemap", "image", "video", "news", "xhtml"
 RSS, RDF, ATOM, DC, MODULE = "rss", "rdf", "atom", "dc", "module"
-RESOURCESYNC, HISTORY = "resourcesync", "history"
+RESOURCESYNC, HISTORY, MEDIA = "resourcesync", "history", "media"
 OWN = ""
 """Key of the document's own vocabulary, whatever namespace its author gave it."""
 
@@ -44,6 +44,8 @@ NAMESPACES: dict[str, str] = {
     "w3.org/1999/02/22-rdf-syntax-ns": RDF,
     "purl.org/dc/elements/": DC,
     "purl.org/dc/terms": DC,
+    "search.yahoo.com/mrss": MEDIA,
+    "video.search.yahoo.com/mrss": MEDIA,
     "openarchives.org/rs/terms": RESOURCESYNC,
     "purl.org/syndication/history/": HISTORY,
     "sitemaps.org/schemas/sitemap": SITEMAP,  # without a version
@@ -55,6 +57,7 @@ USUAL_PREFIXES = {
     "video": "http://www.google.com/schemas/sitemap-video/1.1",
     "news": "http://www.google.com/schemas/sitemap-news/0.9",
     "xhtml": "http://www.w3.org/1999/xhtml",
+    "media": "http://search.yahoo.com/mrss/",
     "atom": "http://www.w3.org/2005/Atom",
     "dc": "http://purl.org/dc/elements/1.1/",
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",

@@ -29,7 +29,7 @@ from sitemapreader.readers.records.fields import (
     Field,
     take_text,
 )
-from sitemapreader.readers.records.namespaces import ATOM, DC, OWN, XHTML
+from sitemapreader.readers.records.namespaces import ATOM, DC, MEDIA, OWN, XHTML
 from sitemapreader.readers.xml.characters import ATTRIBUTES, COMMENT, SECTION
 from sitemapreader.urls import parse_reference
 
@@ -140,7 +140,7 @@ FEED_DATE_NAMES = {
 }
 """Format -> the dates of its records as they are commonly written, best first."""
 FEED_RECORDS = {Format.RSS: "item", Format.ATOM: "entry"}
-_FEED_TAGS = "|".join(sorted({"title", *FEED_FIELDS} - {"guid"}))
+_FEED_TAGS = "|".join(sorted({"title", "enclosure", *FEED_FIELDS} - {"guid"}))
 """Elements of a record that are not passed over, in the vocabularies of the feed and its dates."""
 _DEEPEST_PASSED = 3
 """Elements in one another that are passed over: a group of media, with a title in it."""
@@ -168,7 +168,8 @@ class FeedGrammar(Grammar):
     def __init__(self, own: str, bound: tuple[tuple[str, str], ...]) -> None:
         super().__init__()
         self._others = [f"{prefix}:" for prefix, key in bound if key == "?"]
-        self._prefixes = [*(f"{prefix}:" for prefix, key in bound if key != "?"), own]
+        known = (f"{prefix}:" for prefix, key in bound if key not in ("?", MEDIA))
+        self._prefixes = [*known, own]
 
     def attributes(self) -> str:
         """Write the attributes of a tag: none is repeated, and none binds a prefix."""
@@ -213,8 +214,8 @@ def write_item_pattern(
         prefix: what the names of its vocabulary begin with, or "".
         bound: the other prefixes that are bound, with the key of their namespace.
 
-    Groups: the link or links, the title, each date, names that are compared, and those of
-    `_or_odd`.
+    Groups: the link or links, the title, each date, names that are compared, a run of media, and
+    those of `_or_odd`.
     """
     grammar = FeedGrammar(prefix, bound)
     record = prefix + FEED_RECORDS[format_]
@@ -228,8 +229,10 @@ def write_item_pattern(
     parts += [f"<{grammar.field(date)}" if date else grammar.once("(?!)", "") for date in dates]
     start = f"<{record}(?:{grammar.attribute()})?{_GAP}>{_GAP}"
     records = "|".join(FEED_RECORDS.values())
-    parts.append(grammar.element(records, f"|{_FEED_TAGS}") + _GAP)
-    common = f"{start}{_repeat([*parts, COMMENT + _GAP])}</{record}{_GAP}>"
+    parts += [grammar.element(records, f"|{_FEED_TAGS}") + _GAP, COMMENT + _GAP]
+    media = [f"{each}:" for each, key in bound if key == MEDIA]
+    parts.append(grammar.run(_any_of([*media, rf"{prefix}enclosure(?=[ \t\r\n/>])"])))
+    common = f"{start}{_repeat(parts)}</{record}{_GAP}>"
     return _or_odd(common, record, records)
 
 
@@ -245,6 +248,7 @@ def write_head_pattern(
 
     Group: the channel's name, if the records stand in it.
     """
+    bound = tuple((each, "?" if key == MEDIA else key) for each, key in bound)
     grammar = FeedGrammar(prefix, bound)
     channel, _ = grammar.name(f"{prefix}channel" if format_ is Format.RSS else "(?!)")
     start = f"(?:<{channel}(?:(?!{_GAP}xml:){grammar.attribute()})?{_GAP}>{_GAP})?"
@@ -315,8 +319,11 @@ def write_uniform_pattern(
 _QUOTED = '[^"<>]*+'
 # Not a URL without a host; the first alternative passes nearly all URLs
 _HOSTED = r"""(?:https?://[^/?#\s<">{&\]]|(?!(?i:https?://)[/?#\s<"]))"""
-_REFERENCE = rf"""{_HOSTED}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
+REFERENCE = rf"""{_HOSTED}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
 """A URL, relative or not, without a template, so that `parse_reference` takes it."""
+
+_MEDIA_VALUES = {"url": REFERENCE, "duration": "[0-9]{1,15}"}
+_MEDIA_ATTRIBUTES = ("url", "type", "medium", "width", "height", "duration", "length", "isDefault")
 
 
 @lru_cache(maxsize=64)
@@ -324,7 +331,7 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
     """Write the pattern of extension elements that can be read later without an Issue."""
     grammar, start = Grammar(), f"<{prefix}:"
     if key == XHTML:
-        values = {"rel": "(?ai:alternate)", "href": rf'(?=[^"\s]){_REFERENCE}'}
+        values = {"rel": "(?ai:alternate)", "href": rf'(?=[^"\s]){REFERENCE}'}
         attributes = grammar.quoted(dict.fromkeys(LINK_ATTRIBUTES, _QUOTED) | values)
         has_href = f"(?({1 + LINK_ATTRIBUTES.index('href')})|(?!))"
         return re.compile(f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}")
@@ -351,6 +358,15 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
     return re.compile(f"{start}{extension.tag}{body}")
 
 
+@lru_cache(maxsize=16)
+def write_clean_media_pattern(prefixes: tuple[str, ...]) -> re.Pattern[str]:
+    """Write the pattern of media in attributes that need no Issue when they are read."""
+    grammar = Grammar()
+    attributes = grammar.quoted(dict.fromkeys(_MEDIA_ATTRIBUTES, _QUOTED) | _MEDIA_VALUES)
+    names = [*(f"{each}:(?:content|thumbnail|player)" for each in prefixes), "enclosure"]
+    return re.compile(f"<{_any_of(names)}{attributes}/>{_GAP}")
+
+
 def _write_clean_field(
     grammar: Grammar, field: Field, prefix: str, *, is_required: bool = False
 ) -> str:
@@ -360,7 +376,7 @@ def _write_clean_field(
     if field.parse is parse_reference:
         some = r"(?=[^\s<\]])" if is_required else ""
         section = rf"<!\[CDATA\[{_GAP}{some}{_HOSTED}[^\]<{{]*+\]\]>{_GAP}"
-        text = f"{_GAP}(?:{section}|{some}{_REFERENCE})"
+        text = f"{_GAP}(?:{section}|{some}{REFERENCE})"
     elif field.parse is take_text:
         text = _TEXT
     else:

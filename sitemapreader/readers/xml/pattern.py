@@ -14,32 +14,38 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.entry_columns import EntryColumns
-from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via, leave_unread
+from sitemapreader.models import (
+    Format,
+    SitemapEntry,
+    UrlEntry,
+    Via,
+    leave_media_unread,
+    leave_unread,
+)
 from sitemapreader.readers.formats import RECORD_OF
-from sitemapreader.readers.records.feeds import choose_link
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
-from sitemapreader.readers.records.namespaces import ATOM, HISTORY, OWN, RESOURCESYNC, XHTML
+from sitemapreader.readers.records.namespaces import ATOM, HISTORY, MEDIA, OWN, RESOURCESYNC, XHTML
 from sitemapreader.readers.xml.boundaries import pass_nothing
-from sitemapreader.readers.xml.characters import SECTION, are_sound, decode_attributes
+from sitemapreader.readers.xml.characters import SECTION, are_sound
 from sitemapreader.readers.xml.columns import Columns
 from sitemapreader.readers.xml.grammar import (
     BORDER,
     FEED_DATE_NAMES,
     FEED_RECORDS,
-    LINK_ATTRIBUTES,
     LONGEST_ATTRIBUTE,
     MOST_ATTRIBUTES,
     RUNS,
     learn_shape,
     name_fields,
-    write_atom_link_pattern,
+    write_clean_media_pattern,
     write_clean_pattern,
     write_head_pattern,
     write_item_pattern,
     write_record_pattern,
     write_uniform_pattern,
 )
-from sitemapreader.readers.xml.unread import UnreadParts, Vocabulary
+from sitemapreader.readers.xml.posts import make_posts
+from sitemapreader.readers.xml.unread import UnreadMedia, UnreadParts, Vocabulary, are_clean_media
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,8 +73,6 @@ _DEEPEST = 32
 _NAME = re.compile(rf"{SECTION}|<([^\s<>/:]++):([^\s<>/]++)")
 """A section, which holds no names, or the name of an element."""
 _PAGE_LINK = re.compile(r"""\brel\s*+=\s*+["'][^"'<]*?(?:next|archive|&)""", re.IGNORECASE)
-_PAGE, _HTML = {"", '"alternate"', "'alternate'"}, {"", '"text/html"', "'text/html'"}
-"""Attributes, with their quotes, of a link that leads to the page itself."""
 _MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
 """Of one prefix, and of all: each stands in a pattern up to 15 times."""
 _MOST_CHANGES = 8
@@ -110,6 +114,8 @@ class PatternReader:
         self._uniform: tuple[re.Pattern[str], tuple[int, ...]] | None = None
         """The pattern of records that are alike, and the columns of its groups."""
         self._pattern: re.Pattern[str] | None = None
+        self._media: tuple[str, ...] = ()
+        """The prefixes of Media RSS."""
         self._says_more = False
         """Whether an element may say something of the feed as a whole."""
         self._head: re.Pattern[str] | None = None
@@ -188,7 +194,7 @@ class PatternReader:
         if self._uniform or not self._is_long or (self._is_feed and not self._is_uniform):
             return self._uniform
         first = pattern.match(text, start)
-        others = pattern.groups - 3 if self._is_feed else _FIELDS
+        others = pattern.groups - 4 if self._is_feed else _FIELDS
         is_record = first and first.lastindex == pattern.groups - 1
         if first and is_record and max(at for at, _ in first.regs[1 + others : -2]) < 0:
             link = self._fields[0] if self._prolog.format is Format.ATOM else ""
@@ -232,13 +238,14 @@ class PatternReader:
         self.end_tag = f"</{start}{self._record}"
         if self._is_feed:
             self._says_more = HISTORY in keys.values()
-            dated = {key for key, _ in FEED_DATE_NAMES[self._prolog.format]}
+            named = {MEDIA, OWN, *(key for key, _ in FEED_DATE_NAMES[self._prolog.format])}
             # SECURITY: the key of an unknown namespace is its URI, and the pattern is cached by it
             bound = tuple(
-                (each, key if key in dated or key == OWN else "?")
+                (each, key if key in named else "?")
                 for each, key in keys.items()
                 if each and each != own
             )
+            self._media = tuple(each for each, key in bound if key == MEDIA)
             self._fields = tuple(name_fields(self._prolog.format, start, bound))
             self._pattern = write_item_pattern(self._prolog.format, start, bound)
             self._head = write_head_pattern(self._prolog.format, start, bound)
@@ -286,59 +293,42 @@ class PatternReader:
         leave_unread(compress(entries, marks), map(UnreadParts, repeat(self._vocabulary), *parts))
 
     def _are_extras(self, runs: list[str]) -> bool:
-        """Return whether elements can become extras: within limits, binding no prefix."""
-        text = f"<r>{'</r><r>'.join(runs)}</r>"
-        if "xmlns" in text or max(run.count("<") for run in runs) >= self._limits.record_depth:
+        """Return whether elements can become extras."""
+        if not self._are_within_limits(runs):
             return False
         namespaces = self._prolog.namespaces
-        found = set(_NAME.findall(text)) - {("", "")}
+        found = set(_NAME.findall("".join(runs))) - {("", "")}
         names = {f"{{{namespaces[prefix]}}}{local}" for prefix, local in found}
-        return (
-            self._tree.is_well_formed(text)
-            and not self._tree.has_many_attributes(text)
-            and self._names.count_extras(names)
+        return self._names.count_extras(names)
+
+    def _are_within_limits(self, runs: list[str]) -> bool:
+        """Return whether elements are well-formed and within limits, and bind no prefix."""
+        text = f"<r>{'</r><r>'.join(runs)}</r>"
+        return not (
+            "xmlns" in text
+            or max(run.count("<") for run in runs) >= self._limits.record_depth
+            or not self._tree.is_well_formed(text)
+            or self._tree.has_many_attributes(text)
         )
 
-    def _make_posts(self, columns: Columns, found: Texts, sitemap: str) -> EntryColumns:
-        """Make the entries of a feed's records."""
-        links, titles, *dates = found[: 2 + len(FEED_DATE_NAMES[self._prolog.format])]
-        is_atom = self._prolog.format is Format.ATOM
-        locs = self._choose_links(columns, links) if is_atom else columns.texts(links) or links
-        columns.check_locs(locs)
-        texts: list[str] = []
-        for column in dates:
-            if not (texts and all(texts)) and (others := columns.texts(column)):
-                merged = zip(texts or others, others, strict=True)
-                texts = [text or other for text, other in merged]
-        moments = columns.values(texts, parse_lastmod)
-        written, named = columns.or_none(texts), columns.or_none(columns.texts(titles))
-        own = [sitemap] * len(locs)
-        return EntryColumns(locs, own, moments, None, None, written, named)
+    def _make_posts(self, columns: Columns, found: Texts, sitemap: str) -> Events:
+        """Make the entries of a feed's records, and leave their media unread."""
+        posts = make_posts(columns, found, sitemap, self._prolog.format, self._start)
+        media = found[-2]
+        if not any(media):
+            return posts
+        columns.check_runs(media, self._are_media)
+        entries: list[Any] = list(posts)
+        unread = map(
+            UnreadMedia, repeat(self._names), repeat(self._tree.start_tag), filter(None, media)
+        )
+        leave_media_unread(compress(entries, media), unread)
+        return entries
 
-    def _choose_links(self, columns: Columns, runs: Sequence[str]) -> list[str]:
-        """Choose the URL of each entry among its links; "" where there is none."""
-        pattern = write_atom_link_pattern(self._start)
-        found = pattern.findall(BORDER + BORDER.join(runs))
-        if not found[-1][-1]:  # one link each
-            of = dict(zip(LINK_ATTRIBUTES, zip(*found, strict=True), strict=False))
-            if _PAGE.issuperset(of["rel"]) and _HTML.issuperset(of["type"]):
-                hrefs = decode_attributes([quoted[1:-1] for quoted in of["href"]])
-                return list(map(str.strip, hrefs))
-        locs = []
-        for place, run in enumerate(runs):
-            *links, rest = pattern.findall(run.replace(self._start, BORDER + self._start) + BORDER)
-            if rest[-1] != BORDER:
-                columns.odd.add(place)
-            attributes = [self._read_link(link) for link in links]
-            chosen = choose_link(attributes)
-            locs.append("" if chosen is None else attributes[chosen]["href"].strip())
-        return locs
-
-    @staticmethod
-    def _read_link(quoted: Sequence[str]) -> dict[str, str]:
-        values = decode_attributes([value[1:-1] for value in quoted])
-        named = zip(LINK_ATTRIBUTES, quoted, values, strict=False)
-        return {name: value for name, is_there, value in named if is_there}
+    def _are_media(self, runs: list[str]) -> bool:
+        """Return whether elements of media can be read later, without an Issue."""
+        is_simple = _are_clean(write_clean_media_pattern(self._media), runs)
+        return is_simple or (are_clean_media(runs) and self._are_within_limits(runs))
 
 
 def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:

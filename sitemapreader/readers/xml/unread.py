@@ -17,7 +17,9 @@ import attrs
 from sitemapreader.models import Alternate
 from sitemapreader.readers.records.elements import make_extra
 from sitemapreader.readers.records.fields import EXTENSIONS, take_text
+from sitemapreader.readers.records.media import MediaReader
 from sitemapreader.readers.xml.characters import SECTION, decode, decode_attributes
+from sitemapreader.readers.xml.grammar import REFERENCE
 from sitemapreader.readers.xml.tree import parse_element
 from sitemapreader.urls import parse_reference
 
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sitemapreader.models import Extra
+    from sitemapreader.readers.records.names import Names
 
 _START_TAG = re.compile(rf"<([^\s<>/:]++):([^\s<>/]++)([^<>]*+)>([^<]*+(?>(?:{SECTION}[^<]*+)?))")
 _ATTRIBUTE = re.compile(r'([a-z_]++)="([^"]*+)"')
+_CLEAN_URL, _CLEAN_DURATION = re.compile(f'url="{REFERENCE}"'), re.compile('duration="[0-9]{1,15}"')
 _VERBATIM = (take_text, parse_reference)
 """What gives the text itself, if anything: the pattern has looked at URLs."""
 
@@ -95,6 +99,32 @@ class UnreadParts:
     def _read_extras(self) -> Iterator[Extra]:
         if self.others:
             yield from map(make_extra, parse_element(self.vocabulary.start_tag, self.others))
+
+
+@attrs.define(weakref_slot=False)
+class UnreadMedia:
+    """The media of a feed's record whose values are not made yet.
+
+    Attributes:
+        names: resolves the names of elements.
+        start_tag: binds all prefixes.
+        text: the elements, as written.
+    """
+
+    names: Names
+    start_tag: str
+    text: str
+
+    def read(self) -> dict[str, Any]:
+        """Return the value of each attribute of the entry that depends on them."""
+        record = parse_element(self.start_tag, self.text)
+        return MediaReader(self.names, record, lambda *_: None).read()  # which are clean
+
+
+def are_clean_media(runs: Iterable[str]) -> bool:
+    """Return whether media certainly have no value that needs an Issue."""
+    rest = _CLEAN_DURATION.sub("", _CLEAN_URL.sub("", "".join(runs))).lower()
+    return not ("url" in rest or "href" in rest or "duration" in rest)
 
 
 def _read_links(run: str) -> Iterable[Alternate]:

@@ -1,0 +1,190 @@
+"""Media of feeds: elements of Media RSS and enclosures become images and videos."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import pytest
+from reading import check_ways, issues, read
+
+from sitemapreader import Image, IssueCode, Price, Restriction, UrlEntry, Video
+from sitemapreader.readers.xml.batches import BatchReader
+
+RSS = (
+    '<rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"'
+    ' xmlns:m="http://search.yahoo.com/mrss"><channel><title>t</title>'
+    '<media:thumbnail url="https://a.example/feed.png"/>{}</channel></rss>'
+)
+ATOM = (
+    '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:yt="http://www.youtube.com/xml/schemas/2015"'
+    ' xmlns:media="http://search.yahoo.com/mrss/"><title>t</title>{}</feed>'
+)
+PAGE = "https://a.example/1"
+ITEM = f"<item><title>T</title><link>{PAGE}</link>{{}}</item>"
+PLAIN = "<item><title>P</title><link>https://a.example/2</link></item>"
+ENTRY = f'<entry><title>T</title><link href="{PAGE}"/>{{}}</entry>'
+
+
+def read_media(feed: str, record: str, media: str) -> tuple[Any, Any, list[IssueCode]]:
+    """Return images, videos and Issues of a record: they are the same among others."""
+    one = record.format(media)
+    kinds = []
+    for records in (one, PLAIN * 50 + one, one * 50 + PLAIN, (PLAIN + one) * 50):
+        text = records if record is ITEM else one * 50
+        events = check_ways(feed.format(text).encode())
+        entries = [each for each in events if isinstance(each, UrlEntry) and each.loc == PAGE]
+        assert {each.title for each in entries} == {"T"}
+        first = entries[0]
+        assert all((e.images, e.videos) == (first.images, first.videos) for e in entries)
+        kinds.append((first.images, first.videos, sorted(set(issues(events)))))
+    assert all(kind == kinds[0] for kind in kinds)
+    return kinds[0]
+
+
+A_VIDEO = "https://a.example/v.mp4"
+THUMBNAIL = '<media:thumbnail url="https://a.example/v.jpg" width="120"/>'
+
+
+@pytest.mark.parametrize(
+    ("media", "images", "videos"),
+    [
+        ('<media:content url="/p.jpg" medium="image"/>', [Image("/p.jpg")], []),
+        ('<m:content url="/p" type="image/png"></m:content>', [Image("/p")], []),
+        ('<media:content url="/p.jpg?w=1&amp;h=2"/>', [Image("/p.jpg?w=1&h=2")], []),
+        ('<media:content url="/p.webp" width="140"/>', [Image("/p.webp")], []),
+        ('<media:content url="/a.mp3" medium="audio"/>', [], []),
+        ('<media:content url="/x"/>', [], []),
+        ('<media:content url="" medium="image"/>', [], []),
+        (THUMBNAIL, [Image("https://a.example/v.jpg")], []),
+        (
+            '<media:content url="/p.jpg" medium="image"><media:title type="html">A &amp;amp; B'
+            "</media:title><media:description>D</media:description></media:content>" + THUMBNAIL,
+            [Image("/p.jpg", "A & B", "D")],
+            [],
+        ),
+        (
+            (
+                f'<media:content url="{A_VIDEO}" type="video/mp4" duration="61"/>{THUMBNAIL}'
+                "<media:title>V</media:title>"
+                "<media:description><![CDATA[D & E]]></media:description>"
+                '<media:player url="/play"/><media:keywords>a, b,</media:keywords>'
+                "<media:category>C</media:category>"
+                '<media:restriction relationship="allow" type="country">au us</media:restriction>'
+                '<media:price type="rent" price="19.99" currency="EUR"/>'
+            ),
+            [],
+            [
+                Video(
+                    thumbnail_loc="https://a.example/v.jpg",
+                    title="V",
+                    description="D & E",
+                    content_loc=A_VIDEO,
+                    player_loc="/play",
+                    duration=61,
+                    category="C",
+                    tags=("a", "b"),
+                    prices=(Price("19.99", "EUR", "rent"),),
+                    restriction=Restriction(("au", "us"), "allow"),
+                )
+            ],
+        ),
+        (
+            (
+                '<media:group><media:content url="/low.mp4"/><media:content url="/high.mp4"'
+                ' isDefault="true"/><media:content url="/sound.mp3"/><media:title>G</media:title>'
+                "</media:group><media:title>outside</media:title>"
+            ),
+            [],
+            [Video(content_loc="/high.mp4", title="G")],
+        ),
+        ('<media:player url="/play"/>', [], [Video(player_loc="/play")]),
+        (
+            '<media:content medium="video"><media:player url="/play"/></media:content>',
+            [],
+            [Video(player_loc="/play")],
+        ),
+        (
+            '<media:content url="/v/1" type="application/x-shockwave-flash"/>',
+            [],
+            [Video(player_loc="/v/1")],
+        ),
+        ('<enclosure url="/p.jpg" length="1" type="image/jpeg"/>', [Image("/p.jpg")], []),
+        (
+            f"<enclosure url='{A_VIDEO}' length='1' type='video/mp4'></enclosure>",
+            [],
+            [Video(content_loc=A_VIDEO)],
+        ),
+        ('<enclosure url="/a.mp3" length="1" type="audio/mpeg"/>', [], []),
+        (
+            f'<enclosure url="{A_VIDEO}" type="video/mp4"/><media:content url="{A_VIDEO}"/>',
+            [],
+            [Video(content_loc=A_VIDEO)],
+        ),
+        (
+            (
+                '<media:content url="/1.png"/><guid isPermaLink="false">g</guid>'
+                '<media:content url="/2.png"/>'
+            ),
+            [Image("/1.png"), Image("/2.png")],
+            [],
+        ),
+    ],
+)
+def test_media_of_an_item(media: str, images: list[Image], videos: list[Video]) -> None:
+    """Each kind of media becomes what it is, whichever way its record is read."""
+    assert read_media(RSS, ITEM, media) == (tuple(images), tuple(videos), [])
+
+
+def test_media_of_an_entry() -> None:
+    """A group of YouTube and an enclosure of Atom are read in Atom."""
+    group = (
+        "<yt:videoId>x</yt:videoId><media:group><media:title>V</media:title>"
+        '<media:content url="https://www.youtube.com/v/x?version=3"'
+        ' type="application/x-shockwave-flash" width="640"/>'
+        '<media:thumbnail url="https://i.ytimg.com/vi/x/hqdefault.jpg"/>'
+        '<media:community><media:statistics views="9"/></media:community></media:group>'
+    )
+    video = Video(
+        "https://i.ytimg.com/vi/x/hqdefault.jpg",
+        "V",
+        player_loc="https://www.youtube.com/v/x?version=3",
+    )
+    assert read_media(ATOM, ENTRY, group) == ((), (video,), [])
+    link = f'<link rel="enclosure" type="video/mp4" length="1" href="{A_VIDEO}"/>'
+    assert read_media(ATOM, ENTRY, link) == ((), (Video(content_loc=A_VIDEO),), [])
+
+
+@pytest.mark.parametrize(
+    ("media", "images", "videos"),
+    [
+        ('<media:content url="https://" medium="image"/>', [], []),
+        ('<media:content url="{{ x }}" medium="image"/>', [], []),
+        ('<media:content URL = "{{ x }}" medium="image"/>', [], []),
+        (
+            '<media:content url="/v.mp4" duration="1:02"/>',
+            [],
+            [Video(content_loc="/v.mp4")],
+        ),
+        (
+            '<media:content url="/v.mp4"/><media:thumbnail url="https://?"/>',
+            [],
+            [Video(content_loc="/v.mp4")],
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_read_has_an_issue(
+    media: str, images: list[Image], videos: list[Video]
+) -> None:
+    """What is no URL, or no number of seconds, is left out, and that is said."""
+    found = read_media(RSS, ITEM, media)
+    assert found == (tuple(images), tuple(videos), [IssueCode.EXTENSION])
+
+
+def test_common_media_are_left_unread() -> None:
+    """The pattern passes media over; they become values when they are asked for."""
+    item = ITEM.format('<media:content url="/p.jpg" medium="image"/><enclosure url="/q.png"/>')
+    with mock.patch.object(BatchReader, "_read_tree", side_effect=AssertionError):
+        events = read(RSS.format((item + PLAIN) * 100).encode())
+    entries = [each for each in events if isinstance(each, UrlEntry)]
+    assert [len(each.images) for each in entries] == [2, 0] * 100
