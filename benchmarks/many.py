@@ -64,6 +64,7 @@ def make_options(port: int) -> Any:
 
     return FetchOptions(
         allow_networks=("127.0.0.0/8",),
+        per_address=1_000,  # all names are at one
         allow_ports=(port,),
         headers_seconds=SECONDS_PER_SITE,
         idle_seconds=SECONDS_PER_SITE,

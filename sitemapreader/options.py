@@ -199,6 +199,8 @@ class FetchOptions:
     """Documents fetched at the same time."""
     per_host: int = _limit(2)
     """Requests to one host at the same time."""
+    per_address: int = _limit(8)
+    """Requests to one address at the same time, however many names lead there."""
     delay_seconds: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     """Least time between two requests to one host; a Crawl-delay in robots.txt raises it."""
     max_attempts: int = _limit(3)

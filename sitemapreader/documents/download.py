@@ -15,8 +15,8 @@ import attrs
 
 from sitemapreader.entry_columns import join_events
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.redirects import CHECK_REDIRECT
 from sitemapreader.fetch.refusals import find_protection
+from sitemapreader.fetch.request import CHECK_REDIRECT
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.decode.codings import DecompressionError, read_codings
 from sitemapreader.readers.decode.layers import Decompressor
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sitemapreader.documents.context import LoopShare, WalkContext
     from sitemapreader.entry_columns import Events
     from sitemapreader.fetch import Response
-    from sitemapreader.fetch.redirects import CheckRedirect
+    from sitemapreader.fetch.request import CheckRedirect
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.reader import SitemapReader
 

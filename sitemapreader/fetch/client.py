@@ -24,6 +24,7 @@ from sitemapreader.fetch.addresses import (
     TrustedHosts,
 )
 from sitemapreader.fetch.headers import SAFE_CROSS_ORIGIN, make_headers, read_headers
+from sitemapreader.fetch.resolver import CachingResolver
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from multidict import CIMultiDict
 
     from sitemapreader.fetch.body import DeadlineClock
-    from sitemapreader.fetch.request_url import RequestUrl
+    from sitemapreader.fetch.request import RequestUrl
     from sitemapreader.options import FetchOptions
 
 
@@ -114,8 +115,6 @@ def _is_handshake(error: Exception, target: RequestUrl) -> bool:
     )
 
 
-DNS_CACHE_SECONDS = 60
-"""How long the addresses of a name are kept; aiohttp keeps those of a thousand names."""
 _MAX_STALE = 8
 """How many connections of the pool may turn out to be closed, one after the other."""
 
@@ -223,7 +222,7 @@ class AiohttpTransport:
         self._options = options
         self._policy = policy
         self._given = given
-        self._resolver = resolver
+        self._resolver = CachingResolver(resolver)
         self._keepalive_seconds = keepalive_seconds
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self._sees_connections = given is None and options.proxy is None
@@ -241,6 +240,14 @@ class AiohttpTransport:
         while self._sessions:
             _, session = self._sessions.popitem()
             await session.close()
+        await self._resolver.close()
+
+    async def find_server(self, target: RequestUrl, clock: DeadlineClock) -> str:
+        """Return the address of a server; "" behind a proxy or a given session."""
+        self._check_loop()
+        if not self._sees_connections:
+            return ""
+        return await self._resolver.find_server(target, clock, self._options.connect_seconds)
 
     async def request(
         self,
@@ -320,26 +327,26 @@ class AiohttpTransport:
             max_headers=128,
         )
 
-    def _ready_session(self, *, is_trusted: bool) -> aiohttp.ClientSession:
+    def _check_loop(self) -> None:
         if self._is_closed:
             raise RuntimeError("this HttpFetcher is closed; make a new one")
-        loop = asyncio.get_running_loop()
-        if self._loop not in (None, loop):
+        if self._loop not in (None, asyncio.get_running_loop()):
             raise RuntimeError("this HttpFetcher belongs to another event loop; make one for each")
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
+
+    def _ready_session(self, *, is_trusted: bool) -> aiohttp.ClientSession:
         if self._given is not None:
             return self._given
-        session = self._sessions.get(is_trusted)
-        if session is None:
-            session = self._sessions[is_trusted] = self._make_session()
-        return session
+        if is_trusted not in self._sessions:
+            self._sessions[is_trusted] = self._make_session()
+        return self._sessions[is_trusted]
 
     def _make_session(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
             # Behind a proxy it would be given the proxy's address.
             socket_factory=self._policy.make_socket if self._sees_connections else None,
             limit=0,  # or waiting for a connection would count as the server's time
-            ttl_dns_cache=DNS_CACHE_SECONDS,
+            use_dns_cache=False,  # the resolver has one
             resolver=self._resolver,
             keepalive_timeout=self._keepalive_seconds,
         )

@@ -1,8 +1,9 @@
 """HttpFetcher: an HTTP client that is polite, bounded, and safe with any URL.
 
-A request passes these modules in turn: `request_url` checks its URL, `addresses` its port and
-address. `throttle` makes it wait for a slot, and `client` sends it. `redirects` follows redirects
-one at a time, `retries` repeats what failed, and `body` bounds the body while it arrives.
+A request passes these modules in turn: `request` checks its URL, `addresses` its port and address.
+`throttle` makes it wait for slots, of its host and of the address that `resolver` finds, and
+`client` sends it. `request` follows redirects one at a time, `retries` repeats what failed, and
+`body` bounds the body while it arrives.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from sitemapreader.fetch.body import Body, DeadlineClock, WaitTimer, read_start
 from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.fetch.client import AiohttpTransport, Answer
 from sitemapreader.fetch.headers import find_user_agent, is_conditional
-from sitemapreader.fetch.redirects import REDIRECTS, RedirectChain
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
-from sitemapreader.fetch.request_url import RequestUrl, parse_request_url
+from sitemapreader.fetch.request import REDIRECTS, RedirectChain, RequestUrl, parse_request_url
 from sitemapreader.fetch.retries import fetch_with_retries
 from sitemapreader.fetch.throttle import HostThrottle, LongWaitError, Slot
 from sitemapreader.fetch.trust import FetcherTrust, TrustSet
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import aiohttp
     from aiohttp.abc import AbstractResolver
 
-    from sitemapreader.fetch.redirects import CheckRedirect
+    from sitemapreader.fetch.request import CheckRedirect
 
 _TOO_MANY_REQUESTS = 429
 KEEPALIVE_SECONDS = 15.0
@@ -143,6 +143,7 @@ class HttpFetcher:
         self.limits = limits
         self._policy = AddressPolicy(options.allow_networks, options.allow_ports)
         self._throttle = HostThrottle(options.per_host, options.delay_seconds)
+        self._addresses = HostThrottle(options.per_address, 0.0)
         self._transport = AiohttpTransport(
             options,
             self._policy,
@@ -230,7 +231,7 @@ class HttpFetcher:
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         while True:
             self._check_reach(chain.target, trust)
-            slot = await self._acquire_slot(chain)
+            slot = await self._acquire_slot(chain, clock)
             answer = None
             try:
                 answer = await self._request(chain, extra, clock, trust)
@@ -245,14 +246,21 @@ class HttpFetcher:
             self._discard(answer, slot)
             await chain.follow_if_allowed(location, status=answer.status)
 
-    async def _acquire_slot(self, chain: RedirectChain) -> Slot:
+    async def _acquire_slot(self, chain: RedirectChain, clock: DeadlineClock) -> Slot:
         """Wait for a slot of the host; in a walk, raise FetchError instead of a long wait."""
         host, breaker, url = chain.target.host, BREAKER.get(), str(chain.start)
+
+        async def join() -> Slot | None:
+            address = await self._transport.find_server(chain.target, clock)
+            return await self._addresses.acquire(address) if address else None
+
         if breaker is None:
-            return await self._throttle.acquire(host)
+            return await self._throttle.acquire(host, join=join)
         breaker.check(url)
         try:
-            slot = await self._throttle.acquire(host, max_wait=ROBOTS_MAX_CRAWL_DELAY_SECONDS)
+            slot = await self._throttle.acquire(
+                host, max_wait=ROBOTS_MAX_CRAWL_DELAY_SECONDS, join=join
+            )
         except LongWaitError as error:
             breaker.postpone(url, error.seconds)
             raise FetchError(IssueCode.HOST_REFUSES, url, str(error)) from error

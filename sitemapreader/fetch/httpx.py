@@ -38,9 +38,8 @@ from sitemapreader.fetch.headers import (
     make_headers,
     read_headers,
 )
-from sitemapreader.fetch.redirects import REDIRECTS, RedirectChain
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
-from sitemapreader.fetch.request_url import parse_request_url
+from sitemapreader.fetch.request import REDIRECTS, RedirectChain, parse_request_url
 from sitemapreader.fetch.retries import fetch_with_retries
 from sitemapreader.fetch.trust import FetcherTrust, TrustSet
 from sitemapreader.installation import advise_extra
@@ -55,7 +54,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
 
-    from sitemapreader.fetch.request_url import RequestUrl
+    from sitemapreader.fetch.request import RequestUrl
     from sitemapreader.issues import Issue
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})

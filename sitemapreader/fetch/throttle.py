@@ -15,10 +15,14 @@ import math
 import time
 from collections import OrderedDict
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 import attrs
 
 from sitemapreader.logs import log_pause
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 REQUESTER: ContextVar[object] = ContextVar("requester", default=None)
 """The requester that a task fetches for: a walk, or all other code together."""
@@ -45,14 +49,18 @@ class Slot:
     Attributes:
         requester: whom the request is made for.
         lent_at: monotonic time from which another requester may use the slot.
+        beside: the slot of the server's address, which shares the life of this one.
     """
 
     _host: _HostQueue | None
     requester: object
     lent_at: float = math.inf
+    beside: Slot | None = None
 
     def pause(self) -> None:
         """Let the slot be lent soon: nothing is read from the server until `resume`."""
+        if self.beside is not None:
+            self.beside.pause()
         if self._host is not None:
             self.lent_at = time.monotonic() + LENT_AFTER_SECONDS
             self._host.schedule_loan()
@@ -62,12 +70,16 @@ class Slot:
         if self._host is not None and self.lent_at <= time.monotonic():
             await self._host.admit(self)
         self.lent_at = math.inf
+        if self.beside is not None:
+            await self.beside.resume()
 
     def release(self) -> None:
         """Free the slot for the next request; further calls do nothing."""
         host, self._host = self._host, None
         if host is not None:
             host.remove(self)
+        if self.beside is not None:
+            self.beside.release()
 
 
 @attrs.define(eq=False)
@@ -232,16 +244,31 @@ class HostThrottle:
         else:
             queue.slowed_at = 0.0
 
-    async def acquire(self, host: str, *, max_wait: float = math.inf) -> Slot:
-        """Wait for a slot of a host; raise LongWaitError if `max_wait` is not enough."""
+    async def acquire(
+        self,
+        host: str,
+        *,
+        max_wait: float = math.inf,
+        join: Callable[[], Awaitable[Slot | None]] | None = None,
+    ) -> Slot:
+        """Wait for a slot of a host; raise LongWaitError if `max_wait` is not enough.
+
+        `join` waits for a slot of the address that the host has, if that is counted too.
+        """
         queue = self._queue_of(host)
         queue.users += 1
         slot = Slot(queue, REQUESTER.get())
         try:
             await queue.admit(slot)
-            # Checked again after each sleep: another request may have started, or met a 429.
-            while (wait := queue.get_wait(max_wait)) > 0:  # noqa: ASYNC110 (the time is known)
-                await asyncio.sleep(wait)
+            # Checked again after each wait: another request may have started, or met a 429. A slot
+            # of an address is not held meanwhile.
+            while True:
+                while (wait := queue.get_wait(max_wait)) > 0:  # noqa: ASYNC110 (the time is known)
+                    await asyncio.sleep(wait)
+                slot.beside = await join() if join is not None else None
+                if slot.beside is None or queue.get_wait(max_wait) <= 0:
+                    break
+                slot.beside.release()
         except BaseException:
             slot.release()
             raise

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import TrustedHosts
-from sitemapreader.fetch.request_url import parse_request_url
+from sitemapreader.fetch.request import parse_request_url
 
 
 class Trust:

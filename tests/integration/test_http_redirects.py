@@ -10,8 +10,7 @@ from faults import DOCUMENT, REDIRECT_BODY_BYTES, FaultServer
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.redirects import RedirectChain
-from sitemapreader.fetch.request_url import parse_request_url
+from sitemapreader.fetch.request import RedirectChain, parse_request_url
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 

@@ -14,8 +14,7 @@ from web_table import QUICK, faulty, row
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import AddressPolicy, TrustedHosts
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.redirects import RedirectChain
-from sitemapreader.fetch.request_url import parse_request_url
+from sitemapreader.fetch.request import RedirectChain, parse_request_url
 from sitemapreader.fetch.retries import parse_retry_after
 from sitemapreader.options import FetchOptions
 
