@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -36,11 +37,15 @@ records: use it if `re` of your Python has a bug.
 """
 
 
-def _positive(_: object, field: attrs.Attribute[float], value: float) -> None:
-    if not 0 < value < float("inf"):
+def _positive(_: object, field: attrs.Attribute[float], value: object) -> None:
+    is_count = field.type in (int, "int")
+    words = "whole" if is_count else "finite"
+    wanted = f"{field.name} must be a {words} number above zero, not {value!r}"
+    if not isinstance(value, Integral if is_count else Real):
+        raise TypeError(f"{wanted}; leave it out for the default")
+    if not 0 < float(value) < float("inf"):
         raise ValueError(
-            f"{field.name} must be a finite number above zero, not {value!r}; "
-            "there is no value for 'unlimited': give a number that you can afford"
+            f"{wanted}; there is no value for 'unlimited': give a number that you can afford"
         )
 
 

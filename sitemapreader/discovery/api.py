@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader.discovery.arguments import check_fetcher
 from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.discovery.search import ProbeResult, Search, judge_failures, search_site
 from sitemapreader.documents.budget import Budget
@@ -97,6 +98,7 @@ async def discover(
         TypeError: an argument has the wrong type.
         ValueError: an argument has a value that cannot be meant.
     """
+    check_fetcher(fetcher)
     search = Search(
         site=site,
         probe=probe,

@@ -47,6 +47,18 @@ def check_url(name: str, value: str) -> str:
     return value
 
 
+def check_fetcher(value: object) -> None:
+    """Raise TypeError for what is no fetcher, such as an HTTP client."""
+    is_class = isinstance(value, type)
+    if value is not None and (is_class or not callable(getattr(value, "open", None))):
+        kind = value if is_class else type(value)
+        raise TypeError(
+            f"fetcher must be an object with the method `open` of `Fetcher`, not {kind}: write "
+            "fetcher=HttpFetcher(options), or HttpFetcher(session=session) for a ClientSession of "
+            "aiohttp, or HttpxFetcher(client) for a client of httpx"
+        )
+
+
 def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
     """Make an attrs validator for an argument that is one of the words of a Literal."""
     words = get_args(choices)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from sitemapreader.discovery.arguments import check_fetcher
 from sitemapreader.discovery.search import Search
 from sitemapreader.many.plan import RunPlan
 from sitemapreader.many.run import SiteRun
 from sitemapreader.many.sync import BlockingSiteRun
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.walker.config import WalkConfig
+from sitemapreader.walker.config import SharedArguments, WalkConfig, is_function, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.many.plan import OnSite, RunArguments, Sites
     from sitemapreader.many.task import SiteTask
-    from sitemapreader.walker.config import SharedArguments
 
 AT_ONCE = 64
 """Sites that are read at the same time, by default."""
@@ -69,9 +69,15 @@ def walk_many(
     One fetcher serves all sites. A bug that ends the walk over one site does not end the others.
     Raises what `walk` raises.
     """
+    refuse_unknown("walk_many", arguments.keys() - SharedArguments.__annotations__.keys())
+    check_fetcher(arguments.get("fetcher"))
+    if on_site is not None and not is_function(on_site):
+        raise TypeError("on_site must be a function of a SiteOutcome, and no coroutine")
     if isinstance(sites, str | bytes):
         raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
     for name, number in (("at_once", at_once), ("site_urls", site_urls)):
+        if number is not None and not isinstance(number, int):
+            raise TypeError(f"{name} must be a whole number, not {number!r}")
         if number is not None and number < 1:
             raise ValueError(f"{name} must be 1 or more, not {number!r}")
     limits = arguments.get("limits", Limits())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.discovery.search import Search
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.walker.config import WalkConfig
+from sitemapreader.walker.config import WalkConfig, explain_unknown
 from sitemapreader.walker.sync import BlockingWalk
 from sitemapreader.walker.walk import Walk
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sitemapreader.walker.queues import Order
 
 
+@explain_unknown
 def walk(
     site: str | None = None,
     *,

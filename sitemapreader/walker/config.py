@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
-from inspect import iscoroutinefunction
+from functools import wraps
+from inspect import iscoroutinefunction, signature
 from pathlib import Path  # noqa: TC003 (attrs resolves field types at run time)
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar
 
 import attrs
 
@@ -18,6 +19,7 @@ from sitemapreader.dates import as_since
 from sitemapreader.discovery.arguments import check_url, one_of
 from sitemapreader.discovery.search import Search  # noqa: TC001 (attrs resolves field types at run time)
 from sitemapreader.models import Format, SitemapEntry, Via
+from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Document
 from sitemapreader.readers.formats import check_formats
 from sitemapreader.urls import Hosts
@@ -26,9 +28,11 @@ from sitemapreader.walker.queues import Order
 if TYPE_CHECKING:
     from sitemapreader.discovery.arguments import Probe
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.state.state import State
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Undated: TypeAlias = Literal["keep", "drop"]
 """What `since` does with entries that have no date."""
@@ -82,7 +86,7 @@ class WalkArguments(SharedArguments, total=False):
 
 
 def _patterns(values: Patterns) -> tuple[re.Pattern[str], ...]:
-    several = (values,) if isinstance(values, str | re.Pattern) else values
+    several = values if isinstance(values, Iterable) and not isinstance(values, str) else (values,)
     return tuple(map(_pattern, several))
 
 
@@ -91,7 +95,8 @@ def _pattern(value: str | re.Pattern[str]) -> re.Pattern[str]:
     if not isinstance(text, str):
         raise TypeError(
             f"include and exclude take regular expressions for text, not {value!r}: "
-            r"write include=r'/blog/' or include=[r'/blog/', r'\.html$']"
+            r"write include=r'/blog/' or include=[r'/blog/', r'\.html$']; "
+            "what only a function can tell, drop inside the loop"
         )
     try:
         return re.compile(value)
@@ -119,8 +124,45 @@ def _given(value: str | SitemapEntry) -> SitemapEntry:
     return attrs.evolve(value, via=Via.GIVEN)
 
 
-def _is_function(value: object) -> bool:
-    return callable(value) and not iscoroutinefunction(value)
+def is_function(value: object) -> bool:
+    """Return whether a value can be called without `await`."""
+    is_async = iscoroutinefunction(value) or iscoroutinefunction(getattr(value, "__call__", None))  # noqa: B004 (its kind)
+    return callable(value) and not is_async
+
+
+_INSTEAD = {
+    "timeout": "options=FetchOptions(total_seconds=...)",
+    "session": "fetcher=HttpFetcher(session=...)",
+    "client": "fetcher=HttpxFetcher(client)",
+    "limit": "walk_many([site], site_urls=...), or leave the loop with `break`",
+    "url": "the site as the first argument, or sitemaps=[url]",
+    **{name: f"limits=Limits({name}=...)" for name in attrs.fields_dict(Limits)},
+    **{name: f"options=FetchOptions({name}=...)" for name in attrs.fields_dict(FetchOptions)},
+}
+"""What is no argument of a walk -> what to write instead."""
+
+
+def refuse_unknown(function: str, names: Iterable[str]) -> None:
+    """Raise TypeError for names of arguments that do not exist: what to write."""
+    for name in names:
+        from difflib import get_close_matches  # noqa: PLC0415 (only where something is wrong)
+
+        close = get_close_matches(name, WalkArguments.__annotations__, n=1)
+        instead = _INSTEAD.get(name) or "".join(f"{each}=..." for each in close)
+        hint = f": write {instead}" if instead else "; see its documentation"
+        raise TypeError(f"{function} has no argument {name!r}{hint}")
+
+
+def explain_unknown(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a function say what to write in place of arguments that do not exist."""
+    known = signature(function).parameters
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        refuse_unknown(function.__name__, kwargs.keys() - known.keys())
+        return function(*args, **kwargs)
+
+    return call
 
 
 def _state(value: str | Path | State | None) -> State | None:
@@ -167,9 +209,11 @@ class WalkConfig:
                 "nothing to walk: give a site, as in walk('https://example.org/'), "
                 "or sitemaps=[url]"
             )
-        if self.follow is not None and not callable(self.follow):
-            raise TypeError("follow must be a function of a SitemapEntry that returns a bool")
-        if self.on_document is not None and not _is_function(self.on_document):
+        if self.follow is not None and not is_function(self.follow):
+            raise TypeError(
+                "follow must be a function of a SitemapEntry that returns a bool, and no coroutine"
+            )
+        if self.on_document is not None and not is_function(self.on_document):
             raise TypeError("on_document must be a function of a Document, and no coroutine")
         if self.changes and self.state is None:
             raise ValueError(

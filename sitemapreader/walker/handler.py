@@ -65,9 +65,7 @@ class WalkDocumentHandler:
         self._outside = 0
         self._children = 0
         self._sent_bytes = 0
-        self._held: SitemapQueue[PackedEntry] = SitemapQueue(
-            config.order, int(context.limits.documents)
-        )
+        self._held: SitemapQueue[PackedEntry] = SitemapQueue(config.order, context.limits.documents)
         self._is_held = bool(job.depth) or config.order == "newest"
         self._skipped: Counter[IssueCode] = Counter()
         self._first_skipped: dict[IssueCode, str] = {}

@@ -65,7 +65,7 @@ class WalkRunner:
         self._config = config
         self._writer = writer
         self._frontier = Frontier(
-            int(context.limits.documents),
+            context.limits.documents,
             config.order,
             site=config.search.site if config.search else None,
             breaker=context.breaker,
@@ -104,7 +104,7 @@ class WalkRunner:
         try:
             async with self._tasks:
                 await self._add_roots(self._config.sitemaps)
-                self._idle_workers = int(self._context.options.concurrency)
+                self._idle_workers = self._context.options.concurrency
                 for _ in self._config.sitemaps[: self._idle_workers]:
                     self._start_worker()
                 if self._config.search is not None:

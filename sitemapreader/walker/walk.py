@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from sitemapreader.discovery.arguments import check_fetcher
 from sitemapreader.documents.budget import Budget, UrlAllowance
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
 from sitemapreader.entry_columns import EntryColumns, Rows
@@ -66,6 +67,7 @@ class Walk:
         options: FetchOptions,
         buffered: int = BUFFERED_EVENTS,
     ) -> None:
+        check_fetcher(fetcher)
         self.report = Report(limits.documents, config.on_document)
         self.allowance: UrlAllowance | None = None
         self._config = config

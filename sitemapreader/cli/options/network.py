@@ -29,8 +29,8 @@ def add_network(parser: Parser) -> None:
         "--concurrency",
         type=parse_count,
         metavar="N",
-        help=f"documents of one site at once (default: {int(defaults.concurrency)}; "
-        f"never more than {int(defaults.per_host)} from one host)",
+        help=f"documents of one site at once (default: {defaults.concurrency}; "
+        f"never more than {defaults.per_host} from one host)",
     )
     add(
         "--parallel",

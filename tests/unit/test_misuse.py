@@ -1,0 +1,126 @@
+"""Wrong arguments of a walk: refused at once, with what to write instead."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sitemapreader import (
+    FetchOptions,
+    HttpFetcher,
+    Limits,
+    MemoryFetcher,
+    discover_sync,
+    walk_many,
+    walk_sync,
+)
+from sitemapreader import walk as start_walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sitemapreader import SitemapEntry
+
+SITE = "https://example.org/"
+walk: Callable[..., Any] = start_walk
+many: Callable[..., Any] = walk_many
+walks = pytest.mark.parametrize("start", [walk, walk_sync, lambda site, **a: many([site], **a)])
+
+
+async def choose(entry: SitemapEntry) -> bool:
+    return bool(entry)
+
+
+class Chooser:
+    async def __call__(self, entry: SitemapEntry) -> bool:
+        return bool(entry)
+
+
+@walks
+@pytest.mark.parametrize("follow", [choose, Chooser(), partial(choose), True])
+def test_follow_is_no_coroutine(start: Callable[..., Any], follow: object) -> None:
+    """A function with `await` would follow everything, because a coroutine is true."""
+    with pytest.raises(TypeError, match="follow must be a function of a SitemapEntry"):
+        start(SITE, follow=follow)
+
+
+def test_on_site_is_no_coroutine() -> None:
+    """Nor would anybody wait for a coroutine that hears of a site."""
+    with pytest.raises(TypeError, match="on_site must be a function"):
+        many([SITE], on_site=choose)
+
+
+@walks
+@pytest.mark.parametrize(
+    ("argument", "instead"),
+    [
+        ("timeout", r"write options=FetchOptions\(total_seconds=...\)"),
+        ("proxy", r"write options=FetchOptions\(proxy=...\)"),
+        ("headers", r"write options=FetchOptions\(headers=...\)"),
+        ("user_agent", r"write options=FetchOptions\(user_agent=...\)"),
+        ("concurrency", r"write options=FetchOptions\(concurrency=...\)"),
+        ("walk_seconds", r"write limits=Limits\(walk_seconds=...\)"),
+        ("session", r"write fetcher=HttpFetcher\(session=...\)"),
+        ("limit", r"write walk_many\(\[site\], site_urls=...\)"),
+        ("excludes", "write exclude=..."),
+        ("qqq", "see its documentation"),
+    ],
+)
+def test_an_argument_that_does_not_exist(
+    start: Callable[..., Any], argument: str, instead: str
+) -> None:
+    """Arguments of other libraries are answered with where the same is set here."""
+    with pytest.raises(TypeError, match=f"has no argument '{argument}'.*{instead}"):
+        start(SITE, **{argument: 5})
+
+
+class Session:
+    """A client with methods of its own."""
+
+    def get(self, url: str) -> None: ...
+
+
+@pytest.mark.parametrize("start", [walk, walk_sync, discover_sync, lambda s, **a: many([s], **a)])
+@pytest.mark.parametrize("fetcher", [Session(), HttpFetcher, MemoryFetcher, {}, "https"])
+def test_what_is_no_fetcher(start: Callable[..., Any], fetcher: object) -> None:
+    """A client of another library, or a class, is refused with how to make a fetcher of it."""
+    with pytest.raises(TypeError, match="fetcher must be an object with the method `open`"):
+        start(SITE, fetcher=fetcher)
+
+
+@walks
+@pytest.mark.parametrize("name", ["include", "exclude"])
+@pytest.mark.parametrize("value", [str.isupper, [str.isupper], 5, [None]])
+def test_patterns_are_no_functions(start: Callable[..., Any], name: str, value: object) -> None:
+    """Where a regular expression is wanted the message shows one."""
+    with pytest.raises(TypeError, match=r"take regular expressions for text.*include=r'/blog/'"):
+        start(SITE, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(Limits, "documents"), (Limits, "depth"), (FetchOptions, "concurrency")]
+)
+@pytest.mark.parametrize("value", [None, 0.5, 2.0, "3"])
+def test_counts_are_whole(kind: Callable[..., Any], name: str, value: object) -> None:
+    """Half a request at once would wait for ever, and `None` is no limit."""
+    with pytest.raises(TypeError, match=f"{name} must be a whole number above zero, not"):
+        kind(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(None, TypeError), ("3", TypeError), (0, ValueError), (-1.5, ValueError)]
+)
+def test_seconds_are_numbers(value: object, kind: type[Exception]) -> None:
+    """A time is any finite number above zero."""
+    with pytest.raises(kind, match="walk_seconds must be a finite number above zero"):
+        Limits(walk_seconds=value)  # type: ignore[arg-type]
+    assert Limits(walk_seconds=0.5).walk_seconds == 0.5
+
+
+@pytest.mark.parametrize(("name", "value"), [("at_once", 0.5), ("site_urls", "3")])
+def test_counts_of_a_run_are_whole(name: str, value: object) -> None:
+    """The same holds for the counts of a run over many sites."""
+    with pytest.raises(TypeError, match=f"{name} must be a whole number"):
+        many([SITE], **{name: value})
