@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 import socket
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
-
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception,
-    stop_after_attempt,
-    wait_exponential,
-    wait_random,
-)
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.breaker import BREAKER
@@ -53,64 +45,29 @@ async def fetch_with_retries(
     Raises:
         FetchError: the last one; `tries` is the number of attempts.
     """
-    attempts = 0
-
-    async def fetch_once() -> T:
-        nonlocal attempts
+    attempts, breaker = 0, BREAKER.get()
+    while True:
         attempts += 1
         try:
-            return await fetch()
+            return await fetch(), attempts
         except FetchError as error:
             error.tries = attempts
-            breaker = BREAKER.get()
-            if breaker is not None and _is_worth_retry(error):
+            asked = wait_before_retry(error)
+            if asked is False:  # not 0, for which a server may ask
+                raise
+            if breaker is not None:
                 breaker.note_attempt(url, error)
-            raise
-
-    try:
-        return await fetch_once(), attempts
-    except FetchError as error:
-        if options.max_attempts < 2 or not _is_worth_retry(error):
-            raise
-        failure: FetchError | None = error
-
-    async def fetch_again() -> T:
-        nonlocal failure
-        if failure is not None:  # the first attempt, for which tenacity was not needed
-            error, failure = failure, None
-            raise error
-        return await fetch_once()
-
-    # One object a call: tenacity has no global hooks, and logs nothing without `before_sleep`. It
-    # takes as long as half of the request does, so only what has failed once pays for it.
-    retrying = AsyncRetrying(
-        sleep=asyncio.sleep,
-        stop=stop_after_attempt(options.max_attempts),
-        wait=_make_wait(options),
-        retry=retry_if_exception(_is_worth_retry),
-        reraise=True,
-    )
-    return await retrying(fetch_again), attempts
+            if attempts >= options.max_attempts:
+                raise
+        await asyncio.sleep(_choose_wait(attempts, options) if asked is True else asked)
 
 
-def _make_wait(options: FetchOptions) -> Callable[[RetryCallState], float]:
-    """Return the rule for pauses: what the server asks for, else twice the last one."""
+def _choose_wait(attempts: int, options: FetchOptions) -> float:
+    """Return the seconds to wait where the server asks for none: they double."""
     first = options.retry_wait_seconds
     # The random part keeps clients that failed together from coming back together.
-    backoff = wait_exponential(multiplier=first) + wait_random(0, first)
-    longest = max(first, options.retry_after_seconds)
-
-    def wait(state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        asked = wait_before_retry(error)
-        return min(backoff(state), longest) if asked is True else float(asked)
-
-    return wait
-
-
-def _is_worth_retry(error: BaseException) -> bool:
-    # Not truth: a server may ask for a wait of 0 seconds.
-    return wait_before_retry(error) is not False
+    wait = first * 2.0 ** min(attempts - 1, 60) + random.uniform(0, first)  # noqa: S311 (no secret)
+    return min(wait, max(first, options.retry_after_seconds))
 
 
 def wait_before_retry(error: BaseException | None) -> bool | float:

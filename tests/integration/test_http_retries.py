@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-import tenacity
 from faults import DOCUMENT, FaultServer
 from serving import serve
 from timing import retried
@@ -139,27 +138,6 @@ async def test_pauses_double() -> None:
     assert caught.value.tries == len(times) == 4
     pauses = [after - before for before, after in pairwise(times)]
     assert all(pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.05), strict=True))
-
-
-async def test_retries_of_others_are_their_own(caplog: pytest.LogCaptureFixture) -> None:
-    """A program that uses tenacity itself hears of its own retries, and of none of ours."""
-    caplog.set_level(0)
-
-    async def fail_elsewhere() -> None:
-        raise KeyError
-
-    async def fail() -> None:
-        raise FetchError(IssueCode.CONNECT, "")
-
-    heard = tenacity.before_sleep_log(logging.getLogger("program"), logging.WARNING)
-    theirs = tenacity.AsyncRetrying(
-        stop=tenacity.stop_after_attempt(2), before_sleep=heard, reraise=True
-    )
-    with pytest.raises(FetchError):
-        await fetch_with_retries(fail, QUICK)
-    with pytest.raises(KeyError):
-        await theirs(fail_elsewhere)
-    assert [record.name for record in caplog.records if record.name != "asyncio"] == ["program"]
 
 
 def test_no_logger_of_others_has_a_filter_of_ours() -> None:
