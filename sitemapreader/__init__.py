@@ -68,13 +68,12 @@ if TYPE_CHECKING:
         Video,
     )
     from sitemapreader.options import FetchOptions, Limits
-    from sitemapreader.outcomes import Document, Role, Status
+    from sitemapreader.outcomes import Document, Role, SiteOutcome, SiteStatus, Status
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.readers.robots.parser import parse_robots
     from sitemapreader.readers.robots.rules import OtherLine, Robots
-    from sitemapreader.reports.report import Report
-    from sitemapreader.site_outcome import SiteOutcome, SiteStatus
+    from sitemapreader.report import Report
     from sitemapreader.state import State
     from sitemapreader.tables import read_batches, to_arrow, to_dataframe
     from sitemapreader.tables.summary import IncompleteWarning
@@ -184,9 +183,8 @@ _EXPORTS_BY_MODULE = {
     "readers": ("SitemapReader", "read"),
     "readers.robots.parser": ("parse_robots",),
     "readers.robots.rules": ("OtherLine", "Robots"),
-    "outcomes": ("Document", "Role", "Status"),
-    "reports.report": ("Report",),
-    "site_outcome": ("SiteOutcome", "SiteStatus"),
+    "outcomes": ("Document", "Role", "SiteOutcome", "SiteStatus", "Status"),
+    "report": ("Report",),
     "state": ("State",),
     "urls": ("origin_of",),
     "walker": ("Walk", "WalkArguments", "walk", "walk_sync"),

@@ -1,4 +1,7 @@
-"""A document and its outcome: status, reason, counts, and its Issues."""
+"""The outcomes of a document and of a site: status, reason, counts, Issues.
+
+A reason is the code of an Issue, or one of those below.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import time
 from collections import Counter
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
 from enum import StrEnum
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import attrs
@@ -265,3 +269,106 @@ def judge_counts(counts: Counter[IssueCode], records: int) -> tuple[Status, str]
     if not error:
         return Status.COMPLETE, ""
     return (Status.PARTIAL if records else Status.FAILED), str(error)
+
+
+def is_known(document: Document) -> bool:
+    """Return whether a state knows URLs of a document, which were not delivered."""
+    return (
+        document.known > 0
+        or document.reason == FINISHED_BEFORE
+        or document.status is Status.UNCHANGED
+    )
+
+
+# -- sites
+
+
+class SiteStatus(StrEnum):
+    """How the walk over a site ended."""
+
+    COMPLETE = "complete"
+    """Every listed sitemap was read, and nothing in it was lost."""
+    UNCHANGED = "unchanged"
+    """Complete, and nothing was delivered: all is as the state knows it."""
+    PARTIAL = "partial"
+    """Something was read or is known, and something that is listed was lost."""
+    NONE = "none"
+    """The site answers, and has no sitemap."""
+    FAILED = "failed"
+    """Nothing was read."""
+    ERROR = "error"
+    """A bug of sitemapreader ended the walk; the logger `sitemapreader` has it."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was lost: complete or unchanged."""
+        return self in (SiteStatus.COMPLETE, SiteStatus.UNCHANGED)
+
+
+@attrs.frozen
+class SiteOutcome:
+    """How the walk over one site ended.
+
+    Attributes:
+        site: its URL, as it was given.
+        status: how the walk ended.
+        reason: why it is not complete: the code of the gravest Issue, or the reason of a document
+            that was lost; "" if nothing was.
+        http_status: status of the first answer that cost something, where there was one.
+        entries: how many URLs were delivered.
+        changed: how many of them were known with another record; `None` without `changes`.
+        removed: how many URLs are no longer listed; `None` without `changes`, and where the walk
+            did not come to its end.
+        documents: how many sitemaps were read, or are unchanged.
+        requests: how many requests were made, redirects not counted.
+        bytes: bytes that came over the wire.
+        seconds: time from the beginning to the end.
+        crawl_delay: seconds between two requests, as robots.txt asks for them.
+        retry_after: the longest wait in seconds that a server asked for, where a document was given
+            up (Retry-After); counted from that answer.
+        address: the address that was connected to for the first answer with a document; "" where
+            it is not known.
+    """
+
+    site: str
+    status: SiteStatus
+    reason: str = ""
+    http_status: int | None = None
+    entries: int = 0
+    changed: int | None = None
+    removed: int | None = None
+    documents: int = 0
+    requests: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    crawl_delay: float | None = None
+    retry_after: float | None = None
+    address: str = ""
+
+
+# -- the identity of bytes
+
+
+@attrs.frozen
+class BodyDigest:
+    """How many bytes there were, and their hash."""
+
+    size: int
+    digest: bytes
+
+
+class BodyHasher:
+    """A running hash of a body, over the bytes as they came over the wire."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._hash = blake2b(digest_size=16)
+
+    def add(self, chunk: bytes) -> None:
+        """Hash more bytes."""
+        self._size += len(chunk)
+        self._hash.update(chunk)
+
+    def snapshot(self) -> BodyDigest:
+        """Return the digest of all bytes so far."""
+        return BodyDigest(self._size, self._hash.digest())

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 
 from sitemapreader.audit.formats import find_hits_suffix
-from sitemapreader.output.delimited import quote
-from sitemapreader.output.escaping import escape_texts, escape_urls, neutralise_formulas
 from sitemapreader.output.sink import Sink
+from sitemapreader.output.text import escape_texts, escape_urls, neutralise_formulas, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.audit.models import Facts, Finding
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
 
 
 class Audit:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sitemapreader.audit.options import AuditOptions
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.robots.rules import Robots
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
     from sitemapreader.walker.config import WalkArguments
 
 

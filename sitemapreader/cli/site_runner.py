@@ -11,16 +11,16 @@ from sitemapreader.cli.sources import FileSource, FolderSource, SiteSource, Sour
 from sitemapreader.issues import IssueCode
 from sitemapreader.many.api import walk_many
 from sitemapreader.many.task import hide_login
-from sitemapreader.site_outcome import SiteOutcome, SiteStatus
+from sitemapreader.outcomes import SiteOutcome, SiteStatus
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from sitemapreader.cli.config import RunConfig
-    from sitemapreader.entry_columns import Rows
     from sitemapreader.many.plan import SiteWalk
     from sitemapreader.many.run import SiteRun
     from sitemapreader.many.task import SiteTask
+    from sitemapreader.rows import Rows
     from sitemapreader.walker.persistence.writer import Delivery
 
 Source: TypeAlias = FileSource | FolderSource | SiteSource

@@ -12,14 +12,13 @@ import attrs
 from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options.sources import STANDARD_INPUT
 from sitemapreader.documents.download import next_step
-from sitemapreader.entry_columns import EntryColumns, without_removed
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode, Severity
 from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task
 from sitemapreader.models import Change, UrlEntry
-from sitemapreader.outcomes import Document, Status, has_errors
+from sitemapreader.outcomes import Document, SiteOutcome, SiteStatus, Status, has_errors
 from sitemapreader.readers.reader import SitemapReader
-from sitemapreader.site_outcome import SiteOutcome, SiteStatus
+from sitemapreader.rows import EntryColumns, without_removed
 from sitemapreader.urls import SCHEMES, parse_url
 from sitemapreader.walker.api import walk
 from sitemapreader.walker.filters import EntryFilter
@@ -29,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from sitemapreader.cli.config import RunConfig
-    from sitemapreader.entry_columns import Events, Rows
     from sitemapreader.many.task import SiteKind
     from sitemapreader.options import FetchOptions
     from sitemapreader.readers.formats import ExtraFormats
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
+    from sitemapreader.rows import Events, Rows
     from sitemapreader.walker.walk import Walk
 
 _REMOVED_AT_ONCE = 500

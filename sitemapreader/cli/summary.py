@@ -12,8 +12,7 @@ import attrs
 
 from sitemapreader.cli.exit_codes import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
 from sitemapreader.issues import IssueCode, Severity
-from sitemapreader.outcomes import ASKED_FOR, NOTHING_LOST, Document, Role, Status
-from sitemapreader.site_outcome import is_known
+from sitemapreader.outcomes import ASKED_FOR, NOTHING_LOST, Document, Role, Status, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

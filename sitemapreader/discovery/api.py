@@ -19,7 +19,7 @@ from sitemapreader.issues import Issue, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Document, Status, make_document
-from sitemapreader.reports.report import Report
+from sitemapreader.report import Report
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from sitemapreader.discovery.arguments import DiscoverArguments, Probe
-    from sitemapreader.entry_columns import Rows
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import IssueCode
     from sitemapreader.models import Format
     from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.rows import Rows
     from sitemapreader.urls import Hosts
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sitemapreader.distributed.options import ScaleOptions
     from sitemapreader.distributed.status_rows import Row
     from sitemapreader.many.plan import SiteWalk
-    from sitemapreader.site_outcome import SiteOutcome
+    from sitemapreader.outcomes import SiteOutcome
 
 
 @attrs.frozen

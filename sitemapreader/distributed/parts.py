@@ -8,7 +8,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sitemapreader.many.columns import RowCollector, collect_batches
+from sitemapreader.output.arrow import RowCollector, collect_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

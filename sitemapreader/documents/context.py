@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from sitemapreader.entry_columns import Rows
 from sitemapreader.fetch import NamedFetcher, PoliteFetcher
 from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import Issue
 from sitemapreader.models import Format, SitemapEntry
+from sitemapreader.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import Document
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
 
 Batch: TypeAlias = Rows | tuple[SitemapEntry | Issue, ...]
 """Events that go to the consumer together: entries, or a tuple of other events."""

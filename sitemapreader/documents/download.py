@@ -13,13 +13,13 @@ from zlib import crc32
 
 import attrs
 
-from sitemapreader.entry_columns import join_events
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.fetch.request import CHECK_REDIRECT
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.decode.codings import DecompressionError, read_codings
 from sitemapreader.readers.decode.layers import Decompressor
+from sitemapreader.rows import join_events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from sitemapreader.documents.budget import Budget
     from sitemapreader.documents.context import LoopShare, WalkContext
-    from sitemapreader.entry_columns import Events
     from sitemapreader.fetch import Response
     from sitemapreader.fetch.request import CheckRedirect
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.reader import SitemapReader
+    from sitemapreader.rows import Events
 
 T = TypeVar("T")
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Self
 
 import attrs
 
-from sitemapreader._digest import BodyHasher
 from sitemapreader.errors import FetchError
+from sitemapreader.outcomes import BodyHasher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from sitemapreader._digest import BodyDigest
     from sitemapreader.models import Format
+    from sitemapreader.outcomes import BodyDigest
 
 _MEMORY_BYTES = 1_048_576
 """Bytes of a body that are buffered in memory; the rest is in a temporary file."""

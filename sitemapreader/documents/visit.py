@@ -7,7 +7,6 @@ from contextlib import aclosing
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, cast
 
-from sitemapreader._digest import BodyHasher
 from sitemapreader.documents.download import (
     charset_of,
     count_tries,
@@ -19,7 +18,6 @@ from sitemapreader.documents.download import (
     read_patiently,
 )
 from sitemapreader.documents.revalidation import ReplayBuffer
-from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.breaker import HOST_CODES
 from sitemapreader.fetch.headers import read_etag, select_validators
@@ -30,6 +28,7 @@ from sitemapreader.outcomes import (
     NOT_READ,
     REFUSALS,
     SAME_BODY,
+    BodyHasher,
     Status,
     issue_from_error,
     judge_counts,
@@ -37,6 +36,7 @@ from sitemapreader.outcomes import (
 from sitemapreader.readers.decode.codings import read_codings
 from sitemapreader.readers.decode.layers import decode_start
 from sitemapreader.readers.reader import SitemapReader
+from sitemapreader.rows import EntryColumns
 from sitemapreader.urls import has_suffixes, load_suffixes
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.documents.revalidation import PriorVersion
-    from sitemapreader.entry_columns import Events, Rows
     from sitemapreader.fetch import Response
     from sitemapreader.models import Event
     from sitemapreader.outcomes import Document
+    from sitemapreader.rows import Events, Rows
 
 _CONSEQUENCES = frozenset(
     {

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
-from sitemapreader.output.escaping import neutralise_formulas
-from sitemapreader.site_outcome import SiteOutcome
+from sitemapreader.outcomes import SiteOutcome
+from sitemapreader.output.text import neutralise_formulas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

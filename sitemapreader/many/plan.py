@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterable, Callable, Iterable
 
-    from sitemapreader.entry_columns import Rows
     from sitemapreader.fetch import Fetcher
     from sitemapreader.many.task import SiteTask
     from sitemapreader.options import FetchOptions, Limits
-    from sitemapreader.site_outcome import SiteOutcome
+    from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader.rows import Rows
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.walk import Walk
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sitemapreader.documents.budget import UrlAllowance
-    from sitemapreader.entry_columns import Rows
     from sitemapreader.many.plan import RunPlan, RunWatcher, SiteBatch, Sites
     from sitemapreader.models import UrlEntry
-    from sitemapreader.site_outcome import SiteOutcome
+    from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader.rows import Rows
     from sitemapreader.walker.persistence.access import StateAccess
 
 
@@ -150,7 +150,7 @@ class SiteRun:
         the next one acknowledges it. Needs the extra `arrow`.
         """
         # It takes 0.1 s, and raises here if pyarrow is not installed.
-        from sitemapreader.many.columns import collect_batches_async  # noqa: PLC0415
+        from sitemapreader.output.arrow import collect_batches_async  # noqa: PLC0415
 
         return collect_batches_async(self.rows(), gathers=self.gathers)
 

@@ -9,7 +9,7 @@ from sitemapreader.many.outcome_rows import REPORT_FORMATS, OutcomeEncoder
 from sitemapreader.output.sink import Sink
 
 if TYPE_CHECKING:
-    from sitemapreader.site_outcome import SiteOutcome
+    from sitemapreader.outcomes import SiteOutcome
 
 _BUFFERED = 100
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.entry_columns import Rows
     from sitemapreader.many.run import SiteRun
     from sitemapreader.models import UrlEntry
-    from sitemapreader.site_outcome import SiteOutcome
+    from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader.rows import Rows
 
 
 class BlockingSiteRun:
@@ -59,7 +59,7 @@ class BlockingSiteRun:
 
     def record_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows as Arrow's record batches; see `SiteRun.record_batches`."""
-        from sitemapreader.many.columns import collect_batches  # noqa: PLC0415 (needs pyarrow)
+        from sitemapreader.output.arrow import collect_batches  # noqa: PLC0415 (needs pyarrow)
 
         return collect_batches(self.rows(), gathers=self._run.gathers)
 

@@ -12,7 +12,6 @@ import attrs
 
 from sitemapreader.documents.budget import UrlAllowance
 from sitemapreader.documents.context import borrow_fetcher
-from sitemapreader.entry_columns import without_removed
 from sitemapreader.errors import StateError
 from sitemapreader.issues import IssueCode
 from sitemapreader.logs import LOGGER
@@ -20,7 +19,8 @@ from sitemapreader.many.plan import SiteBatch, SiteWalk
 from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task, find_domain
 from sitemapreader.many.turns import TaskTurns
 from sitemapreader.models import Change, UrlEntry
-from sitemapreader.site_outcome import SiteOutcome, SiteStatus
+from sitemapreader.outcomes import SiteOutcome, SiteStatus
+from sitemapreader.rows import without_removed
 from sitemapreader.walker.attempts import needs_search
 from sitemapreader.walker.channel import Channel
 from sitemapreader.walker.seen import SeenKeys
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
     from contextlib import AbstractAsyncContextManager
 
-    from sitemapreader.entry_columns import Rows
     from sitemapreader.fetch import Fetcher
     from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
+    from sitemapreader.rows import Rows
     from sitemapreader.walker.attempts import Attempt
 
 T = TypeVar("T")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from sitemapreader.entry_columns import SiteRows
 from sitemapreader.many.site_report import open_report
 from sitemapreader.output import open_output
+from sitemapreader.rows import SiteRows
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable
     from os import PathLike
     from pathlib import Path
 
-    from sitemapreader.entry_columns import Rows
-    from sitemapreader.site_outcome import SiteOutcome
+    from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader.rows import Rows
 
 
 class WritableRun(Protocol):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sitemapreader.output.base import Encoder
-    from sitemapreader.output.schema import Column
+    from sitemapreader.output.columns import Column
 
 __all__ = ["FORMATS", "Output", "find_format", "open_output"]
 
@@ -79,7 +79,7 @@ def open_output(
         raise ValueError("parquet cannot be shown in a terminal: give a file, or write to a pipe")
     if format == "parquet" and _is_gzip(path):
         raise ValueError("parquet is compressed inside: end the name with .parquet")
-    from sitemapreader.output.schema import choose_columns
+    from sitemapreader.output.columns import choose_columns
 
     return _make_output(
         path,
@@ -119,10 +119,10 @@ def _make_output(
     from sitemapreader.output.sink import Sink
 
     if format == "parquet":
-        from sitemapreader.output.parquet import ParquetEncoder
+        from sitemapreader.output.arrow import ParquetEncoder
 
         return Output(Sink(path, end=None), ParquetEncoder(columns))
-    from sitemapreader.output.encoders import make_encoder
+    from sitemapreader.output.text import make_encoder
 
     sink = Sink(path, None if _is_gzip(path) else end.encode())
     encoder: Encoder = make_encoder(format, columns, end=end, encoding=sink.encoding, header=header)

@@ -1,4 +1,4 @@
-"""Entries as Arrow record batches (https://arrow.apache.org), a column at a time.
+"""Entries as Arrow record batches and Parquet, a column at a time.
 
 Types follow from those of the models: a tuple is a list, a class a struct, a datetime a timestamp
 in UTC with microseconds. What Arrow has no type for, a class in itself and a mapping, is JSON.
@@ -6,16 +6,17 @@ in UTC with microseconds. What Arrow has no type for, a class in itself and a ma
 
 from __future__ import annotations
 
+import io
 from array import array
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, chain
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
-from sitemapreader.entry_columns import EntryColumns, get_column
 from sitemapreader.installation import advise_extra
-from sitemapreader.output.jsonl import to_json
-from sitemapreader.output.schema import COLUMNS, SCHEMA_VERSION, has_nothing
+from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, choose_columns, has_nothing
+from sitemapreader.output.text import to_json
+from sitemapreader.rows import EntryColumns, SiteRows, get_column, join_output
 
 try:
     import pyarrow as pa
@@ -26,11 +27,17 @@ except ModuleNotFoundError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence, Sized
+    from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence, Sized
 
-    from sitemapreader.entry_columns import OutputRows
-    from sitemapreader.output.schema import Column
+    from sitemapreader.output.columns import Column
+    from sitemapreader.rows import OutputRows, Rows
 
+_BATCH_ROWS = 8_192
+"""Entries that wait to become columns, of as many sites as it takes; about 3 MB."""
+_GROUP_ROWS = 40_960
+"""Rows of a group, which is written at once; about 7 MB. DuckDB reads groups in parallel."""
+_REPETITIVE = ("changefreq", "priority", "sitemap")
+"""Columns with few different values, which a dictionary makes small; most locs are different."""
 VERSION_KEY = b"sitemapreader.schema"
 """Key of the metadata whose value is the version of the schema, in digits."""
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
@@ -218,3 +225,132 @@ def _make_structs(values: list[Any], kind: pa.StructType) -> pa.Array:
 
 
 _ENTRY_SCHEMA = make_schema(COLUMNS)
+_SITE_SCHEMA = make_schema(choose_columns(None, has_sites=True))
+
+
+# -- rows of several sites
+
+
+class RowCollector:
+    """Rows of several sites that wait to become a batch."""
+
+    def __init__(self) -> None:
+        self._waiting = SiteRows([])
+
+    def add(self, site: str, rows: Rows) -> bool:
+        """Add rows of a site; return whether there are enough for a batch."""
+        self._waiting.parts.append((site, rows))
+        return len(self._waiting) >= _BATCH_ROWS
+
+    def take(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows as one batch, if there are any."""
+        waiting, self._waiting = self._waiting, SiteRows([])
+        if waiting:
+            yield make_batch(waiting, _SITE_SCHEMA)
+
+
+def collect_batches(
+    rows: Iterable[tuple[str, Rows]], *, gathers: bool = True
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows and their sites as record batches.
+
+    Without `gathers`, no rows wait for others.
+    """
+    collector = RowCollector()
+    for pair in rows:
+        if collector.add(*pair) or not gathers:
+            yield from collector.take()
+    yield from collector.take()
+
+
+async def collect_batches_async(
+    rows: AsyncIterable[tuple[str, Rows]], *, gathers: bool = True
+) -> AsyncIterator[pa.RecordBatch]:
+    """Do the work of `collect_batches` as the rows come."""
+    collector = RowCollector()
+    async for pair in rows:
+        if collector.add(*pair) or not gathers:
+            for batch in collector.take():
+                yield batch
+    for batch in collector.take():
+        yield batch
+
+
+# -- Parquet
+
+
+class ParquetEncoder:
+    """An encoder of Parquet; entries wait until they fill a group of rows."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._schema = make_schema(columns)
+        self._buffer = _ByteBuffer()
+        self._rows: list[OutputRows] = []
+        self._batches: list[pa.RecordBatch] = []
+
+    def begin(self) -> bytes:
+        """Return the first bytes of the file."""
+        import pyarrow.parquet as pq  # noqa: PLC0415 (batches alone do not need it)
+
+        self._writer = pq.ParquetWriter(
+            self._buffer,
+            self._schema,
+            compression="zstd",
+            use_dictionary=[name for name in _REPETITIVE if name in self._schema.names],
+        )
+        return self._buffer.take_bytes()
+
+    def encode(self, rows: OutputRows) -> bytes:
+        """Return a group of rows, if it is full, or nothing."""
+        self._rows.append(rows)
+        if sum(map(len, self._rows)) >= _BATCH_ROWS:
+            self._make_columns()
+        if sum(batch.num_rows for batch in self._batches) >= _GROUP_ROWS:
+            self._make_group()
+        return self._buffer.take_bytes()
+
+    def end(self) -> bytes:
+        """Return the last group of rows and the footer of the file."""
+        self._make_columns()
+        self._make_group()
+        self._writer.close()
+        return self._buffer.take_bytes()
+
+    def _make_columns(self) -> None:
+        if not self._rows:
+            return
+        self._batches.append(make_batch(join_output(self._rows), self._schema))
+        self._rows = []
+
+    def _make_group(self) -> None:
+        if not self._batches:
+            return
+        self._writer.write_table(pa.Table.from_batches(self._batches, self._schema))
+        self._batches = []
+
+
+class _ByteBuffer(io.RawIOBase):
+    """A file for pyarrow's writer, whose bytes are taken from its start."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def take_bytes(self) -> bytes:
+        """Return what was written since the last time."""
+        data, self._parts = b"".join(self._parts), []
+        return data
+
+    def writable(self) -> bool:
+        """Return True: it can be written to."""
+        return True
+
+    def tell(self) -> int:
+        """Return how many bytes were written in all."""
+        return self._size
+
+    def write(self, data: bytes, /) -> int:  # type: ignore[override]
+        """Append bytes until they are taken."""
+        self._parts.append(data)
+        self._size += len(data)
+        return len(data)

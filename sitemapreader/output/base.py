@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol, Self
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sitemapreader.entry_columns import OutputRows, SiteRows
     from sitemapreader.models import UrlEntry
     from sitemapreader.output.sink import Sink
+    from sitemapreader.rows import OutputRows, SiteRows
 
 
 _GZIP_WBITS = 31
@@ -137,8 +137,8 @@ class Output:
 
 def _list_entries(given: object) -> OutputRows:
     """Return one entry or several as a list; raise TypeError for other values."""
-    from sitemapreader.entry_columns import EntryColumns, SiteRows  # noqa: PLC0415 (importing has to be fast)
     from sitemapreader.models import UrlEntry  # noqa: PLC0415 (the same)
+    from sitemapreader.rows import EntryColumns, SiteRows  # noqa: PLC0415 (importing has to be fast)
 
     if isinstance(given, EntryColumns | SiteRows):
         return given

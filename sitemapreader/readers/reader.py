@@ -29,10 +29,10 @@ from sitemapreader.readers.xml.small import SMALL_BYTES, read_small
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event
     from sitemapreader.readers.detect import Reader
     from sitemapreader.readers.formats import ExtraFormats
+    from sitemapreader.rows import Events
 
 BLOCK_BYTES = 32_768
 """Fast, since the values of a block stay in the processor's cache; blocks a loop for 1-2 ms."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from sitemapreader._digest import BodyDigest
 from sitemapreader.models import Format
+from sitemapreader.outcomes import BodyDigest
 from sitemapreader.state.database import DamageError
 from sitemapreader.state.schema import seal_of
 

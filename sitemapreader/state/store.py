@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from sitemapreader._digest import BodyDigest
-    from sitemapreader.outcomes import Document
+    from sitemapreader.outcomes import BodyDigest, Document
     from sitemapreader.state.database import StateFile
     from sitemapreader.state.run import Removals, RunOptions, RunOutcome
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from sitemapreader.output.arrow import add_site_column, make_batch, make_schema
-from sitemapreader.output.schema import COLUMNS
+from sitemapreader.output.columns import COLUMNS
 from sitemapreader.tables.rows import RowSource
 
 import pyarrow as pa  # isort: skip (output.arrow says how to get it)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.discovery.arguments import check_url
-from sitemapreader.entry_columns import Rows, join_rows, list_sitemaps
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue
 from sitemapreader.models import SitemapEntry, UrlEntry
-from sitemapreader.reports.report import Report
+from sitemapreader.report import Report
+from sitemapreader.rows import Rows, join_rows, list_sitemaps
 from sitemapreader.tables.summary import WalkSummary
 from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker.api import walk_sync

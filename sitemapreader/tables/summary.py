@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sitemapreader.issues import Severity, excerpt, show_url
 from sitemapreader.outcomes import Status
-from sitemapreader.reports.report import Report
+from sitemapreader.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,7 +16,7 @@ from sitemapreader.models import Via
 from sitemapreader.outcomes import Status
 
 if TYPE_CHECKING:
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
 
 _SITEMAP_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom")
 """Suffixes of sitemaps. Such a URL that is missing is the caller's mistake, not a site."""

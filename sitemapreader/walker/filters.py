@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import attrs
 
 from sitemapreader.dates import select_recent
-from sitemapreader.entry_columns import get_column, select_rows
 from sitemapreader.models import Change
+from sitemapreader.rows import get_column, select_rows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
 
-    from sitemapreader.entry_columns import Rows
+    from sitemapreader.rows import Rows
     from sitemapreader.walker.config import WalkConfig
 
 

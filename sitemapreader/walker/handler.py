@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.dates import is_since
-from sitemapreader.entry_columns import take_rows
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, Via
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.outcomes import ALREADY_READ, NOT_FOLLOWED, NOT_MODIFIED, Document
+from sitemapreader.rows import take_rows
 from sitemapreader.urls import folder_of, origin_of, parse_url, resolve, same_hosts, url_key
 from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
 
 if TYPE_CHECKING:
     from sitemapreader.discovery.robots_rules import RobotsRules
     from sitemapreader.documents.context import WalkContext
-    from sitemapreader.entry_columns import Rows
     from sitemapreader.models import SitemapEntry, UrlEntry
+    from sitemapreader.rows import Rows
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader.entry_columns import Rows, join_rows
 from sitemapreader.event_loop import LoopThread
+from sitemapreader.rows import Rows, join_rows
 from sitemapreader.walker.streams import ROWS_AT_ONCE, BatchCursor
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.documents.context import Batch
     from sitemapreader.models import Event, UrlEntry
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
     from sitemapreader.walker.walk import Walk
 
 

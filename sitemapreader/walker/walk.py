@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from sitemapreader.discovery.arguments import check_fetcher
 from sitemapreader.documents.budget import Budget, UrlAllowance
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
-from sitemapreader.entry_columns import EntryColumns, Rows
 from sitemapreader.event_loop import end_task
 from sitemapreader.fetch.throttle import REQUESTER
 from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Via
-from sitemapreader.reports.report import Report
+from sitemapreader.report import Report
+from sitemapreader.rows import EntryColumns, Rows
 from sitemapreader.walker.channel import Channel
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.streams import WalkStreams

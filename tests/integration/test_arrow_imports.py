@@ -17,7 +17,7 @@ PROGRAM = """
 import sys
 from datetime import UTC, datetime
 from sitemapreader import Image, News, UrlEntry, open_output
-from sitemapreader.entry_columns import EntryColumns
+from sitemapreader.rows import EntryColumns
 
 day, locs = datetime(2026, 1, 1, tzinfo=UTC), [f"https://a.example/{n}" for n in range(3)]
 texts = ["2026-01-01", "2026-01-01T00:00:00Z", None]

@@ -9,11 +9,11 @@ import pytest
 
 from sitemapreader import UrlEntry
 from sitemapreader.models import Extra
-from sitemapreader.output.delimited import make_writer
-from sitemapreader.output.schema import COLUMNS
+from sitemapreader.output.columns import COLUMNS
+from sitemapreader.output.text import make_row_writer
 
 URL = "https://site.example/"
-write = make_writer(COLUMNS, ",")
+write = make_row_writer(COLUMNS, ",")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sitemapreader.models import Event
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
 
 HEAD = b"<channel><title>T</title>"
 ITEM = b"<item><link>https://example.org/1</link></item>"

@@ -14,7 +14,7 @@ from walking import index, urlset
 
 from sitemapreader import Document, FetchOptions, Issue, IssueCode, MemoryFetcher, Status, walk
 from sitemapreader.logs import log_pause
-from sitemapreader.reports.report import Report
+from sitemapreader.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

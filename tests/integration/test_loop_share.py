@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event
+    from sitemapreader.rows import Events
 
 URL = "https://example.org/sitemap.xml"
 COUNT = 10_000

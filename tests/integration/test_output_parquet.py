@@ -27,15 +27,14 @@ from sitemapreader import (
     open_output,
     walk_sync,
 )
-from sitemapreader.output.schema import COLUMNS, SCHEMA_VERSION
+from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION
 
 pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sitemapreader.output.arrow import VERSION_KEY, make_batch, make_schema
-from sitemapreader.output.parquet import _GROUP_ROWS
+from sitemapreader.output.arrow import _GROUP_ROWS, VERSION_KEY, make_batch, make_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,11 +17,16 @@ from hypothesis import strategies as st
 from scale import SCALE
 
 from sitemapreader import Change, FolderFetcher, Image, News, UrlEntry, Video, walk_sync
-from sitemapreader.output import FORMATS, jsonl, open_output
-from sitemapreader.output import delimited as tables
-from sitemapreader.output.encoders import write_urls
-from sitemapreader.output.escaping import escape_texts, escape_urls, neutralise_formulas
-from sitemapreader.output.schema import COLUMNS, choose_columns
+from sitemapreader.output import FORMATS, open_output
+from sitemapreader.output.columns import COLUMNS, choose_columns
+from sitemapreader.output.text import (
+    escape_texts,
+    escape_urls,
+    make_json_writer,
+    make_row_writer,
+    neutralise_formulas,
+    write_urls,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -187,11 +192,11 @@ def test_any_text_stays_in_its_cell(entries: list[UrlEntry]) -> None:
         for entry in entries
     ]
     head = ",".join(names) + "\n"
-    table = rows(head + tables.make_writer(columns, ",")(entries))
+    table = rows(head + make_row_writer(columns, ",")(entries))
     assert [tuple(row.values()) for row in table] == wanted
-    table = tab_rows(head.replace(",", "\t") + tables.make_writer(columns, "\t")(entries))
+    table = tab_rows(head.replace(",", "\t") + make_row_writer(columns, "\t")(entries))
     assert [tuple(row.values()) for row in table] == wanted
-    lines = jsonl.make_writer(columns, "\n")(entries).splitlines()
+    lines = make_json_writer(columns, "\n")(entries).splitlines()
     assert [json.loads(line)["loc"] for line in lines] == [entry.loc for entry in entries]
     assert write_urls(entries, "\0").count("\0") == len(entries)
 

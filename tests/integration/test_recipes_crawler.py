@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sitemapreader.errors import FetchError
     from sitemapreader.models import UrlEntry
     from sitemapreader.recipes.crawler import Page
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
 
 OPTIONS = FetchOptions(max_attempts=1)
 PAGES = 60

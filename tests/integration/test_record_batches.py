@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from sitemapreader import MemoryFetcher, UrlEntry, open_output, walk, walk_many, walk_sync
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.entry_columns import (
+from sitemapreader.output import FORMATS
+from sitemapreader.output.arrow import make_batch, make_entry_batch, make_schema
+from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS
+from sitemapreader.rows import (
     EntryColumns,
     get_column,
     join_rows,
     select_rows,
     take_rows,
 )
-from sitemapreader.output import FORMATS
-from sitemapreader.output.arrow import make_batch, make_entry_batch, make_schema
-from sitemapreader.output.schema import COLUMNS, DERIVED_COLUMNS
 
 import pyarrow.parquet as pq  # isort: skip (needs an extra, as the line above says)
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
     from sitemapreader.walker import Walk
 
 SITE = "https://site.example/"
@@ -149,7 +149,7 @@ async def test_no_entry_is_made_for_a_plain_row(monkeypatch: pytest.MonkeyPatch)
     def refuse(*_: object) -> UrlEntry:
         raise AssertionError("an entry was made")
 
-    monkeypatch.setattr("sitemapreader.entry_columns.UrlEntry", refuse)
+    monkeypatch.setattr("sitemapreader.rows.UrlEntry", refuse)
     rows, _ = await read_columns(make_walk(PLAIN, exclude=[re.compile("/b/7$")], unique=True))
     assert len(rows) == 9_499
     with pytest.raises(AssertionError, match="an entry was made"):
@@ -265,7 +265,7 @@ async def read_sites(**arguments: Any) -> list[dict[str, Any]]:
 
 async def test_rows_of_many_sites_have_their_site(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first column is the site; plain rows become no objects there either."""
-    monkeypatch.setattr("sitemapreader.entry_columns.UrlEntry", None)
+    monkeypatch.setattr("sitemapreader.rows.UrlEntry", None)
     rows = await read_sites()
     assert len(rows) == 6_000
     assert all(row["loc"].startswith(row["site"]) for row in rows)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
 
 TOP = "https://example.org/top.xml"
 MAPS = [f"https://example.org/{number}.xml" for number in range(3)]

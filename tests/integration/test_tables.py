@@ -23,7 +23,7 @@ from sitemapreader import (
     walk,
     walk_sync,
 )
-from sitemapreader.output.schema import COLUMNS
+from sitemapreader.output.columns import COLUMNS
 
 pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
 pd = pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")

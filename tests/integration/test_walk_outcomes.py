@@ -14,7 +14,7 @@ from sitemapreader.fetch.memory import StoredResponse
 from sitemapreader.issues import IssueCode, Severity, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.outcomes import Document, Role, Status
-from sitemapreader.reports.report import Report
+from sitemapreader.report import Report
 
 MAP = "https://example.org/sitemap.xml"
 CHILD = "https://example.org/child.xml"
@@ -315,7 +315,7 @@ async def test_what_the_fetcher_mended_is_noted() -> None:
 
 def test_a_report_keeps_so_many_issues(monkeypatch: pytest.MonkeyPatch) -> None:
     """A flood of one Issue is counted past a bound, and leaves room for the others."""
-    monkeypatch.setattr("sitemapreader.reports.report.MAX_ISSUES_PER_WALK", 5)
+    monkeypatch.setattr("sitemapreader.report.MAX_ISSUES_PER_WALK", 5)
     report = Report(10)
     document = Document(MAP)
     for _ in range(8):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.outcomes import Document
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
 
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 

@@ -8,7 +8,7 @@ import pytest
 from reading import check_ways, url, urlset
 
 from sitemapreader import Extra, UrlEntry
-from sitemapreader.output.jsonl import to_json
+from sitemapreader.output.text import to_json
 
 PAGEMAP = "http://www.google.com/schemas/sitemap-pagemap/1.0"
 

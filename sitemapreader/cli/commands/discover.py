@@ -20,7 +20,7 @@ from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_
 from sitemapreader.discovery.api import discover
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.outcomes import has_errors
-from sitemapreader.output.escaping import escape_urls
+from sitemapreader.output.text import escape_urls
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sitemapreader.cli.runtime import run_process
 from sitemapreader.cli.summary import DocumentCount, describe_unknown_removals
 from sitemapreader.cli.writer import LineWriter
 from sitemapreader.issues import excerpt
-from sitemapreader.output.escaping import escape_urls
+from sitemapreader.output.text import escape_urls
 from sitemapreader.state.state import State
 
 if TYPE_CHECKING:

@@ -24,15 +24,15 @@ from sitemapreader.cli.sources import (
 )
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_path
-from sitemapreader.reports.tree import build_tree, draw_tree
+from sitemapreader.views import build_tree, draw_tree
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from sitemapreader.entry_columns import Rows
-    from sitemapreader.reports.tree import DocumentNode
-    from sitemapreader.site_outcome import SiteOutcome
+    from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader.rows import Rows
+    from sitemapreader.views import DocumentNode
 
 
 def run(arguments: argparse.Namespace) -> int:

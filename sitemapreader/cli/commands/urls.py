@@ -23,8 +23,8 @@ from sitemapreader.cli.sources import (
 )
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import is_for_many, open_entries
-from sitemapreader.entry_columns import SiteRows, get_column, select_rows, take_rows
 from sitemapreader.many.site_report import SiteReport, open_report
+from sitemapreader.rows import SiteRows, get_column, select_rows, take_rows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.entry_columns import Rows
+    from sitemapreader.rows import Rows
 
     Make = Callable[[str], Source]
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from xml.etree.ElementTree import Element
 
-    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.elements import Record
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.lenient.builder import RecordBuilder
     from sitemapreader.readers.xml.prolog import Prolog
+    from sitemapreader.rows import Events
 
 _MANY_CHARS = 131_072
 _MANY_RECORDS = 1_000

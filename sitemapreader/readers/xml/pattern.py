@@ -13,7 +13,6 @@ from itertools import compress, count, repeat
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.models import (
     Format,
     SitemapEntry,
@@ -46,18 +45,19 @@ from sitemapreader.readers.xml.grammar import (
 )
 from sitemapreader.readers.xml.posts import make_posts
 from sitemapreader.readers.xml.unread import UnreadMedia, UnreadParts, Vocabulary, are_clean_media
+from sitemapreader.rows import EntryColumns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypeAlias
 
-    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.names import Names
     from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.readers.xml.tree import TreeReader
+    from sitemapreader.rows import Events
 
     Part: TypeAlias = tuple[Events, list[Span]]
     """Entries, by columns where none has extensions, and the spans of the odd records behind."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.entry_columns import EntryColumns
 from sitemapreader.models import Format
 from sitemapreader.readers.records.feeds import choose_link
 from sitemapreader.readers.xml.characters import decode_attributes
@@ -15,6 +14,7 @@ from sitemapreader.readers.xml.grammar import (
     LINK_ATTRIBUTES,
     write_atom_link_pattern,
 )
+from sitemapreader.rows import EntryColumns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

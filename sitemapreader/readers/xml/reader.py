@@ -13,10 +13,10 @@ from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
+    from sitemapreader.rows import Events
 
 _UTF_8 = getincrementaldecoder("utf-8")
 

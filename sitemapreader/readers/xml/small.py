@@ -20,8 +20,8 @@ from sitemapreader.readers.xml.prolog import PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
-    from sitemapreader.entry_columns import Events
     from sitemapreader.models import Event, Format
+    from sitemapreader.rows import Events
 
 SMALL_BYTES = 65_535
 _MAX_ROOT_CHARS = 1_000

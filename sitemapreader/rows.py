@@ -1,4 +1,4 @@
-"""Entries by columns: the content of a plain sitemap, without objects."""
+"""Rows of entries: as objects, or by columns, which need no objects."""
 
 from __future__ import annotations
 

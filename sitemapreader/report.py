@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING
 
+import attrs
+
 from sitemapreader.errors import IssueGroup
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode, Severity
 from sitemapreader.logs import LOGGER
-from sitemapreader.outcomes import LEFT_EARLY, NOTHING_LOST, Document, Status, has_errors
-from sitemapreader.reports.tree import draw_tree
-from sitemapreader.site_outcome import SiteOutcome, SiteTally
-from sitemapreader.urls import origin_of
+from sitemapreader.models import Change
+from sitemapreader.outcomes import (
+    LEFT_EARLY,
+    NOTHING_LOST,
+    Document,
+    Role,
+    SiteOutcome,
+    SiteStatus,
+    Status,
+    has_errors,
+    is_known,
+)
+from sitemapreader.rows import get_column
+from sitemapreader.urls import host_of, origin_of
+from sitemapreader.views import draw_tree, make_documents_frame, make_issues_frame, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pandas as pd
+
+    from sitemapreader.rows import Rows
 
 MAX_ISSUES_PER_WALK = 1_000
 """Issues of one code that are kept for a walk, so that no code takes all the room."""
@@ -26,6 +42,17 @@ _MAX_NAMED_CODES = 5
 """Codes of Issues that the summary names; the others are counted."""
 _WORST_FIRST = (Status.FAILED, Status.PARTIAL, Status.SKIPPED, Status.COMPLETE, Status.UNCHANGED)
 _NOT_FETCHED = frozenset({Status.SKIPPED, Status.UNCHANGED})
+_READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
+_CUT_SHORT = (
+    IssueCode.BUDGET_BYTES,
+    IssueCode.BUDGET_DOCUMENTS,
+    IssueCode.BUDGET_SECONDS,
+    IssueCode.HOST_DOWN,
+    IssueCode.HOST_REFUSES,
+)
+"""Issues that leave open whether there is a sitemap."""
+_MOST_HOSTS = 100
+"""Hosts of listed URLs that are counted."""
 
 
 class Report:
@@ -95,8 +122,6 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook."""
-        from sitemapreader.reports.views import write_table  # noqa: PLC0415 (needed in notebooks)
-
         documents = sorted(self.documents, key=lambda each: _WORST_FIRST.index(each.status))
         issues = sorted(self.issues, key=lambda issue: -issue.severity)
         return "".join(
@@ -140,8 +165,6 @@ class Report:
 
         Its columns are the fields of `Document`; `issues` is how many there were.
         """
-        from sitemapreader.reports.views import make_documents_frame  # noqa: PLC0415 (needs pandas)
-
         return make_documents_frame(self.documents)
 
     def issues_frame(self) -> pd.DataFrame:
@@ -149,8 +172,6 @@ class Report:
 
         Its columns are the fields of `Issue`, and `severity`.
         """
-        from sitemapreader.reports.views import make_issues_frame  # noqa: PLC0415 (needs pandas)
-
         return make_issues_frame(self.issues)
 
     def raise_for_issues(self, at_least: Severity = Severity.ERROR) -> None:
@@ -255,3 +276,142 @@ class Report:
             begun = document.listed or document.children
             self.end_document(document, Status.PARTIAL if begun else Status.SKIPPED, LEFT_EARLY)
             raise
+
+
+@attrs.define
+class SiteTally:
+    """The counts for the outcome of a site, while its walk runs.
+
+    Attributes:
+        site: its URL.
+        changed: URLs that were known with another record; `None` without `changes`.
+        crawl_delay: as robots.txt asks for it.
+        address: the address that was connected to first.
+        homes: the hosts of the site, without "www."; `None` if no site was named, and as soon as
+            one of its URLs was listed.
+        elsewhere: how many URLs were listed on which other hosts until then.
+    """
+
+    site: str = ""
+    changed: int | None = None
+    crawl_delay: float | None = None
+    address: str = ""
+    homes: set[str] | None = None
+    elsewhere: Counter[str] = attrs.field(factory=Counter)
+    _documents: int = 0
+    _requests: int = 0
+    _is_known: bool = False
+    _is_unanswered: bool = False
+    _reason: str = ""
+    _http_status: int | None = None
+    _retry_after: float | None = None
+    _began: float = attrs.field(factory=time.monotonic)
+    _seconds: float | None = None
+
+    def begin(self, site: str, *, counts_changes: bool) -> None:
+        """Begin the walk over a site."""
+        self.site = site
+        self.changed = 0 if counts_changes else None
+        self._began = time.monotonic()
+
+    def end(self) -> None:
+        """End the walk: its time stands still."""
+        self._seconds = time.monotonic() - self._began
+
+    def note_home(self, url: str) -> None:
+        """Record a URL of the site: the one that was named, or where it has moved."""
+        if self.homes is not None:
+            self.homes.add(host_of(url).removeprefix("www."))
+
+    def note_listed(self, rows: Rows) -> None:
+        """Count the hosts of listed URLs, as long as none is on the site."""
+        if self.homes is None:
+            return
+        begins = Counter("/".join(loc.split("/", 3)[:3]) for loc in get_column(rows, "loc"))
+        for begin, number in begins.items():
+            host = host_of(begin)
+            if host.removeprefix("www.") in self.homes:
+                self.homes = None
+                return
+            if host in self.elsewhere or len(self.elsewhere) < _MOST_HOSTS:
+                self.elsewhere[host] += number
+
+    def note_entries(self, rows: Rows) -> None:
+        """Count the changes among URLs that are delivered."""
+        if self.changed is not None:
+            self.changed += get_column(rows, "change").count(Change.CHANGED)
+
+    def note_document(self, document: Document) -> None:
+        """Count a document that has its outcome."""
+        self._requests += document.tries
+        if document.retry_after_seconds is not None:
+            self._retry_after = max(self._retry_after or 0.0, document.retry_after_seconds)
+        if document.role is Role.SITEMAP and document.status in _READ:
+            self._documents += 1
+        if is_known(document):
+            self._is_known = True
+        if document.is_lost:
+            self._reason = self._reason or document.reason
+            self._http_status = self._http_status or document.http_status
+            self._is_unanswered |= not document.is_answered
+
+    def note_skipped(self, reason: str) -> None:
+        """Record why sitemaps without their own outcomes were lost."""
+        self._reason = self._reason or reason
+
+    def make_outcome(
+        self,
+        counts: Counter[IssueCode],
+        *,
+        complete: bool,
+        entries: int,
+        removed: int | None,
+        size: int,
+    ) -> SiteOutcome:
+        """Return the outcome.
+
+        Args:
+            counts: the Issues of the walk.
+            complete: whether nothing was lost.
+            entries: how many URLs were delivered.
+            removed: how many URLs are gone.
+            size: bytes that were received.
+        """
+        status = self._judge(counts, complete=complete, entries=entries, removed=removed)
+        return SiteOutcome(
+            self.site,
+            status,
+            reason="" if status.is_whole else self._find_reason(status, counts),
+            http_status=None if status.is_whole else self._http_status,
+            entries=entries,
+            changed=self.changed,
+            removed=removed,
+            documents=self._documents,
+            requests=self._requests,
+            bytes=size,
+            seconds=time.monotonic() - self._began if self._seconds is None else self._seconds,
+            crawl_delay=self.crawl_delay,
+            retry_after=self._retry_after,
+            address=self.address,
+        )
+
+    def _judge(
+        self, counts: Counter[IssueCode], *, complete: bool, entries: int, removed: int | None
+    ) -> SiteStatus:
+        if complete:
+            is_same = self._is_known and not entries and not removed
+            return SiteStatus.UNCHANGED if is_same else SiteStatus.COMPLETE
+        if entries or self._is_known:
+            return SiteStatus.PARTIAL
+        has_none = counts[IssueCode.NO_SITEMAP] and not (
+            self._is_unanswered or any(counts[code] for code in _CUT_SHORT)
+        )
+        return SiteStatus.NONE if has_none else SiteStatus.FAILED
+
+    def _find_reason(self, status: SiteStatus, counts: Counter[IssueCode]) -> str:
+        """Return the first error that is not a consequence, or why a document was lost."""
+        errors = [code for code in counts if code.severity is Severity.ERROR and counts[code]]
+        causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
+        if status is SiteStatus.NONE:
+            return str(IssueCode.NO_SITEMAP)
+        return str(next(iter(causes), None) or self._reason or next(iter(errors), ""))

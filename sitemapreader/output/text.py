@@ -1,0 +1,239 @@
+"""Entries as text, one record a line: bare URLs, JSON lines, CSV, TSV.
+
+JSON lines (https://jsonlines.org) are objects in ASCII. In CSV (RFC 4180) and TSV, extensions are
+JSON in their cells, and absent values are empty cells. Control characters and blanks in URLs are
+percent-encoded, so that a record is one line. A cell that a spreadsheet would run as a formula
+begins with an apostrophe. In CSV, so does a formula behind a semicolon, except in the first column.
+CSV quotes cells where needed; TSV has no quotes (IANA, text/tab-separated-values).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from functools import partial
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader.models import Alternate
+from sitemapreader.output.columns import ABSENT, has_nothing, write_values
+from sitemapreader.rows import get_column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sitemapreader.output.columns import Column
+    from sitemapreader.rows import OutputRows
+
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+_TO_QUOTE = re.compile('[,;"]')
+_HIDDEN_FORMULA = re.compile(";(?=[\\s\"']*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
+_encode = json.JSONEncoder().encode
+# What would end the line, or be acted on by a terminal: C0, DEL, C1, bidi and line separators,
+# lone surrogates. None of it may stand in a URL unescaped (RFC 3986).
+_UNSAFE_IN_TEXT = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_UNSAFE_TEXT = re.compile(f"[{_UNSAFE_IN_TEXT}]")
+_UNSAFE_URL = re.compile(f"[{_UNSAFE_IN_TEXT} \xa0]")
+# What a spreadsheet takes for a formula (OWASP, "CSV Injection"), and what a reader of tables takes
+# for the begin of a quoted cell.
+_FORMULA = re.compile('\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20"]')
+
+
+# -- lines
+
+
+class TextEncoder:
+    """Encoder of lines; characters outside the encoding get backslashes."""
+
+    def __init__(self, write: Callable[[OutputRows], str], encoding: str, head: str = "") -> None:
+        self._write = write
+        self._encoding = encoding
+        self._head = head
+
+    def begin(self) -> bytes:
+        """Return the header of a table."""
+        return self._head.encode(self._encoding)
+
+    def encode(self, rows: OutputRows) -> bytes:
+        """Return the entries as whole lines."""
+        return self._write(rows).encode(self._encoding, "backslashreplace")
+
+    def end(self) -> bytes:
+        """Return nothing: all has been written."""
+        return b""
+
+
+def make_encoder(
+    format: str,  # noqa: A002 (as in open_output)
+    columns: Sequence[Column],
+    *,
+    end: str,
+    encoding: str,
+    header: bool = True,
+) -> TextEncoder:
+    """Return an encoder of entries as text, whose records end with `end`."""
+    if format == "urls":
+        return TextEncoder(lambda rows: write_urls(rows, end), encoding)
+    if format == "jsonl":
+        return TextEncoder(make_json_writer(columns, end), encoding)
+    separator = SEPARATORS[format]
+    head = separator.join(column.name for column in columns) + "\n" if header else ""
+    return TextEncoder(make_row_writer(columns, separator), encoding, head)
+
+
+def write_urls(rows: OutputRows, end: str) -> str:
+    """Write the locs; characters that would break a line are percent-encoded."""
+    return end.join([*escape_urls(get_column(rows, "loc")), ""])
+
+
+# -- JSON lines
+
+
+def make_json_writer(columns: Sequence[Column], end: str) -> Callable[[OutputRows], str]:
+    """Return a writer of JSON lines, with keys in the order of the columns.
+
+    A column without `always` is left out where its value is absent, and so are absent fields of
+    extensions.
+    """
+    keys = [", " + _encode(column.name) + ": " for column in columns]
+    keys[0] = "{" + keys[0].removeprefix(", ")
+    parts = [partial(_write_column, *pair) for pair in zip(columns, keys, strict=True)]
+
+    def write(rows: OutputRows) -> str:
+        written = [texts for part in parts if (texts := part(rows))]
+        return "".join(chain.from_iterable(zip(*written, repeat(f"}}{end}"), strict=False)))
+
+    return write
+
+
+def to_json(value: Any) -> str:
+    """Write a value of any field as JSON."""
+    return _encode(value) if type(value) is str else json.dumps(_plain(value))
+
+
+def _write_column(column: Column, key: str, rows: OutputRows) -> list[str] | None:
+    """Write a column with its key; `None` if an optional column is empty."""
+    values = get_column(rows, column.name)
+    if not column.always:
+        if has_nothing(values):
+            return None
+        return ["" if value in ABSENT else key + to_json(value) for value in values]
+    if column.name == "loc":
+        return [key + _encode(value) for value in values]
+    if column.type == datetime | None:
+        nothing = f"{key}null"
+        return [f'{key}"{day.isoformat()}"' if day else nothing for day in values]
+    return write_values(values, lambda value: key + to_json(value))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in JSON's types; absent fields of an extension are left out."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Alternate):
+        return {name: part for name, part in value._asdict().items() if part is not None}
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    if attrs.has(type(value)):
+        parts = ((field.name, getattr(value, field.name)) for field in attrs.fields(type(value)))
+        return {name: _plain(part) for name, part in parts if part not in ABSENT}
+    return value
+
+
+# -- tables
+
+
+def make_row_writer(columns: Sequence[Column], separator: str) -> Callable[[OutputRows], str]:
+    """Return a writer of entries as rows."""
+    is_csv = separator == ","
+
+    def write(rows: OutputRows) -> str:
+        parts: list[Any] = []
+        for place, column in enumerate(columns):
+            cells = _write_cells(column, rows)
+            if is_csv and place:
+                cells = _neutralise_parts(column, cells)
+            parts += quote(cells) if is_csv else cells, repeat(separator)
+        parts[-1] = repeat("\n")
+        return "".join(chain.from_iterable(zip(*parts, strict=False)))
+
+    return write
+
+
+def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
+    """Escape semicolons before what a spreadsheet would run as a formula."""
+    # Spreadsheets of many locales separate cells at semicolons, and quotes help only at the start
+    # of what they take for a cell: there `a,"b;=1"` has two cells, of which one is a formula.
+    if not any(";" in cell for cell in cells):
+        return cells
+    instead = r"\\u003b"  # of JSON, where it is the same text
+    if column.is_url:
+        instead = "%3B"
+    elif column.type == str | None:
+        instead = ";'"
+    return [_HIDDEN_FORMULA.sub(instead, cell) for cell in cells]
+
+
+def quote(cells: list[str]) -> list[str]:
+    """Quote the cells that have a comma, a semicolon or a quote.
+
+    None has a line break.
+    """
+    text = "".join(cells)
+    if "," not in text and ";" not in text and '"' not in text:
+        return cells
+    return [_quote(cell) if _TO_QUOTE.search(cell) else cell for cell in cells]
+
+
+def _quote(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"'
+
+
+def _write_cells(column: Column, rows: OutputRows) -> list[str]:
+    values: list[Any] = get_column(rows, column.name)
+    if has_nothing(values):
+        return [""] * len(values)
+    if column.is_url:
+        return neutralise_formulas(escape_urls(values))
+    if column.type == datetime | None:
+        return [day.isoformat() if day else "" for day in values]
+    if column.type == str | None:
+        return neutralise_formulas(escape_texts([value or "" for value in values]))
+    return write_values(values, lambda value: "" if value in ABSENT else to_json(value))
+
+
+# -- what a line or a cell may hold
+
+# Whole columns are tested at once, for nearly all are plain: one test of the joined text costs a
+# fraction of a substitution in each value.
+
+
+def escape_urls(urls: list[str]) -> list[str]:
+    """Percent-encode characters that a URL or a line must not contain."""
+    text = "".join(urls)
+    if text.isprintable() and " " not in text:
+        return urls
+    return [_UNSAFE_URL.sub(_percent_encode, url) for url in urls]
+
+
+def escape_texts(texts: list[str]) -> list[str]:
+    r"""Escape characters that a line must not contain, as `\x1b` or `\u2028`."""
+    if "".join(texts).isprintable():
+        return texts
+    return [_UNSAFE_TEXT.sub(_escape, text) for text in texts]
+
+
+def neutralise_formulas(cells: list[str]) -> list[str]:
+    """Put an apostrophe before a cell that a spreadsheet would run as a formula."""
+    return [f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells]
+
+
+def _percent_encode(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
+
+
+def _escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
