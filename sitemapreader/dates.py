@@ -8,14 +8,17 @@ Anything else is `None`; a missing part is never filled from today.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sitemapreader.models import UrlEntry
+
+When: TypeAlias = datetime | date | timedelta
+"""A moment, UTC if it has no zone; a day in UTC; or a time before now."""
 
 MAX_DATE_CHARS = 64
 """No date needs more; it bounds the work on hostile text."""
@@ -197,7 +200,7 @@ def _iso_date(text: str) -> str:
     return f"{text[7:]}-{_MONTH_DIGITS[text[3:6]]}-{text[:2]}"
 
 
-# -- since
+# -- since and until
 
 _DAY = timedelta(days=1)
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
@@ -211,7 +214,7 @@ def is_since(moment: datetime, text: str | None, since: datetime) -> bool:
     """
     if moment >= since:
         return True
-    end = _end(moment, text or "")
+    end = end_of_span(moment, text or "")
     return end is not None and end > since
 
 
@@ -249,7 +252,7 @@ def _news_text(moment: datetime) -> str:
     return (moment.date() if is_day else moment).isoformat()
 
 
-def _end(moment: datetime, text: str) -> datetime | None:
+def end_of_span(moment: datetime, text: str) -> datetime | None:
     """Return the first moment after the span, or None where the text names a moment."""
     if ":" in text:
         return None
@@ -264,11 +267,40 @@ def _end(moment: datetime, text: str) -> datetime | None:
         return _END_OF_TIME
 
 
-def as_since(value: datetime) -> datetime:
-    """Check a `since`: aware, or read as UTC if it has no zone."""
-    if not isinstance(value, datetime):
+def select_until(
+    entries: Iterable[UrlEntry], until: datetime, *, keep_undated: bool = True
+) -> list[UrlEntry]:
+    """Return the entries whose date begins at or before `until`."""
+    dated = ((entry, entry.date) for entry in entries)
+    return [entry for entry, day in dated if (keep_undated if day is None else day <= until)]
+
+
+_TOLERANCE = timedelta(hours=24)
+"""A date that is later than this much from now lies in the future, in any zone."""
+
+
+def count_odd(entries: Iterable[UrlEntry]) -> tuple[int, int]:
+    """Return how many entries have no date, and how many one in the future."""
+    limit = datetime.now(UTC) + _TOLERANCE
+    dates = [entry.date for entry in entries]
+    return dates.count(None), sum(day is not None and day > limit for day in dates)
+
+
+def as_since(value: When) -> datetime:
+    """Return the beginning of what a `When` means; raise TypeError for anything else."""
+    if isinstance(value, timedelta):
+        return datetime.now(UTC) - value
+    if not isinstance(value, date):  # of which a datetime is one
         raise TypeError(
-            f"since must be a datetime, not {type(value).__name__}; "
-            "for a date use datetime(2026, 1, 31, tzinfo=UTC)"
+            f"since and until are a datetime, a date or a timedelta, not {type(value).__name__}: "
+            "write since=date(2026, 1, 31) or since=timedelta(days=7)"
         )
+    if not isinstance(value, datetime):
+        return datetime.combine(value, time.min, UTC)
     return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def as_until(value: When) -> datetime:
+    """Return the end of what a `When` means: the last moment of a day."""
+    is_day = isinstance(value, date) and not isinstance(value, datetime)
+    return as_since(value) + (_DAY - timedelta.resolution if is_day else timedelta())

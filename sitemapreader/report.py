@@ -68,6 +68,8 @@ class Report:
         statuses: how many documents ended in each way.
         left_out: how many listed sitemaps were skipped, by the reason.
         entries: how many URLs were delivered, of all documents.
+        undated: how many of these had no date, with `since` or `until`; else 0.
+        future: how many of these had a date more than a day from now, in the same case.
         bytes_raw: bytes that came over the wire.
         resumed: whether the walk resumed an interrupted one.
         removed: how many URLs are no longer listed, of sitemaps that were read to their end; `None`
@@ -85,7 +87,7 @@ class Report:
         self.counts: Counter[IssueCode] = Counter()
         self.statuses: Counter[Status] = Counter()
         self.left_out: Counter[str] = Counter()
-        self.entries = 0
+        self.entries = self.undated = self.future = 0
         self.bytes_raw = 0
         self.resumed = False
         self.removed: int | None = None

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from sitemapreader.audit.result import Audit
     from sitemapreader.issues import Severity
 
-_HIDING = frozenset({"since", "include", "exclude", "unique", "state", "changes", "sitemaps"})
+_HIDING = frozenset(
+    {"since", "until", "include", "exclude", "unique", "state", "changes", "sitemaps"}
+)
 """Arguments of a walk that would keep URLs from the rules."""
 
 

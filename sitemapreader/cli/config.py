@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import SitemapEntry
 
 _SEARCH = ("probe", "feeds", "extra_formats")
-_WALK = ("since", "undated", "include", "exclude", "order", "hosts", "state", *_SEARCH)
+_WALK = ("since", "until", "undated", "include", "exclude", "order", "hosts", "state", *_SEARCH)
 _LIMITS = ("depth",)
 _FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")

@@ -11,6 +11,7 @@ import attrs
 
 from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options.sources import STANDARD_INPUT
+from sitemapreader.dates import count_odd
 from sitemapreader.documents.download import next_step
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode, Severity
@@ -48,6 +49,8 @@ class SourceResult:
 
     Attributes:
         entries: number of URLs.
+        undated: number of these without a date, with `--since` or `--until`.
+        future: number of these with a date in the future, in the same case.
         issues: the first Issues of each code, in order.
         counts: number of Issues by code.
         statuses: number of documents by status.
@@ -61,6 +64,8 @@ class SourceResult:
     """
 
     entries: int = 0
+    undated: int = 0
+    future: int = 0
     issues: list[Issue] = attrs.field(factory=list)
     counts: Counter[IssueCode] = attrs.field(factory=Counter)
     statuses: Counter[Status] = attrs.field(factory=Counter)
@@ -71,6 +76,12 @@ class SourceResult:
     answered: bool = False
     removals_unknown: list[str] = attrs.field(factory=list)
     walk: Walk | None = None
+
+    def count_odd(self, rows: Rows) -> None:
+        """Count entries without a date, and with one in the future."""
+        undated, future = count_odd(rows)
+        self.undated += undated
+        self.future += future
 
     def make_outcome(self, label: str) -> SiteOutcome:
         """Return the outcome of a source on disk."""
@@ -83,6 +94,8 @@ class SourceResult:
 
     def add(self, report: Report) -> None:
         """Add the report of a walk."""
+        self.undated += report.undated
+        self.future += report.future
         self.issues += report.issues
         self.counts += report.counts
         self.statuses += report.statuses
@@ -137,6 +150,8 @@ class FileSource:
             result.issues += issues
             result.children += len(events) - len(rows) - len(issues)
         rows, _ = entry_filter.apply(rows, SCHEMES)
+        if entry_filter.has_dates:
+            result.count_odd(rows)
         result.entries += len(rows)
         return rows
 
@@ -199,14 +214,18 @@ def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> 
 
 def make_file_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> FileSource:
     """Make the source for a file or standard input."""
-    since, include, exclude = (config.walk.get(n) for n in ("since", "include", "exclude"))
+    since, until, include, exclude = map(config.walk.get, ("since", "until", "include", "exclude"))
     keeps = config.walk.get("undated", "keep") == "keep"
     return FileSource(
         "standard input" if text == STANDARD_INPUT else text,
         text,
         arguments.base_url or "",
         lambda: EntryFilter(
-            since=since, keep_undated=keeps, include=include or (), exclude=exclude or ()
+            since=since,
+            until=until,
+            keep_undated=keeps,
+            include=include or (),
+            exclude=exclude or (),
         ),
         config.walk.get("extra_formats", ()),
     )

@@ -87,11 +87,15 @@ class RunSummary:
     _left_out: Counter[str] = attrs.field(factory=Counter)
     _lost: dict[tuple[str, str], DocumentCount] = attrs.field(factory=dict)
     _removals_unknown: DocumentCount = attrs.field(factory=DocumentCount)
+    _undated: int = 0
+    _future: int = 0
 
     def add(self, label: str, result: SourceResult) -> None:
         """Add the result of a source."""
         found = result.entries > 0 or any(map(is_known, result.documents))
         self.done += 1
+        self._undated += result.undated
+        self._future += result.future
         self._answered |= result.answered
         self._found |= found
         self._complete &= result.complete
@@ -164,6 +168,11 @@ class RunSummary:
             line += f", {failed} of which failed"
         text = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
         yield line + (f"; documents: {text}" if text else "")
+        if self._undated or self._future:
+            yield (
+                f"kept by date: {self._undated} URLs without a date (--undated drop leaves them "
+                f"out), {self._future} with one in the future"
+            )
         if self._left_out:
             text = ", ".join(
                 f"{count} {reason}" for reason, count in sorted(self._left_out.items())

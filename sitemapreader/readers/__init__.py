@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
+    from sitemapreader.dates import When
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.formats import ExtraFormats
@@ -40,7 +41,7 @@ def read(
     source: bytes | BinaryIO | Iterable[bytes],
     url: str = "",
     *,
-    since: datetime | None = None,
+    since: When | None = None,
     limits: Limits | None = None,
     extra_formats: ExtraFormats = (),
 ) -> Iterator[Event]:

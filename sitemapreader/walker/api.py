@@ -12,10 +12,10 @@ from sitemapreader.walker.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
     from pathlib import Path
     from typing import Unpack
 
+    from sitemapreader.dates import When
     from sitemapreader.discovery.arguments import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.formats import ExtraFormats
@@ -38,7 +38,8 @@ def walk(
     site: str | None = None,
     *,
     sitemaps: Sitemaps = (),
-    since: datetime | None = None,
+    since: When | None = None,
+    until: When | None = None,
     undated: Undated = "keep",
     prune: bool = True,
     follow: Follow | None = None,
@@ -76,8 +77,11 @@ def walk(
             `discover` or an index gave, to which the rules for such entries apply. Nothing is
             searched for these.
         since: leave out entries whose `date` lies wholly before: their lastmod, else the
-            publication date of news. A `since` without a zone is UTC.
-        undated: what `since` does with entries that have no date: "keep" or "drop".
+            publication date of news. A moment without a zone is UTC, a date a day in UTC, and a
+            timedelta the time before now.
+        until: leave out entries whose `date` begins after: of a date, after that day.
+        undated: what `since` and `until` do with entries that have no date: "keep" or "drop".
+            The report counts those that were kept.
         prune: with `since`, do not fetch children that their index says are older.
         follow: called with every child in an index; returns whether to fetch it.
         order: which of the sitemaps that wait are fetched first: as they are listed ("document"),
@@ -134,6 +138,7 @@ def walk(
         search=None if site is None else search,
         sitemaps=sitemaps,
         since=since,
+        until=until,
         undated=undated,
         prune=prune,
         follow=follow,

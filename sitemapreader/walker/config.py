@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias, TypedDict, Type
 
 import attrs
 
-from sitemapreader.dates import as_since
+from sitemapreader.dates import as_since, as_until
 from sitemapreader.discovery.arguments import check_url, one_of
 from sitemapreader.discovery.search import Search  # noqa: TC001 (attrs resolves field types at run time)
 from sitemapreader.models import Format, SitemapEntry, Via
@@ -26,6 +26,7 @@ from sitemapreader.urls import Hosts
 from sitemapreader.walker.queues import Order
 
 if TYPE_CHECKING:
+    from sitemapreader.dates import When
     from sitemapreader.discovery.arguments import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.formats import ExtraFormats
@@ -35,7 +36,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Undated: TypeAlias = Literal["keep", "drop"]
-"""What `since` does with entries that have no date."""
+"""What `since` and `until` do with entries that have no date."""
 Scope: TypeAlias = Literal["keep", "drop"]
 """What `walk` does with entries outside the folder of their sitemap."""
 Follow: TypeAlias = Callable[[SitemapEntry], bool]
@@ -52,7 +53,8 @@ Patterns: TypeAlias = str | re.Pattern[str] | Iterable[str | re.Pattern[str]]
 class SharedArguments(TypedDict, total=False):
     """The keyword arguments that `walk` and `walk_many` share."""
 
-    since: datetime | None
+    since: When | None
+    until: When | None
     undated: Undated
     prune: bool
     follow: Follow | None
@@ -184,6 +186,9 @@ class WalkConfig:
     sitemaps: tuple[SitemapEntry, ...] = attrs.field(default=(), converter=_sitemaps)
     since: datetime | None = attrs.field(
         default=None, converter=attrs.converters.optional(as_since)
+    )
+    until: datetime | None = attrs.field(
+        default=None, converter=attrs.converters.optional(as_until)
     )
     undated: Undated = attrs.field(default="keep", validator=one_of(Undated))
     prune: bool = True

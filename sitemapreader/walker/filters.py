@@ -1,8 +1,9 @@
 """The filters of a walk: applied to entries, compared with an earlier walk's.
 
-The filters are `scope`, `include`, `exclude`, `since` and `unique`. A document that has not changed
-stays unread only if all entries that pass now were delivered before: if no filter kept any of them
-back then, or if the filters of that time pass all that the present ones pass (docs/state.md).
+The filters are `scope`, `include`, `exclude`, `since`, `until` and `unique`. A document that has
+not changed stays unread only if all entries that pass now were delivered before: if no filter kept
+any of them back then, or if the filters of that time pass all that the present ones pass
+(docs/state.md).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 import attrs
 
-from sitemapreader.dates import select_recent
+from sitemapreader.dates import select_recent, select_until
 from sitemapreader.models import Change
 from sitemapreader.rows import get_column, select_rows
 from sitemapreader.urls import url_key
@@ -38,6 +39,7 @@ class EntryFilter:
         self,
         *,
         since: datetime | None = None,
+        until: datetime | None = None,
         keep_undated: bool = True,
         keep_outside: bool = True,
         include: Sequence[re.Pattern[str]] = (),
@@ -47,9 +49,15 @@ class EntryFilter:
         self._include = include
         self._exclude = exclude
         self._since = since
+        self._until = until
         self._keep_undated = keep_undated
         self._keep_outside = keep_outside
         self._seen = SeenKeys() if unique else None
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether entries are selected by their dates."""
+        return (self._since or self._until) is not None
 
     def remember(self, locs: list[str]) -> None:
         """Remember URLs that were delivered before, for `unique`."""
@@ -85,6 +93,8 @@ class EntryFilter:
             rows = select_rows(rows, [self._is_wanted(loc) for loc in get_column(rows, "loc")])
         if self._since is not None:
             rows = select_recent(list(rows), self._since, keep_undated=self._keep_undated)
+        if self._until is not None:
+            rows = select_until(rows, self._until, keep_undated=self._keep_undated)
         return rows, len(outside)
 
     def _is_wanted(self, loc: str) -> bool:
@@ -115,6 +125,7 @@ class Coverage:
 
     Attributes:
         since: entries before this moment do not pass.
+        until: entries after this moment do not pass.
         keeps_undated: whether entries without a date pass.
         include: an entry passes if one of these is found in its loc, or if there are none.
         exclude: an entry does not pass if one of these is found in its loc.
@@ -123,6 +134,7 @@ class Coverage:
     """
 
     since: datetime | None
+    until: datetime | None
     keeps_undated: bool
     include: _PatternTexts
     exclude: _PatternTexts
@@ -134,7 +146,8 @@ class Coverage:
         """Return the filters of a walk; `folders` are the proven scope of a document."""
         return cls(
             since=config.since,
-            keeps_undated=config.undated == "keep" or config.since is None,
+            until=config.until,
+            keeps_undated=config.undated == "keep" or (config.since or config.until) is None,
             include=_write_patterns(config.include),
             exclude=_write_patterns(config.exclude),
             folders=frozenset(folders) if config.scope == "drop" else None,
@@ -145,9 +158,10 @@ class Coverage:
     def from_text(cls, text: str) -> Self:
         """Read what `to_text` wrote."""
         values = json.loads(text)
-        since, folders = values["since"], values["folders"]
+        folders = values["folders"]
         return cls(
-            since=None if since is None else datetime.fromisoformat(since),
+            since=values["since"] and datetime.fromisoformat(values["since"]),
+            until=(until := values.get("until")) and datetime.fromisoformat(until),
             keeps_undated=values["keeps_undated"],
             include=frozenset((pattern, flags) for pattern, flags in values["include"]),
             exclude=frozenset((pattern, flags) for pattern, flags in values["exclude"]),
@@ -159,6 +173,7 @@ class Coverage:
         """Return the filters as JSON; equal filters give equal texts."""
         values = {
             "since": self.since and self.since.astimezone(UTC).isoformat(),
+            "until": self.until and self.until.astimezone(UTC).isoformat(),
             "keeps_undated": self.keeps_undated,
             "include": sorted(self.include),
             "exclude": sorted(self.exclude),
@@ -182,13 +197,9 @@ class Coverage:
 
     def _covers_dates(self, other: Coverage) -> bool:
         # A later `since` passes less, so one that moves with the days needs nothing read again.
-        if self.since is None:
-            return True
-        return (
-            other.since is not None
-            and other.since >= self.since
-            and (self.keeps_undated or not other.keeps_undated)
-        )
+        covers_since = self.since is None or (other.since is not None and other.since >= self.since)
+        covers_until = self.until is None or (other.until is not None and other.until <= self.until)
+        return covers_since and covers_until and (self.keeps_undated or not other.keeps_undated)
 
 
 def _write_patterns(values: Sequence[re.Pattern[str]]) -> _PatternTexts:

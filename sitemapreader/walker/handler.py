@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.dates import is_since
+from sitemapreader.dates import count_odd, is_since
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, Via
 from sitemapreader.options import MAX_URL_CHARS
@@ -154,6 +154,10 @@ class WalkDocumentHandler:
             self._document.entries += len(entries)
             self._context.report.entries += len(entries)
             self._context.report.tally.note_entries(entries)
+            if self._config.since is not None or self._config.until is not None:
+                undated, future = count_odd(entries)
+                self._context.report.undated += undated
+                self._context.report.future += future
             await self._context.emit(entries, self._count_new_bytes())
 
     async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:

@@ -78,6 +78,7 @@ class WalkRunner:
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(
             since=config.since,
+            until=config.until,
             keep_undated=config.undated == "keep",
             keep_outside=config.scope == "keep",
             include=config.include,

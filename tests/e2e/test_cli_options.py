@@ -182,7 +182,7 @@ def test_options_may_stand_anywhere(tmp_path: Path) -> None:
         (("--limit", "0"), "write a whole number above 0"),
         (("--depth", "1000"), "write a number up to 100"),
         (("--limit", "ten"), "write a whole number above 0"),
-        (("--since", "yesterday"), "write a date (2026-01-31) or a span (7d, 12h)"),
+        (("--since", "yesterday"), "write a date (2026-01-31) or a time before now"),
         (("--since", "9" * 40 + "d"), "is before the year 1: write a shorter span"),
         (("--timeout=-1",), "write a number of seconds above 0"),
         (("--timeout", "nan"), "write a number of seconds above 0"),

@@ -168,6 +168,8 @@ FILTERS: list[dict[str, Any]] = [
     {"include": ["a$", "[cd]$"]},
     {"exclude": "[ace]$"},
     {"since": date("2020-02-01")},
+    {"until": date("2020-02-01")},
+    {"until": date("2020-03-01"), "undated": "drop"},
     {"since": date("2020-02-15")},
     {"since": date("2020-02-01"), "undated": "drop"},
     {"scope": "drop"},
@@ -184,14 +186,16 @@ def passes(url: str, day: str, arguments: Mapping[str, Any]) -> bool:
     """Tell whether a record passes filters, as their documentation has it."""
     include, exclude = arguments.get("include", ""), arguments.get("exclude", "$^")
     patterns = [include] if isinstance(include, str) else include
-    since = arguments.get("since")
+    since, until = arguments.get("since"), arguments.get("until")
     dated = (
-        arguments.get("undated", "keep") == "keep" if not day else not since or date(day) >= since
+        arguments.get("undated", "keep") == "keep"
+        if not day
+        else (not since or date(day) >= since) and (not until or date(day) <= until)
     )
     return (
         any(re.search(pattern, url) for pattern in patterns)
         and not re.search(exclude, url)
-        and (since is None or dated)
+        and ((since or until) is None or dated)
         and ("scope" not in arguments or url.startswith(HOME))
     )
 

@@ -35,6 +35,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "--sitemap": ("", True),
     "--base-url": ("https://a.example/", "https://a.example/"),
     "--since": ("2026-01-31", "2026-01-31 00:00:00+00:00"),
+    "--until": ("2026-01", "2026-01-31 23:59:59.999999+00:00"),
     "--undated": ("drop", "drop"),
     "--include": ("a", [re.compile("a")]),
     "--exclude": ("b", [re.compile("b")]),
@@ -98,6 +99,7 @@ DIFFERING: dict[str, dict[str, object]] = {
 
 CONFIGURED: dict[str, tuple[str, object]] = {
     "--since 2026-01-31": ("walk since", "2026-01-31 00:00:00+00:00"),
+    "--until 2026-01-31": ("walk until", "2026-01-31 23:59:59.999999+00:00"),
     "--undated drop": ("walk undated", "drop"),
     "--include a": ("walk include", [re.compile("a")]),
     "--exclude b": ("walk exclude", [re.compile("b")]),
@@ -157,7 +159,7 @@ def test_an_option_is_understood(name: str, flag: str, long: str, dest: str) -> 
     if name == "state":
         words.append("site.db")
     value = getattr(COMMANDS[name].make_parser().parse(words), dest)
-    assert (str(value) if long == "--since" else value) == expected
+    assert (str(value) if long in ("--since", "--until") else value) == expected
 
 
 @pytest.mark.parametrize("words", CONFIGURED)
@@ -179,7 +181,7 @@ def find(words: str, place: str) -> Any:
     part, _, name = place.partition(" ")
     found = getattr(config, part)
     value = found.get(name) if part == "walk" else getattr(found, name)
-    return str(value) if name == "since" else value
+    return str(value) if name in ("since", "until") else value
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help", "--version"])

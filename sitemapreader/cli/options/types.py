@@ -14,10 +14,24 @@ _SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 def parse_since(text: str) -> datetime:
     """Parse a date, or a span before now such as `7d` or `-7d`."""
+    return _parse_when(text)[0]
+
+
+def parse_until(text: str) -> datetime:
+    """Parse the same, to the last moment of a day, month or year."""
+    from sitemapreader.dates import end_of_span  # noqa: PLC0415 (not imported for --help)
+
+    moment, date = _parse_when(text)
+    end = end_of_span(moment, date) if date else None
+    return moment if end is None else end - timedelta.resolution
+
+
+def _parse_when(text: str) -> tuple[datetime, str]:
+    """Return a moment, and the date that it was written as, or ""."""
     number, unit = text[:-1].removeprefix("-"), text[-1:]
     if number.isascii() and number.isdigit() and unit in _SPANS:
         try:
-            return datetime.now(UTC) - timedelta(**{_SPANS[unit]: int(number)})
+            return datetime.now(UTC) - timedelta(**{_SPANS[unit]: int(number)}), ""
         except (OverflowError, ValueError):
             raise ArgumentTypeError(
                 f"{text!r} is before the year 1: write a shorter span, such as 7d"
@@ -26,8 +40,10 @@ def parse_since(text: str) -> datetime:
 
     moment = parse_lastmod(text)
     if moment is None:
-        raise ArgumentTypeError(f"{text!r}: write a date (2026-01-31) or a span (7d, 12h)")
-    return moment
+        raise ArgumentTypeError(
+            f"{text!r}: write a date (2026-01-31) or a time before now (30m, 12h, 7d, 2w)"
+        )
+    return moment, text
 
 
 def parse_pattern(text: str) -> re.Pattern[str]:

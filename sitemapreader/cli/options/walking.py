@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.options.types import parse_count, parse_depth, parse_pattern, parse_since
+from sitemapreader.cli.options.types import (
+    parse_count,
+    parse_depth,
+    parse_pattern,
+    parse_since,
+    parse_until,
+)
 from sitemapreader.options import Limits
 
 if TYPE_CHECKING:
@@ -43,12 +49,19 @@ def _add_since(add: Add) -> None:
         "--since",
         type=parse_since,
         metavar="WHEN",
-        help="only URLs changed since a date, or within a time: 2026-01-31, 7d, 12h, 2w",
+        help="only URLs changed since a date, or within a time: 2026-01-31, 30m, 12h, 7d, 2w",
+    )
+    add(
+        "--until",
+        type=parse_until,
+        metavar="WHEN",
+        help="only URLs last changed until a date (that day included), or longer ago than a time",
     )
     add(
         "--undated",
         choices=("keep", "drop"),
-        help="what --since does with URLs that have no lastmod or news date (default: keep)",
+        help="what --since and --until do with URLs that have no lastmod or news date (default: "
+        "keep; the summary counts them)",
     )
 
 
