@@ -391,8 +391,10 @@ if __name__ == "__main__":
     from sitemapreader.fetch import retries
 
     # Waits between attempts of our own choice are short; those that a server asks for are not.
-    make_wait = retries._make_wait
-    retries._make_wait = lambda options: make_wait(attrs.evolve(options, retry_wait_seconds=0.01))
+    choose_wait = retries._choose_wait
+    retries._choose_wait = lambda attempts, options: choose_wait(
+        attempts, attrs.evolve(options, retry_wait_seconds=0.01)
+    )
 
     _import_all()
     _compile_patterns()
