@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import chain, compress, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 import attrs
 
 from sitemapreader.models import Change, DateSource, Event, UrlEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence, Sized
     from datetime import datetime
 
 _LISTS = frozenset({"images", "videos", "alternates", "extras"})
@@ -177,3 +177,29 @@ def join_events(parts: Sequence[Events]) -> Events:
 def list_sitemaps(rows: Rows) -> Iterable[str]:
     """Return the sitemaps that list entries, each once."""
     return dict.fromkeys(get_column(rows, "sitemap"))
+
+
+_Part = TypeVar("_Part", bound="Sized")
+
+
+class RowBuffer(Generic[_Part]):
+    """Rows that wait until there are enough of them, in parts as they came."""
+
+    def __init__(self, enough: int) -> None:
+        self._enough = enough
+        self._parts: list[_Part] = []
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, part: _Part) -> bool:
+        """Add rows; return whether there are enough."""
+        self._parts.append(part)
+        self._size += len(part)
+        return self._size >= self._enough
+
+    def take(self) -> list[_Part]:
+        """Remove and return all parts."""
+        parts, self._parts, self._size = self._parts, [], 0
+        return parts

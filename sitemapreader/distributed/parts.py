@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from sitemapreader.output.arrow import RowCollector, collect_batches
+from sitemapreader.output.arrow import BATCH_ROWS, GroupWriter, collect_batches, make_site_batches
+from sitemapreader.rows import RowBuffer, SiteRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    import pyarrow as pa
 
     from sitemapreader.models import UrlEntry
 
@@ -40,28 +41,18 @@ class PartFile:
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.path = path
         self.rows = 0
-        self._waiting: list[pa.RecordBatch] = []
-        self._waiting_rows = 0
-        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
+        self._writer = GroupWriter(path, schema, rows=_GROUP_ROWS)
 
     def write(self, batches: list[pa.RecordBatch]) -> None:
         """Append rows; they reach the disk when a row group is full."""
-        self._waiting += batches
-        self._waiting_rows += sum(batch.num_rows for batch in batches)
-        if self._waiting_rows >= _GROUP_ROWS:
-            self._flush()
+        for batch in batches:
+            self._writer.add(batch)
+            self.rows += batch.num_rows
 
     def close(self) -> WrittenPart:
         """Write what waits and end the file."""
-        self._flush()
         self._writer.close()
         return WrittenPart(self.path, self.rows)
-
-    def _flush(self) -> None:
-        if self._waiting:
-            self._writer.write_table(pa.Table.from_batches(self._waiting))
-        self.rows += self._waiting_rows
-        self._waiting, self._waiting_rows = [], 0
 
 
 class PartWriter:
@@ -76,7 +67,7 @@ class PartWriter:
         self._folder = folder
         self._made = 0
         self._shared: PartFile | None = None
-        self._ended = RowCollector()
+        self._ended = RowBuffer[SiteRows](BATCH_ROWS)
         self._entries: dict[str, list[UrlEntry]] = {}
         self._batches: dict[str, list[pa.RecordBatch]] = {}
         self._own: dict[str, PartFile] = {}
@@ -95,16 +86,16 @@ class PartWriter:
         if site in self._own:
             self.parts.append(self._own.pop(site).close())
         elif site in self._batches:
-            self._write_shared(self._ended.take())
+            self._write_shared(make_site_batches(self._ended.take()))
             self._write_shared(self._batches.pop(site))
-        elif self._ended.add(site, self._entries.pop(site, [])):
-            self._write_shared(self._ended.take())
+        elif self._ended.add(SiteRows([(site, self._entries.pop(site, []))])):
+            self._write_shared(make_site_batches(self._ended.take()))
 
     def close(self) -> list[WrittenPart]:
         """Finish all sites and files; return the files."""
         for site in {**self._entries, **self._batches, **self._own}:
             self.finish(site)
-        self._write_shared(self._ended.take())
+        self._write_shared(make_site_batches(self._ended.take()))
         self._close_shared()
         return self.parts
 

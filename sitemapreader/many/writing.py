@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from sitemapreader.many.site_report import open_report
 from sitemapreader.output import open_output
 from sitemapreader.rows import SiteRows
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable
     from os import PathLike
-    from pathlib import Path
 
     from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader.output import Output
     from sitemapreader.rows import Rows
+
+
+_REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
 
 
 class WritableRun(Protocol):
@@ -46,13 +50,31 @@ async def write_run(
     run: WritableRun, path: str | PathLike[str], report: str | PathLike[str] | None
 ) -> None:
     """Write the entries and the outcomes of a run; see `SiteRun.write`."""
-    rows = open_report(None if report is None else str(report))
-    with open_output(path, has_sites=True) as output, rows:
+    rows = open_report(report)
+    with open_output(path, has_sites=True) as output, rows or nullcontext():
         has_state = output.is_replaced and await run.hold_state()
         async for site, entries in run.rows():
             output.write(SiteRows([(site, entries)]))
         await run.leave()
-        for outcome in run.outcomes:
-            rows.add(outcome)
+        files = output.prepare()
+        if rows is not None:
+            for outcome in run.outcomes:
+                rows.add(outcome)
+            files += rows.prepare()
         if has_state:
-            run.commit_state([*output.prepare(), *rows.prepare()])
+            run.commit_state(files)
+
+
+def open_report(path: str | PathLike[str] | None) -> Output | None:
+    """Return the report for a path, a row a site; `None` without a path.
+
+    Raises ValueError: the name has no suffix of a format.
+    """
+    if path is None:
+        return None
+    if Path(path).suffix.lower() not in _REPORT_SUFFIXES:
+        suffixes = ", ".join(_REPORT_SUFFIXES)
+        raise ValueError(f"the name of a report ends with {suffixes}, unlike {str(path)!r}")
+    from sitemapreader.output.columns import OUTCOME_COLUMNS  # noqa: PLC0415 (few runs have one)
+
+    return open_output(path, columns=OUTCOME_COLUMNS)

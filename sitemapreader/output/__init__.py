@@ -37,6 +37,7 @@ def open_output(
     null_terminated: bool = False,
     header: bool = True,
     has_sites: bool = False,
+    columns: tuple[Column, ...] | None = None,
 ) -> Output:
     """Return an output, to be entered, in one of `FORMATS`.
 
@@ -60,6 +61,7 @@ def open_output(
         header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
             another output has ended.
         has_sites: whether there is a column `site`, for rows of `SiteRun`.
+        columns: of other records than entries, such as `OUTCOME_COLUMNS`; give them to `add`.
 
     Memory does not grow with what is written. A file appears under its name when it is complete.
     Raises ValueError for arguments that cannot be meant; entering, writing and leaving raise
@@ -84,7 +86,7 @@ def open_output(
     return _make_output(
         path,
         format,
-        choose_columns(fields, has_sites=has_sites),
+        columns or choose_columns(fields, has_sites=has_sites),
         end="\0" if null_terminated else "\n",
         header=header,
     )
@@ -111,7 +113,7 @@ def _is_gzip(path: str | None) -> bool:
 def _make_output(
     path: str | None,
     format: str,  # noqa: A002 (as above)
-    columns: Sequence[Column],
+    columns: tuple[Column, ...],
     *,
     end: str,
     header: bool,

@@ -9,14 +9,15 @@ from __future__ import annotations
 import io
 from array import array
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import accumulate, chain
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from sitemapreader.installation import advise_extra
 from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, choose_columns, has_nothing
 from sitemapreader.output.text import to_json
-from sitemapreader.rows import EntryColumns, SiteRows, get_column, join_output
+from sitemapreader.rows import EntryColumns, OutputRows, RowBuffer, SiteRows, join_output
 
 try:
     import pyarrow as pa
@@ -28,20 +29,19 @@ except ModuleNotFoundError as error:
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence, Sized
+    from pathlib import Path
 
     from sitemapreader.output.columns import Column
-    from sitemapreader.rows import OutputRows, Rows
+    from sitemapreader.rows import Rows
 
-_BATCH_ROWS = 8_192
+BATCH_ROWS = 8_192
 """Entries that wait to become columns, of as many sites as it takes; about 3 MB."""
-_GROUP_ROWS = 40_960
+GROUP_ROWS = 40_960
 """Rows of a group, which is written at once; about 7 MB. DuckDB reads groups in parallel."""
-_REPETITIVE = ("changefreq", "priority", "sitemap")
-"""Columns with few different values, which a dictionary makes small; most locs are different."""
+_SITE_COLUMNS = choose_columns(None, has_sites=True)
 VERSION_KEY = b"sitemapreader.schema"
 """Key of the metadata whose value is the version of the schema, in digits."""
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
-_SITE = pa.field("site", pa.string(), nullable=False)
 _DAY, _MOMENT = pa.timestamp("us"), pa.timestamp("us", "UTC")
 _DAY_CHARS = len("2026-01-01")
 _TEXTS = frozenset({str, NoneType})
@@ -54,54 +54,45 @@ _SCALARS = {
 }
 
 
-def make_schema(columns: Sequence[Column]) -> pa.Schema:
+@lru_cache(maxsize=16)
+def make_schema(columns: tuple[Column, ...]) -> pa.Schema:
     """Return the schema of these columns; its metadata has the version."""
     fields = [
-        pa.field(column.name, _type_of(column.type), nullable=NoneType in get_args(column.type))
+        pa.field(column.name, _type_of(column.base), nullable=NoneType in get_args(column.type))
         for column in columns
     ]
     return pa.schema(fields, {VERSION_KEY: str(SCHEMA_VERSION)})
 
 
-def add_site_column(schema: pa.Schema) -> pa.Schema:
-    """Return a schema with the column `site` first, for entries of several sites."""
-    return schema.insert(0, _SITE)
-
-
-def make_batch(rows: OutputRows, schema: pa.Schema, site: str | None = None) -> pa.RecordBatch:
-    """Return entries as a record batch.
+def make_batch(
+    rows: OutputRows | list[Any], columns: tuple[Column, ...] = COLUMNS
+) -> pa.RecordBatch:
+    """Return rows as a record batch.
 
     Lone surrogates, which UTF-8 cannot have, are written with backslashes.
-
-    Args:
-        rows: the entries, as objects or by columns.
-        schema: of `make_schema`; with a site, of `add_site_column`.
-        site: of all these entries, for the first column.
     """
-    names = schema.names if site is None else schema.names[1:]
-    written = None
+    schema, written = make_schema(columns), None
     if isinstance(rows, EntryColumns) and rows.has("lastmod_text"):
         written = make_array(rows.get("lastmod_text"), pa.string())
-    arrays = [_make_column(rows, name, schema.field(name).type, written) for name in names]
-    if site is not None:
-        arrays.insert(0, pa.repeat(site, len(rows)))
+    pairs = zip(columns, schema.types, strict=True)
+    arrays = [_make_column(rows, column, kind, written) for column, kind in pairs]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _make_column(
-    rows: OutputRows, name: str, kind: pa.DataType, written: pa.Array | None
+    rows: OutputRows | list[Any], column: Column, kind: pa.DataType, written: pa.Array | None
 ) -> pa.Array:
-    """Return a column of entries; `written` are the dates as written, if known."""
+    """Return a column; `written` are the dates of entries as written, if known."""
     if isinstance(rows, EntryColumns):
-        if not rows.has(name):
+        if not rows.has(column.name):
             return _make_empty(len(rows), kind)
-        if written is not None and name == "lastmod_text":
+        if written is not None and column.name == "lastmod_text":
             return written
         if written is not None and kind == _MOMENT:
             moments = _parse_moments(written)
             if moments is not None:
                 return moments
-    return make_array(get_column(rows, name), kind)
+    return make_array(column.read(rows), kind)
 
 
 def _make_empty(size: int, kind: pa.DataType) -> pa.Array:
@@ -110,14 +101,6 @@ def _make_empty(size: int, kind: pa.DataType) -> pa.Array:
         return pa.nulls(size, kind)
     offsets = pa.Array.from_buffers(pa.int32(), size + 1, [None, pa.py_buffer(bytes(4 * size + 4))])
     return pa.ListArray.from_arrays(offsets, pa.nulls(0, kind.value_type), type=kind)
-
-
-def make_entry_batch(rows: OutputRows) -> pa.RecordBatch:
-    """Return entries as a record batch with the default columns.
-
-    What `record_batches` gives.
-    """
-    return make_batch(rows, _ENTRY_SCHEMA)
 
 
 def _type_of(annotation: Any) -> pa.DataType:
@@ -224,29 +207,12 @@ def _make_structs(values: list[Any], kind: pa.StructType) -> pa.Array:
     return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
 
 
-_ENTRY_SCHEMA = make_schema(COLUMNS)
-_SITE_SCHEMA = make_schema(choose_columns(None, has_sites=True))
-
-
 # -- rows of several sites
 
 
-class RowCollector:
-    """Rows of several sites that wait to become a batch."""
-
-    def __init__(self) -> None:
-        self._waiting = SiteRows([])
-
-    def add(self, site: str, rows: Rows) -> bool:
-        """Add rows of a site; return whether there are enough for a batch."""
-        self._waiting.parts.append((site, rows))
-        return len(self._waiting) >= _BATCH_ROWS
-
-    def take(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows as one batch, if there are any."""
-        waiting, self._waiting = self._waiting, SiteRows([])
-        if waiting:
-            yield make_batch(waiting, _SITE_SCHEMA)
+def make_site_batches(parts: Sequence[SiteRows]) -> list[pa.RecordBatch]:
+    """Return all rows as one batch, if there are any; its first column is the site."""
+    return [make_batch(join_output(parts), _SITE_COLUMNS)] if any(parts) else []
 
 
 def collect_batches(
@@ -256,77 +222,95 @@ def collect_batches(
 
     Without `gathers`, no rows wait for others.
     """
-    collector = RowCollector()
+    waiting = RowBuffer[SiteRows](BATCH_ROWS if gathers else 1)
     for pair in rows:
-        if collector.add(*pair) or not gathers:
-            yield from collector.take()
-    yield from collector.take()
+        if waiting.add(SiteRows([pair])):
+            yield from make_site_batches(waiting.take())
+    yield from make_site_batches(waiting.take())
 
 
 async def collect_batches_async(
     rows: AsyncIterable[tuple[str, Rows]], *, gathers: bool = True
 ) -> AsyncIterator[pa.RecordBatch]:
     """Do the work of `collect_batches` as the rows come."""
-    collector = RowCollector()
+    waiting = RowBuffer[SiteRows](BATCH_ROWS if gathers else 1)
     async for pair in rows:
-        if collector.add(*pair) or not gathers:
-            for batch in collector.take():
+        if waiting.add(SiteRows([pair])):
+            for batch in make_site_batches(waiting.take()):
                 yield batch
-    for batch in collector.take():
+    for batch in make_site_batches(waiting.take()):
         yield batch
 
 
 # -- Parquet
 
 
-class ParquetEncoder:
-    """An encoder of Parquet; entries wait until they fill a group of rows."""
+class GroupWriter:
+    """A Parquet file, which is written a group of rows at a time.
 
-    def __init__(self, columns: Sequence[Column]) -> None:
-        self._schema = make_schema(columns)
+    Args:
+        file: a path, or a file that can be written to.
+        schema: of the batches.
+        columns: names of the columns that get a dictionary; True for all.
+        rows: of a group.
+    """
+
+    def __init__(
+        self,
+        file: str | Path | io.RawIOBase,
+        schema: pa.Schema,
+        columns: Sequence[str] | Literal[True] = True,
+        rows: int = GROUP_ROWS,
+    ) -> None:
+        import pyarrow.parquet as pq  # noqa: PLC0415 (batches alone do not need it)
+
+        self._waiting = RowBuffer[pa.RecordBatch](rows)
+        self._writer = pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=columns)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add rows, and write a group if it is full."""
+        if self._waiting.add(batch):
+            self._write()
+
+    def close(self) -> None:
+        """Write the last group and the footer of the file."""
+        self._write()
+        self._writer.close()
+
+    def _write(self) -> None:
+        if batches := self._waiting.take():
+            self._writer.write_table(pa.Table.from_batches(batches))
+
+
+class ParquetEncoder:
+    """An encoder of Parquet; rows wait until they fill a group."""
+
+    def __init__(self, columns: tuple[Column, ...]) -> None:
+        self._columns = columns
         self._buffer = _ByteBuffer()
-        self._rows: list[OutputRows] = []
-        self._batches: list[pa.RecordBatch] = []
+        self._rows = RowBuffer[OutputRows](BATCH_ROWS)
 
     def begin(self) -> bytes:
         """Return the first bytes of the file."""
-        import pyarrow.parquet as pq  # noqa: PLC0415 (batches alone do not need it)
-
-        self._writer = pq.ParquetWriter(
-            self._buffer,
-            self._schema,
-            compression="zstd",
-            use_dictionary=[name for name in _REPETITIVE if name in self._schema.names],
-        )
+        repetitive = [column.name for column in self._columns if column.is_repetitive]
+        self._writer = GroupWriter(self._buffer, make_schema(self._columns), repetitive)
         return self._buffer.take_bytes()
 
     def encode(self, rows: OutputRows) -> bytes:
         """Return a group of rows, if it is full, or nothing."""
-        self._rows.append(rows)
-        if sum(map(len, self._rows)) >= _BATCH_ROWS:
+        if self._rows.add(rows):
             self._make_columns()
-        if sum(batch.num_rows for batch in self._batches) >= _GROUP_ROWS:
-            self._make_group()
         return self._buffer.take_bytes()
 
     def end(self) -> bytes:
         """Return the last group of rows and the footer of the file."""
         self._make_columns()
-        self._make_group()
         self._writer.close()
         return self._buffer.take_bytes()
 
     def _make_columns(self) -> None:
-        if not self._rows:
-            return
-        self._batches.append(make_batch(join_output(self._rows), self._schema))
-        self._rows = []
-
-    def _make_group(self) -> None:
-        if not self._batches:
-            return
-        self._writer.write_table(pa.Table.from_batches(self._batches, self._schema))
-        self._batches = []
+        if parts := self._rows.take():
+            self._writer.add(make_batch(join_output(parts), self._columns))
 
 
 class _ByteBuffer(io.RawIOBase):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _GZIP_WBITS = 31
 """What zlib takes for "with gzip's header and trailer"."""
+
+
+_AT_ONCE = 100
+"""Records that wait to be written together."""
 
 
 class Encoder(Protocol):
@@ -66,6 +70,7 @@ class Output:
     """
 
     def __init__(self, sink: Sink, encoder: Encoder) -> None:
+        self._waiting: list[Any] = []
         self.name = sink.name
         self._sink = sink
         self._encoder = encoder
@@ -116,6 +121,7 @@ class Output:
         if self._is_ended:
             return []
         self._is_ended = True
+        self._write_waiting()
         self._sink.write(self._encoder.end())
         return self._sink.prepare()
 
@@ -133,6 +139,17 @@ class Output:
         """
         if rows := _list_entries(entries):
             self._sink.write(self._encoder.encode(rows))
+
+    def add(self, record: object) -> None:
+        """Write a record of `open_output(columns=)`, now or with the next ones."""
+        self._waiting.append(record)
+        if len(self._waiting) >= _AT_ONCE:
+            self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        records, self._waiting = self._waiting, []
+        if records:
+            self._sink.write(self._encoder.encode(records))
 
 
 def _list_entries(given: object) -> OutputRows:

@@ -1,19 +1,25 @@
-"""The columns of every output: one table, from which each format is derived.
+"""The columns of every output: one table a kind of record, for all formats.
 
-Types come from the fields of `UrlEntry`, so a new one needs a row here and nothing else.
+Types come from the fields of the records, so a new one of `UrlEntry` needs a row here and nothing
+else.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, get_type_hints
+from operator import attrgetter
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
 from sitemapreader.models import UrlEntry
+from sitemapreader.outcomes import SiteOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from sitemapreader.rows import OutputRows
 
 SCHEMA_VERSION = 1
 """Raised when a column, or a field in one, is renamed, removed or changes its type.
@@ -28,24 +34,42 @@ ABSENT: tuple[object, ...] = (None, (), {})
 
 @attrs.frozen
 class Column:
-    """One column of the output.
+    """One column of an output, for records of any kind.
 
     Attributes:
-        name: of the column, and of the attribute of `UrlEntry` that it holds.
+        name: of the column.
+        type: of its values, as annotations have it: texts, numbers, moments, optional or not.
         meaning: what it holds, in words.
         always: whether JSON lines have its key even where a record has nothing for it.
         is_url: whether it holds a URL, which is percent-encoded where a line needs that.
+        is_repetitive: whether it has few different values, which a dictionary makes small.
+        get: returns the value of a record; without it, the attribute of that name.
+        base: the class of the values that are not absent; `str` for an enum of words.
     """
 
     name: str
-    meaning: str
+    type: Any
+    meaning: str = ""
     always: bool = False
     is_url: bool = False
+    is_repetitive: bool = False
+    get: Callable[[Any], Any] = attrs.field(eq=False)
+    base: Any = attrs.field(init=False, eq=False)
 
-    @property
-    def type(self) -> object:
-        """The type of its values, as `UrlEntry` has it."""
-        return _TYPES[self.name]
+    @get.default
+    def _get_attribute(self) -> Callable[[Any], Any]:
+        return attrgetter(self.name)
+
+    @base.default
+    def _find_base(self) -> Any:
+        (kind, *others) = [k for k in get_args(self.type) if k is not NoneType] or [self.type]
+        if others or not isinstance(kind, type):
+            return self.type
+        return str if issubclass(kind, str) else kind
+
+    def read(self, rows: OutputRows | list[Any]) -> list[Any]:
+        """Return the values of records."""
+        return list(map(self.get, rows)) if isinstance(rows, list) else rows.get(self.name)
 
 
 _TYPES = get_type_hints(UrlEntry) | {
@@ -55,20 +79,38 @@ _TYPES = get_type_hints(UrlEntry) | {
     "site": str,
 }
 
+
+_URLS = frozenset({"loc", "sitemap", "site"})
+_ALWAYS = _URLS | {"lastmod", "changefreq", "priority"}
+_REPETITIVE = frozenset({"changefreq", "priority", "sitemap", "site"})
+"""Most locs are different."""
+
+
+def _entry(name: str, meaning: str) -> Column:
+    return Column(
+        name,
+        _TYPES[name],
+        meaning,
+        always=name in _ALWAYS,
+        is_url=name in _URLS,
+        is_repetitive=name in _REPETITIVE,
+    )
+
+
 COLUMNS = (
-    Column("loc", "the URL, absolute, as its author wrote it", always=True, is_url=True),
-    Column("lastmod", "when it was last changed; a text without a zone is UTC", always=True),
-    Column("changefreq", "how often it changes: one of the protocol's seven words", always=True),
-    Column("priority", "0.0 to 1.0; absent where the record has none", always=True),
-    Column("sitemap", "URL of the document that lists it", always=True, is_url=True),
-    Column("lastmod_text", "lastmod as written, which tells `2026` from `2026-01-01`"),
-    Column("title", "title of the page, where its record has one: items of feeds, news"),
-    Column("images", "Google's image extension, all of a record"),
-    Column("videos", "Google's video extension, all of a record"),
-    Column("news", "Google's news extension"),
-    Column("alternates", "`xhtml:link`: the page for other languages and media"),
-    Column("extras", "elements that no table of ours knows"),
-    Column(
+    _entry("loc", "the URL, absolute, as its author wrote it"),
+    _entry("lastmod", "when it was last changed; a text without a zone is UTC"),
+    _entry("changefreq", "how often it changes: one of the protocol's seven words"),
+    _entry("priority", "0.0 to 1.0; absent where the record has none"),
+    _entry("sitemap", "URL of the document that lists it"),
+    _entry("lastmod_text", "lastmod as written, which tells `2026` from `2026-01-01`"),
+    _entry("title", "title of the page, where its record has one: items of feeds, news"),
+    _entry("images", "Google's image extension, all of a record"),
+    _entry("videos", "Google's video extension, all of a record"),
+    _entry("news", "Google's news extension"),
+    _entry("alternates", "`xhtml:link`: the page for other languages and media"),
+    _entry("extras", "elements that no table of ours knows"),
+    _entry(
         "change",
         "`new`, `changed` or `removed` since the walk before, where that was asked for; else what "
         "the record says (ResourceSync)",
@@ -77,17 +119,21 @@ COLUMNS = (
 """The columns that are written unless others are chosen, in their order."""
 
 # Not in every row: nearly always `date` says once more what lastmod says.
-SITE_COLUMN = Column(
+SITE_COLUMN = _entry(
     "site",
     "the site that lists it, as it was given; first, where there are several",
-    always=True,
-    is_url=True,
 )
 DERIVED_COLUMNS = (
-    Column("date", "lastmod, else the publication date of news: what `since` goes by"),
-    Column("date_source", "where `date` is taken from: `lastmod` or `news`"),
+    _entry("date", "lastmod, else the publication date of news: what `since` goes by"),
+    _entry("date_source", "where `date` is taken from: `lastmod` or `news`"),
 )
 """Derived columns, which are written only if they are chosen."""
+
+OUTCOME_COLUMNS = tuple(
+    Column(name, kind, always=True, is_url=name == "site", is_repetitive=True)
+    for name, kind in get_type_hints(SiteOutcome).items()
+)
+"""The columns of outcomes of sites: their fields."""
 
 
 def has_nothing(values: list[Any]) -> bool:

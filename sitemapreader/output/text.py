@@ -116,14 +116,14 @@ def to_json(value: Any) -> str:
 
 def _write_column(column: Column, key: str, rows: OutputRows) -> list[str] | None:
     """Write a column with its key; `None` if an optional column is empty."""
-    values = get_column(rows, column.name)
+    values = column.read(rows)
     if not column.always:
         if has_nothing(values):
             return None
         return ["" if value in ABSENT else key + to_json(value) for value in values]
     if column.name == "loc":
         return [key + _encode(value) for value in values]
-    if column.type == datetime | None:
+    if column.base is datetime:
         nothing = f"{key}null"
         return [f'{key}"{day.isoformat()}"' if day else nothing for day in values]
     return write_values(values, lambda value: key + to_json(value))
@@ -172,7 +172,7 @@ def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
     instead = r"\\u003b"  # of JSON, where it is the same text
     if column.is_url:
         instead = "%3B"
-    elif column.type == str | None:
+    elif column.base is str:
         instead = ";'"
     return [_HIDDEN_FORMULA.sub(instead, cell) for cell in cells]
 
@@ -193,14 +193,14 @@ def _quote(cell: str) -> str:
 
 
 def _write_cells(column: Column, rows: OutputRows) -> list[str]:
-    values: list[Any] = get_column(rows, column.name)
+    values = column.read(rows)
     if has_nothing(values):
         return [""] * len(values)
     if column.is_url:
         return neutralise_formulas(escape_urls(values))
-    if column.type == datetime | None:
+    if column.base is datetime:
         return [day.isoformat() if day else "" for day in values]
-    if column.type == str | None:
+    if column.base is str:
         return neutralise_formulas(escape_texts([value or "" for value in values]))
     return write_values(values, lambda value: "" if value in ABSENT else to_json(value))
 

@@ -6,8 +6,9 @@ import json
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from sitemapreader.output.arrow import add_site_column, make_batch, make_schema
-from sitemapreader.output.columns import COLUMNS
+from sitemapreader.output.arrow import make_batch, make_schema
+from sitemapreader.output.columns import choose_columns
+from sitemapreader.rows import SiteRows
 from sitemapreader.tables.rows import RowSource
 
 import pyarrow as pa  # isort: skip (output.arrow says how to get it)
@@ -48,13 +49,12 @@ def _stream(rows: RowSource) -> Iterator[pa.RecordBatch]:
 
 
 def _schema_of(rows: RowSource) -> pa.Schema:
-    schema = make_schema(COLUMNS)
-    return add_site_column(schema) if rows.has_sites else schema
+    return make_schema(choose_columns(None, has_sites=rows.has_sites))
 
 
 def _read_batches(rows: RowSource) -> Iterator[pa.RecordBatch]:
     """Yield the rows as batches; of several sites each row has its own."""
-    schema = _schema_of(rows)
+    columns = choose_columns(None, has_sites=rows.has_sites)
     with closing(rows):
-        for site, entries in rows:
-            yield make_batch(entries, schema, site if rows.has_sites else None)
+        for pair in rows:
+            yield make_batch(SiteRows([pair]) if rows.has_sites else pair[1], columns)

@@ -69,10 +69,10 @@ class BlockingWalk:
 
     def record_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the entries as record batches of Arrow; see `Walk.record_batches`."""
-        from sitemapreader.output.arrow import make_entry_batch  # noqa: PLC0415 (takes 0.1 s)
+        from sitemapreader.output.arrow import make_batch  # noqa: PLC0415 (takes 0.1 s)
 
         self._check()
-        return map(make_entry_batch, self._gather_rows())
+        return map(make_batch, self._gather_rows())
 
     def rows(self) -> Iterator[Rows]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""

@@ -145,9 +145,9 @@ class Walk:
         objects. Needs the extra `arrow`.
         """
         # It takes 0.1 s, and raises here if pyarrow is not installed.
-        from sitemapreader.output.arrow import make_entry_batch  # noqa: PLC0415
+        from sitemapreader.output.arrow import make_batch  # noqa: PLC0415
 
-        start = partial(WalkStreams.iterate_record_batches, make_batch=make_entry_batch)
+        start = partial(WalkStreams.iterate_record_batches, make_batch=make_batch)
         return self._open("record batches", start)
 
     def rows(self) -> AsyncIterator[Rows]:

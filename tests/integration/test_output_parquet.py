@@ -34,7 +34,7 @@ pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sitemapreader.output.arrow import _GROUP_ROWS, VERSION_KEY, make_batch, make_schema
+from sitemapreader.output.arrow import GROUP_ROWS, VERSION_KEY, make_batch, make_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +70,7 @@ FULL = UrlEntry(
     "2026-03-13T17:30:00.123456+05:45",
 )
 BARE = UrlEntry("https://a.example/bare")
-ROWS = _GROUP_ROWS + 10_000
+ROWS = GROUP_ROWS + 10_000
 
 
 def restored(value: Any, kind: Any) -> Any:
@@ -126,7 +126,7 @@ def test_groups_are_of_a_size(file: Path) -> None:
     directory = pq.read_metadata(file)
     assert directory.num_rows == ROWS
     assert directory.num_row_groups == 2
-    assert _GROUP_ROWS <= directory.row_group(0).num_rows < _GROUP_ROWS + 8_192
+    assert GROUP_ROWS <= directory.row_group(0).num_rows < GROUP_ROWS + 8_192
 
 
 def test_the_version_is_in_the_file(file: Path) -> None:
@@ -150,7 +150,7 @@ def test_fields_are_columns(tmp_path: Path) -> None:
 def test_lone_surrogates_are_written_with_backslashes() -> None:
     """What UTF-8 cannot have does not stop the others."""
     entries = [UrlEntry("https://a.example/\ud800", images=(Image("\udfff"),)), BARE]
-    batch = make_batch(entries, SCHEMA)
+    batch = make_batch(entries)
     assert batch["loc"].to_pylist() == ["https://a.example/\\ud800", BARE.loc]
     assert batch["images"].to_pylist()[0][0]["loc"] == "\\udfff"
 
@@ -184,7 +184,7 @@ entries_ = st.builds(
 @given(st.lists(entries_, max_size=6))
 def test_any_batch_is_sound(entries: list[UrlEntry]) -> None:
     """Whatever is there and is not, the arrays are valid by Arrow's own check, and equal."""
-    batch = make_batch(entries, SCHEMA)
+    batch = make_batch(entries)
     batch.validate(full=True)
     assert entries_of(batch) == entries
 

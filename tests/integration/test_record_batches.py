@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sitemapreader import MemoryFetcher, UrlEntry, open_output, walk, walk_many, walk_sync
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.output import FORMATS
-from sitemapreader.output.arrow import make_batch, make_entry_batch, make_schema
+from sitemapreader.output.arrow import make_batch
 from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS
 from sitemapreader.rows import (
     EntryColumns,
@@ -85,7 +85,7 @@ def count(report: Report) -> list[tuple[Any, ...]]:
 async def read_entries(walked: Walk) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
     async with walked as entries:
         found = [entry async for entry in entries]
-    return sort_rows([make_entry_batch(found)] if found else []), count(entries.report)
+    return sort_rows([make_batch(found)] if found else []), count(entries.report)
 
 
 async def read_columns(walked: Walk) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
@@ -303,7 +303,7 @@ def test_arrow_reads_dates_as_we_do(first: str) -> None:
         moments = [parse_lastmod(text) if text else None for text in texts]
         written = [text or None for text in texts]
         columns = EntryColumns([SITE] * 3, [SITE] * 3, moments, lastmod_text=written)
-        assert make_entry_batch(columns).equals(make_entry_batch(list(columns))), second
+        assert make_batch(columns).equals(make_batch(list(columns))), second
 
 
 TEXTS = st.none() | st.text(max_size=4) | st.sampled_from(["\ud800", "é", "\U0001f600", ""])
@@ -329,8 +329,8 @@ def test_columns_are_entries(rows: list[tuple[Any, ...]]) -> None:
     assert list(select_rows(columns, marks)) == select_rows(entries, marks)
     assert list(take_rows(columns, 7)) == take_rows(entries, 7)
     assert list(join_rows([columns, columns])) == join_rows([entries, columns])
-    batch = make_batch(entries, make_schema(COLUMNS))
-    assert make_batch(columns, batch.schema).equals(batch)
+    batch = make_batch(entries)
+    assert make_batch(columns).equals(batch)
     batch.validate(full=True)
     texts = [text and text.encode("utf-8", "backslashreplace").decode() for text, *_ in rows]
     assert batch.column("changefreq").to_pylist() == texts
@@ -361,7 +361,7 @@ async def test_all_outputs_have_the_same_rows(tmp_path: Path) -> None:
         with open_output(tmp_path / f"x.{form}") as output:
             for rows in parts:
                 output.write(rows)
-    batches = [row for rows in parts for row in make_entry_batch(rows).to_pylist()]
+    batches = [row for rows in parts for row in make_batch(rows).to_pylist()]
     assert pq.read_table(tmp_path / "x.parquet").to_pylist() == batches
     locs = [row["loc"] for row in batches]
     assert (tmp_path / "x.urls").read_text().splitlines() == locs

@@ -15,7 +15,8 @@ from sitemapreader.distributed.status_rows import (
     make_row,
 )
 from sitemapreader.issues import IssueCode
-from sitemapreader.many.outcome_rows import make_outcome_schema
+from sitemapreader.output.arrow import make_schema
+from sitemapreader.output.columns import OUTCOME_COLUMNS
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 DAY = 24 * 3_600
@@ -80,7 +81,7 @@ def test_a_wait_that_a_server_asks_for_holds_beside_a_refusal() -> None:
 
 def test_outcomes_have_one_schema() -> None:
     """A field of an outcome has the same type in each of our Parquet files."""
-    report = make_outcome_schema()
+    report = make_schema(OUTCOME_COLUMNS)
     assert {field.name: field.type for field in OUTCOME_FIELDS} == {
         field.name: report.field(field.name).type for field in OUTCOME_FIELDS
     }

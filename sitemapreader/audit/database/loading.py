@@ -12,9 +12,9 @@ from sitemapreader.audit.judging.reasons import ABOUT_US, REFUSING_STATUSES
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import Role, Status
-from sitemapreader.output.arrow import make_batch, make_schema
+from sitemapreader.output.arrow import make_batch
 from sitemapreader.output.columns import choose_columns
-from sitemapreader.rows import join_rows
+from sitemapreader.rows import RowBuffer, Rows, join_rows
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
-    from sitemapreader.rows import Rows
     from sitemapreader.walker.config import OnDocument
     from sitemapreader.walker.walk import Walk
 
 _ROWS_AT_ONCE = 16_384
 """Entries that are inserted at once; they take 10 MB, twice while the next ones are read."""
+_COLUMNS = choose_columns(FIELDS)
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 
 
@@ -43,9 +43,7 @@ class WalkLoader:
     def __init__(self, database: AuditDatabase, on_document: OnDocument | None = None) -> None:
         self.numbering = RowNumbering()
         self._database = database
-        self._schema = make_schema(choose_columns(FIELDS))
-        self._waiting: list[Rows] = []
-        self._waiting_rows = 0
+        self._waiting = RowBuffer[Rows](_ROWS_AT_ONCE)
         self._inserting: asyncio.Future[None] | None = None
         self._ended_at: dict[str, datetime] = {}
         self._on_document = on_document
@@ -60,9 +58,7 @@ class WalkLoader:
         """Read an entered walk to its end; insert its entries in a thread meanwhile."""
         try:
             async for rows in walk.rows():
-                self._waiting.append(rows)
-                self._waiting_rows += len(rows)
-                if self._waiting_rows >= _ROWS_AT_ONCE:
+                if self._waiting.add(rows):
                     await self._flush()
             await self._flush()
         finally:
@@ -70,8 +66,7 @@ class WalkLoader:
 
     async def _flush(self) -> None:
         await self._wait()
-        waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
-        if waiting:
+        if waiting := self._waiting.take():
             inserting = self._database.run_in_thread(partial(self._insert, waiting))
             self._inserting = asyncio.create_task(inserting)
 
@@ -81,7 +76,7 @@ class WalkLoader:
             await inserting
 
     def _insert(self, waiting: list[Rows]) -> None:
-        batch = make_batch(join_rows(waiting), self._schema)
+        batch = make_batch(join_rows(waiting), _COLUMNS)
         for table, rows in make_rows(batch, self.numbering):
             self._database.insert(table, rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from sitemapreader.cli.sources import (
 )
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import is_for_many, open_entries
-from sitemapreader.many.site_report import SiteReport, open_report
+from sitemapreader.many.writing import open_report
 from sitemapreader.rows import SiteRows, get_column, select_rows, take_rows
 from sitemapreader.urls import url_key
 from sitemapreader.walker.seen import SeenKeys
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader.output import Output
     from sitemapreader.rows import Rows
 
     Make = Callable[[str], Source]
@@ -74,7 +76,7 @@ class UrlPrinter:
 
     async def run(self, named: Sequence[Source], make_listed: Make) -> int:
         """Print the URLs of all sources and the summary; return the exit code."""
-        with self.output, self._report:
+        with self.output, self._report or nullcontext():
             runner = SiteRunner(
                 self._arguments,
                 self._console,
@@ -84,7 +86,7 @@ class UrlPrinter:
                 self._visit,
                 config=self._config,
                 handle=self._print_rows,
-                on_end=lambda _, outcome: self._report.add(outcome),
+                on_end=self._end_site,
                 make_delivery=self._make_delivery,
             )
             async with runner.show(), runner.make_run() as sites:
@@ -96,7 +98,8 @@ class UrlPrinter:
                 if holds:
                     await sites.leave()
                     self._keep_file()
-                    files = [*self.output.prepare(), *self._report.prepare()]
+                    files = self.output.prepare()
+                    files += self._report.prepare() if self._report else []
                     await ignore_signals()  # what is committed has not been stopped
                     sites.commit_state(files)
             if not holds:
@@ -128,6 +131,10 @@ class UrlPrinter:
                     raise
                 await asyncio.sleep(0)  # reading a file never waits: let signals be handled
 
+    def _end_site(self, _result: SourceResult, outcome: SiteOutcome) -> None:
+        if self._report is not None:
+            self._report.add(outcome)
+
     def _make_delivery(self) -> PipeDelivery | None:
         """Let a walk with a state acknowledge only what has left the output pipe."""
         return follow_output(self.output) if self._has_state else None
@@ -148,8 +155,8 @@ class UrlPrinter:
             raise _LimitReachedError
 
 
-def _open_report(arguments: argparse.Namespace) -> SiteReport:
-    """Return the report of the run; raise UsageError for a name without a format."""
+def _open_report(arguments: argparse.Namespace) -> Output | None:
+    """Return the report, if any; raise UsageError for a name without a format."""
     try:
         return open_report(getattr(arguments, "report", None))
     except (ValueError, ModuleNotFoundError) as error:
