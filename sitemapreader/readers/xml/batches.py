@@ -230,12 +230,14 @@ class BatchReader:
 
     def _read_broken(self, start: int, end: int) -> Iterator[list[Event]]:
         """Read leniently what is not well-formed; report at least one Issue."""
-        counts = self._stats.counts
-        said = [counts[code] for code in _OF_MARKUP]
+        said = self._count_faults()
         builder = yield from self._read_leniently(start, end)
-        if not builder.has_repaired and said == [counts[code] for code in _OF_MARKUP]:
+        if not builder.has_repaired and said == self._count_faults():
             self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
             yield self._context.take_events()
+
+    def _count_faults(self) -> int:
+        return sum(self._stats.counts[code] for code in _OF_MARKUP)
 
     def _read_gap(self, end: int) -> Iterator[list[Event]]:
         """Read text between two records that is neither blank nor a comment."""
@@ -313,11 +315,16 @@ class BatchReader:
         last = text.rfind("<")
         if self._scanner.name and last >= 0 and _PARTIAL_TAG.match(text, last):
             text = text[:last]
+        is_second = self.prolog.closed or self.prolog.has_nested_root
+        is_sound = is_second or self._tree.is_well_formed_tail(text)
+        said = self._count_faults()
         builder = yield from self._build(self._position, text, is_tail=True)
         if builder.open:
             yield from self._read_cut(builder, why)
         elif not self.prolog.closed:
             self._stats.add_issue_once(self._context.events, why)
+        elif not (is_sound or builder.has_repaired or said != self._count_faults()):
+            self._stats.add_issue_once(self._context.events, IssueCode.NOT_WELL_FORMED)
 
     def _read_cut(self, builder: RecordBuilder, why: IssueCode) -> Iterator[list[Event]]:
         """Deliver a record that the document's end cuts, if its URL was complete."""

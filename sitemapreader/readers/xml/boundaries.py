@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from functools import lru_cache
-from itertools import count
+from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
 from sitemapreader.readers.records.fields import KNOWN_TAGS
@@ -21,6 +21,7 @@ from sitemapreader.readers.xml.characters import (
     COMMENT_END,
     COMMENT_START,
     HIDDEN,
+    ILLEGAL,
     SECTION_START,
 )
 
@@ -263,17 +264,29 @@ def is_end(text: str, position: int, names: Iterable[str]) -> bool:
 
 
 def pass_nothing(text: str, position: int) -> int:
-    """Return where blanks and comments end that begin at a place."""
+    """Return where blanks and well-formed comments end that begin at a place."""
     # SECURITY: an expression would keep a state for each hyphen of a long comment
     while blanks := BLANKS.match(text, position):
         position = blanks.end()
         if not text.startswith(COMMENT_START, position):
             return position
         end = text.find("--", position + len(COMMENT_START))
-        if end < 0 or not text.startswith(COMMENT_END, end):
+        is_comment = end >= 0 and text.startswith(COMMENT_END, end)
+        if not is_comment or ILLEGAL.search(text, position, end):
             return position
         position = end + len(COMMENT_END)
     return position
+
+
+def find_break(text: str, spans: list[Span], end: int) -> tuple[int, int]:
+    """Find a comment between records that is not well-formed.
+
+    Returns the number of records before it, and where the last of them ends.
+    """
+    for place, ((_, behind), (following, _)) in enumerate(pairwise([*spans, (end, end)]), 1):
+        if pass_nothing(text, behind) < following:
+            return place, behind
+    return len(spans), end
 
 
 @lru_cache(maxsize=16)

@@ -24,7 +24,7 @@ from sitemapreader.models import (
 from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
 from sitemapreader.readers.records.namespaces import ATOM, HISTORY, MEDIA, OWN, RESOURCESYNC, XHTML
-from sitemapreader.readers.xml.boundaries import pass_nothing
+from sitemapreader.readers.xml.boundaries import find_break, pass_nothing
 from sitemapreader.readers.xml.characters import SECTION, are_sound
 from sitemapreader.readers.xml.columns import Columns
 from sitemapreader.readers.xml.grammar import (
@@ -144,9 +144,14 @@ class PatternReader:
             for column in found[:-1]:
                 odd.update(place for place, one in enumerate(column) if len(one) > longest)
         spans: list[Span] = []
-        if odd or not are_sound(read):
+        is_sound = are_sound(read)
+        if odd or not is_sound:
             spans = _find_spans(pattern, text, start, end)
-            odd.update(place for place in range(size) if not are_sound(text[slice(*spans[place])]))
+            if not is_sound:
+                size, end = find_break(text, spans, end)
+                read, spans, found = text[start:end], spans[:size], [one[:size] for one in found]
+                unsound = (n for n, span in enumerate(spans) if not are_sound(text[slice(*span)]))
+                odd = {n for n in odd if n < size}.union(unsound)
             found = [_blank(column, odd) for column in found]
         columns = Columns(read)
         entries = self._make_entries(columns, found, sitemap)

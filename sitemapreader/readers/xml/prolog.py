@@ -189,9 +189,15 @@ def _is_prefix(prefix: str) -> bool:
     """Return whether the parser takes a prefix; XML lacks some non-ASCII letters."""
     if prefix.isascii():
         return prefix not in _RESERVED
+    return is_well_formed(f"<{prefix}/>")
+
+
+def is_well_formed(text: str, *, in_namespaces: bool = False) -> bool:
+    """Return whether a text, in which no DOCTYPE begins, is a well-formed document."""
     try:
-        expat.ParserCreate().Parse(f"<{prefix}/>", True)
-    except expat.ExpatError:
+        # The separator must be a character that no namespace may have
+        expat.ParserCreate(namespace_separator="\1" if in_namespaces else None).Parse(text, True)
+    except (expat.ExpatError, ValueError):  # ValueError: a byte that is not UTF-8
         return False
     return True
 
@@ -219,6 +225,8 @@ class PrologReader:
         self._first = ""
         self._junk_end = 0
         """Where text ends that stands before the root, outside of comments and the like."""
+        self._passed = ""
+        """The declaration, comments and instructions before the first element."""
         self._doctype = ""
         self._has_open_doctype = False
 
@@ -234,7 +242,7 @@ class PrologReader:
             if not self._has_open_doctype and self.data[self._position : markup.start()].strip():
                 self._junk_end = markup.start()
             if markup[1]:
-                end = self._section_end(events, markup)
+                end = self._section_end(markup)
             elif markup[2]:
                 end = self._doctype_end(markup.start(), final=final)
             else:
@@ -256,14 +264,17 @@ class PrologReader:
 
     # -- where what is passed over ends; -1 if that is not known yet
 
-    def _section_end(self, events: list[Event], section: re.Match[str]) -> int:
+    def _section_end(self, section: re.Match[str]) -> int:
         if declaration := _DECLARATION.match(self.data, section.start()):
-            if not declaration[0].endswith("?>"):
-                self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
-            return declaration.end()
-        closing = CLOSINGS[section[0]]
-        end = self.data.find(closing, section.end())
-        return end + len(closing) if end >= 0 else -1
+            end = declaration.end()
+        else:
+            closing = CLOSINGS[section[0]]
+            end = self.data.find(closing, section.end()) + len(closing)
+            if end < len(closing):
+                return -1
+        if not self._first:
+            self._passed += self.data[section.start() : end]
+        return end
 
     def _doctype_end(self, start: int, *, final: bool) -> int:
         if self._has_open_doctype:
@@ -301,6 +312,9 @@ class PrologReader:
         self, events: list[Event], name: str, root: str, tag: re.Match[str]
     ) -> tuple[Prolog, int]:
         start = tag.end()
+        end_tag = "" if tag[2].endswith("/") else f"</{tag[1]}>"
+        if not is_well_formed(self._passed + ("<r/>" if root in ROOTLESS else tag[0] + end_tag)):
+            self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
         attributes = read_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
         if len(attributes) > MAX_NAMESPACES:
             self._stats.add_issue_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")

@@ -14,7 +14,7 @@ from sitemapreader.options import PATTERNS, Limits
 from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import is_end
-from sitemapreader.readers.xml.characters import COMMENT
+from sitemapreader.readers.xml.characters import COMMENT, ILLEGAL
 from sitemapreader.readers.xml.pattern import PatternReader
 from sitemapreader.readers.xml.prolog import PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
@@ -31,8 +31,8 @@ _LIMITS = (
 )
 """Whose defaults no small document can reach, or the pattern keeps."""
 _ROOT = re.compile(
-    r"""(?:<\?xml version=["']1\.0["'](?: encoding=["'](?ai:utf-8)["'])?"""
-    r"""(?: standalone=["'](?:yes|no)["'])? ?\?>)?"""
+    r"""(?:<\?xml version=(?:"1\.0"|'1\.0')(?: encoding=(?:"(?ai:utf-8)"|'(?ai:utf-8)'))?"""
+    r"""(?: standalone=(?:"(?:yes|no)"|'(?:yes|no)'))? ?\?>)?"""
     rf"""(?>(?:[ \t\r\n]++|{COMMENT}|<\?xml-stylesheet [^?<>]*+\?>)*)"""
     r"""(<(?:urlset|sitemapindex|rss|feed|rdf:RDF)"""
     r"""(?>(?:[ \t\r\n]++[\w:.-]++=(?:"[^"<&]*+"|'[^'<&]*+'))*)[ \t\r\n]*+>)"""
@@ -48,7 +48,7 @@ def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, E
     except UnicodeDecodeError:
         return None
     root = _ROOT.match(text)
-    if root is None or len(root[1]) > _MAX_ROOT_CHARS:
+    if root is None or len(root[1]) > _MAX_ROOT_CHARS or ILLEGAL.search(text, 0, root.start(1)):
         return None
     known = _learn_root(root[1])
     if known is None:

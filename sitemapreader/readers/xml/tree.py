@@ -10,7 +10,6 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
-from xml.parsers import expat
 
 from defusedxml.ElementTree import DefusedXMLParser
 
@@ -18,7 +17,7 @@ from sitemapreader.readers.records.elements import Record
 from sitemapreader.readers.records.limits import find_errors, is_deep
 from sitemapreader.readers.records.namespaces import MAX_NAMESPACE_CHARS
 from sitemapreader.readers.xml.boundaries import count_lines
-from sitemapreader.readers.xml.prolog import declare
+from sitemapreader.readers.xml.prolog import declare, is_well_formed
 from sitemapreader.readers.xml.repairs import repair_batch
 
 if TYPE_CHECKING:
@@ -103,12 +102,7 @@ class TreeReader:
 
     def is_well_formed(self, text: str) -> bool:
         """Return whether records are well-formed."""
-        parser = expat.ParserCreate(namespace_separator="}")
-        try:
-            parser.Parse(f"{self.start_tag}{text}{_END_TAG}", True)
-        except (expat.ExpatError, ValueError):  # ValueError: a byte that is not UTF-8
-            return False
-        return True
+        return is_well_formed(f"{self.start_tag}{text}{_END_TAG}", in_namespaces=True)
 
     def is_well_formed_gap(self, text: str) -> bool:
         """Return whether the text between two records is well-formed so far.
@@ -120,10 +114,21 @@ class TreeReader:
         # behind a start tag; the armed parser refuses it regardless.
         parser = DefusedXMLParser(target=_Nothing(), forbid_dtd=True)
         try:
-            parser.feed(f"{self.start_tag}{wrappers}{text}")
+            parser.feed(f"{self.start_tag}{wrappers}{text}<r/>")  # the next record
         except (ParseError, ValueError):  # ValueError: what defusedxml refuses, too
             return False
         return True
+
+    def is_well_formed_tail(self, text: str) -> bool:
+        """Return whether the text behind the last record ends a well-formed document.
+
+        That is assumed where a parser could be made to take a lot of memory.
+        """
+        if text.count("<") > self._limits.record_elements:
+            return True
+        wrappers = "".join(f"<{name}>" for name in self._prolog.wrappers)
+        start_tag = f"<{self._prolog.root}{self.start_tag.removeprefix('<r')}"
+        return is_well_formed(f"{start_tag}{wrappers}{text}", in_namespaces=True)
 
     # -- limits
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 from unittest import mock
+from xml.parsers import expat
 
 import attrs
 import strategies
@@ -49,8 +50,15 @@ LONG_NAMESPACE = re.compile(rb"""xmlns[^\s=]*\s*=\s*["'][^"'<]{1000}""")
 NAMESPACE = re.compile(rb"""\b(xmlns[^\s=]*)\s*=\s*["']([^"']*)""")
 JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 CONTROL = re.compile("[\x00-\x1f\ufffe\uffff]")
+XML_FORMATS = {format_ for format_, _ in ROOTS.values()}
 TOKENS = re.compile(r"[<>\"'\s\[\]]+")
 URL_FIELDS = ("loc", "license", "thumbnail_loc", "content_loc", "player_loc", "gallery_loc")
+OF_VALUES = {IssueCode.NAMESPACE, IssueCode.EMPTY, IssueCode.DOCTYPE} | {
+    code
+    for place, code in enumerate(IssueCode)
+    if place >= [*IssueCode].index(IssueCode.MISSING_LOC)
+}
+"""Issues of what may be well-formed all the same."""
 READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED, IssueCode.TRAILING_BYTES}
 """Noted where expat refuses what could be read all the same; text between records, if leniently."""
 
@@ -197,6 +205,23 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
         lenient = read(case)
     if _without(lenient) != _without(by_tree) and not is_ambiguous(inflate(case.data)):
         yield "the tree is not lenient: " + first_difference(by_tree, lenient)
+
+
+def says_what_is_broken(case: Case, reading: Reading) -> Iterator[str]:
+    """A document in UTF-8 that expat refuses has an Issue that says that something is wrong.
+
+    A DOCTYPE is an Issue itself.
+    """
+    data = case.data
+    is_known = reading.format in XML_FORMATS and data.startswith(b"<") and b"\0" not in data
+    if not is_known or b"<!DOCTYPE" in data or reading.counts.keys() - OF_VALUES:
+        return
+    if b"utf-8" not in (data.partition(b"encoding=")[2][:7] or b"utf-8").lower():
+        return
+    try:
+        expat.ParserCreate("utf-8", namespace_separator="\1").Parse(data, True)
+    except expat.ExpatError as error:
+        yield f"nothing says: {error}"
 
 
 def is_ambiguous(data: bytes) -> bool:

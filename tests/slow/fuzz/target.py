@@ -151,6 +151,7 @@ class Fuzzer:
         yield from properties.invents_nothing(case, reading)
         if not case.has_limits:
             yield from properties.keeps_what_came_before(case, reading)
+            yield from properties.says_what_is_broken(case, reading)
         if choice < BORDERS_SHARE:
             yield from properties.knows_no_borders(case, reading, Random(choice))
         elif not case.has_limits and choice < BORDERS_SHARE + self._ways_share:
