@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -22,6 +23,7 @@ from commands import NAMESPACE, serving, urlset
 from scale import SCALE
 from scale_processes import make_environment
 from scale_runs import WebServer, check_first_day, read_rows, read_statuses, serve_web
+from timing import retried
 
 from sitemapreader import FetchOptions
 from sitemapreader.distributed import isolation, partition
@@ -352,16 +354,19 @@ def test_a_host_that_kills_its_process_is_named(
 
 
 @pytest.mark.slow
+@retried
 async def test_a_host_that_stops_its_process_is_named(
     web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A child whose event loop stands still is killed; its host is named, the others are read."""
     for name, value in make_environment(trap=scale_web.name_host(BOMB)).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(isolation, "_GRACE_SECONDS", 1.0)
+    monkeypatch.setattr(isolation, "_GRACE_SECONDS", 4.0)
+    folder = tmp_path / token_hex(4)  # another one each time this is tried
+    folder.mkdir()
     sites = [scale_web.name_site(number) for number in range(5)]
     options = web.make_options(site_seconds=4.0)
-    outcomes = (await isolation.read_isolated(sites, tmp_path, None, options)).outcomes
+    outcomes = (await isolation.read_isolated(sites, folder, None, options)).outcomes
     ends = {outcome["site"]: outcome["status"] for outcome in outcomes}
     assert ends.pop(scale_web.name_site(BOMB)) == "error"
     assert len(ends) == 4

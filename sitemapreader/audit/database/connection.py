@@ -24,6 +24,14 @@ T = TypeVar("T")
 
 MEMORY_MB = 100
 """What DuckDB may use; beyond that it writes into the temporary folder, or beside the file."""
+SAFE: dict[str, Any] = {
+    "memory_limit": f"{MEMORY_MB}MB",
+    "threads": 1,  # inserts are small: handing them over costs half as much again
+    # SECURITY: nothing is fetched behind the user's back, and no extension is loaded.
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+"""The configuration of each connection."""
 _MOST_MEMORY = 8
 """How many times as much a query gets that cannot do with that: some need more than the disk."""
 _IS_OURS = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'url_row'"
@@ -54,14 +62,7 @@ class AuditDatabase:
         self._path = None if path is None else Path(path)
         if self._path is not None:
             _remove_old(self._path)
-        config: dict[str, Any] = {
-            "memory_limit": f"{MEMORY_MB}MB",
-            "threads": 1,  # inserts are small: handing them over costs half as much again
-            # SECURITY: nothing is fetched behind the user's back, and no extension is loaded.
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "preserve_insertion_order": False,
-        }
+        config = {**SAFE, "memory_limit": f"{MEMORY_MB}MB", "preserve_insertion_order": False}
         if self._folder is not None:
             config["temp_directory"] = self._folder.name
         with self.map_disk_errors():

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
-import json
+import re
 import zlib
-from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import duckdb
 import pyarrow as pa
 
 from sitemapreader.audit.database.columns import make_keys
+from sitemapreader.audit.database.connection import SAFE
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.issues import excerpt
 from sitemapreader.output.arrow import make_array
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import TextIO
 
     from sitemapreader.audit.database.connection import AuditDatabase
 
@@ -31,11 +30,26 @@ Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 COLUMNS = ("url", "address", "page", "loc", "top pages")
 """Names of the column of URLs, in any case; the first that exists is read."""
 _ROWS_AT_ONCE = 20_000
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_SUFFIXES = ".txt, .csv, .tsv, .jsonl or .parquet"
-_LINE_CHARS = 16 * 1024 * 1024
-_UNREADABLE = (OSError, EOFError, UnicodeError, csv.Error, zlib.error, pa.ArrowException)
-"""What damaged files raise in their readers."""
+_LINE_BYTES = 2 * 1024 * 1024
+_TEXT = """read_csv($path, columns = {'url': 'VARCHAR'}, auto_detect = false, header = false,
+    delim = '\x01', quote = '', escape = '', max_line_size = $limit, encoding = $encoding)"""
+_TABLE = """read_csv($path, header = true, all_varchar = true, null_padding = true,
+    strict_mode = false, parallel = false, hive_partitioning = false, max_line_size = $limit,
+    encoding = $encoding)"""
+_FIELD = "json ->> list_filter(json_keys(json), lambda name: lower(trim(name)) = '{}')[1]"
+_OBJECTS = f"""(
+    SELECT CASE WHEN json_type(json) = 'VARCHAR' THEN json ->> '$'
+                ELSE coalesce({", ".join(map(_FIELD.format, COLUMNS))}) END AS url
+    FROM read_json_objects($path, format = 'newline_delimited', maximum_object_size = $limit)
+)"""
+_PARQUET = "read_parquet($path, hive_partitioning = false)"
+_READERS = {
+    **dict.fromkeys((".txt", ".urls", ".log", ".list", ""), _TEXT),
+    **dict.fromkeys((".csv", ".tsv"), _TABLE),
+    **dict.fromkeys((".jsonl", ".ndjson"), _OBJECTS),
+    ".parquet": _PARQUET,
+}
+"""Suffix of a file -> what reads it in DuckDB."""
 
 
 def load_known(database: AuditDatabase, source: Known) -> int:
@@ -49,9 +63,11 @@ def load_known(database: AuditDatabase, source: Known) -> int:
     Raises:
         AuditInputError: the file cannot be read, has no column of URLs, or no URL.
     """
-    name, urls = _open(source)
-    database.ask("CREATE TEMP TABLE arrived (loc VARCHAR, key VARCHAR)")
-    wanted = (url.strip() for url in urls if has_web_scheme(url.strip()))
+    name, urls = "the list of known URLs", source
+    if isinstance(source, str | PathLike):
+        name, urls = str(source), _read(Path(source))
+    database.ask("CREATE OR REPLACE TEMP TABLE arrived (loc VARCHAR, key VARCHAR)")
+    wanted = (url.strip() for url in urls if has_web_scheme(url.strip()))  # type: ignore[union-attr] # no path by now
     while batch := list(islice(wanted, _ROWS_AT_ONCE)):
         locs = make_array(batch, pa.string())
         database.insert("arrived", pa.table({"loc": locs, "key": make_keys(locs)}))
@@ -63,100 +79,49 @@ def load_known(database: AuditDatabase, source: Known) -> int:
     return count
 
 
-def _open(source: Known) -> tuple[str, Iterator[str]]:
-    """Return the name of a list in messages, and its texts."""
-    if isinstance(source, str | PathLike):
-        path = Path(source)
-        if not path.is_file():
-            raise AuditInputError(f"the list of known URLs cannot be read: there is no file {path}")
-        return str(path), _read(path)
-    return "the list of known URLs", iter(source)
-
-
 def _read(path: Path) -> Iterator[str]:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    is_gzip = suffixes[-1:] == [".gz"]
-    suffix = (suffixes[:-1] if is_gzip else suffixes)[-1:] or [".txt"]
+    """Yield the texts of a file that may be URLs."""
+    if not path.is_file():
+        raise AuditInputError(f"the list of known URLs cannot be read: there is no file {path}")
+    name = path.name.lower().removesuffix(".gz")
+    if (reader := _READERS.get(Path(name).suffix)) is None:
+        suffixes = ".txt, .csv, .tsv, .jsonl or .parquet"
+        raise AuditInputError(f"{path}: end the name with {suffixes}, or these with .gz")
     try:
-        if suffix[0] == ".parquet":
-            yield from _read_parquet(path)
-            return
-        with _open_text(path, is_gzip=is_gzip) as file:
-            if suffix[0] in _DELIMITERS:
-                yield from _read_table(file, path, _DELIMITERS[suffix[0]])
-            elif suffix[0] in (".jsonl", ".ndjson"):
-                yield from _read_json_lines(file, path)
-            elif suffix[0] in (".txt", ".urls", ".log", ".list"):
-                yield from _read_lines(file, path)
-            else:
-                raise AuditInputError(f"{path}: end the name with {_SUFFIXES}, or these with .gz")
-    except _UNREADABLE as error:
-        raise AuditInputError(f"the list of known URLs {path} cannot be read: {error}") from None
+        given: dict[str, object] = {
+            # a name is no pattern, whatever characters it has
+            "path": re.sub(r"([*?\[])", r"[\1]", str(path.resolve())),
+            "limit": _LINE_BYTES,
+            "encoding": _find_encoding(path, is_gzip=name != path.name.lower()),
+        }
+        passed = {key: value for key, value in given.items() if f"${key}" in reader}
+        with duckdb.connect(config=SAFE) as connection:
+            found = connection.execute(f"SELECT * FROM {reader} LIMIT 0", passed).description
+            column = _find_column([each[0] for each in found], path)
+            rows = connection.execute(f'SELECT "{column}" FROM {reader}', passed)
+            while batch := rows.fetchmany(_ROWS_AT_ONCE):
+                yield from (url for (url,) in batch if isinstance(url, str))
+    except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error) as error:
+        lines = (line for line in str(error).splitlines() if not line.startswith("Original Line"))
+        reason = excerpt(" ".join(islice(lines, 2)))
+        raise AuditInputError(f"the list of known URLs {path} cannot be read: {reason}") from None
 
 
-@contextmanager
-def _open_text(path: Path, *, is_gzip: bool) -> Iterator[TextIO]:
-    """Open a text in UTF-8, or in UTF-16 if a mark says so, as spreadsheets write it."""
-    opener = gzip.open if is_gzip else open
-    with opener(path, "rb") as file:
+def _find_encoding(path: Path, *, is_gzip: bool) -> str:
+    """Return the encoding, UTF-16 if a mark says so; raise OSError or EOFError."""
+    with (gzip.open if is_gzip else open)(path, "rb") as file:
         start = file.read(2)
-    encoding = "utf-16" if start in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    with opener(path, "rb") as file, io.TextIOWrapper(file, encoding, newline="") as text:
-        yield text
+        while is_gzip and file.read(_LINE_BYTES):
+            pass  # DuckDB 1 takes the part of a file that was cut for all of it
+    return "utf-16" if start in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
 
 
-def _read_lines(file: TextIO, path: Path) -> Iterator[str]:
-    while line := file.readline(_LINE_CHARS):
-        if len(line) == _LINE_CHARS:
-            raise AuditInputError(f"{path} has a line of more than {_LINE_CHARS:,} characters")
-        yield line
-
-
-def _read_table(file: TextIO, path: Path, delimiter: str) -> Iterator[str]:
-    lines = _read_lines(file, path)
-    first = next(lines, "")
-    # a spreadsheet writes semicolons or tabs in many countries, and calls it CSV
-    guess = max((delimiter, ";", "\t"), key=lambda each: (first.count(each), each == delimiter))
-    rows = csv.reader(chain([first], lines), delimiter=guess)
-    names = next(rows, [])
-    place = _find_column(names, path)
-    return (row[place] for row in rows if len(row) > place)
-
-
-def _find_column(names: list[str], path: Path) -> int:
-    found = [name.strip().lower() for name in names]
+def _find_column(names: list[str], path: Path) -> str:
+    found = {name.strip().lower(): name for name in reversed(names)}
     for name in COLUMNS:
         if name in found:
-            return found.index(name)
+            return found[name].replace('"', '""')
     raise AuditInputError(
         f"{path} has no column of URLs: name one of its columns ({', '.join(names) or 'none'}) "
         f"{', '.join(COLUMNS)}"
     )
-
-
-def _read_json_lines(file: TextIO, path: Path) -> Iterator[str]:
-    for number, line in enumerate(_read_lines(file, path), 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            raise AuditInputError(
-                f"{path}, line {number}: not JSON; write one object on each line"
-            ) from None
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            url = list(value.values())[_find_column(list(map(str, value)), path)]
-            if isinstance(url, str):
-                yield url
-
-
-def _read_parquet(path: Path) -> Iterator[str]:
-    import pyarrow.parquet as pq  # noqa: PLC0415 (few lists are Parquet)
-
-    with pq.ParquetFile(path) as file:
-        names = file.schema_arrow.names
-        column = names[_find_column(names, path)]
-        for batch in file.iter_batches(_ROWS_AT_ONCE, columns=[column]):
-            yield from (url for url in batch.column(0).to_pylist() if isinstance(url, str))

@@ -78,7 +78,7 @@ CREATE MACRO bare_host(host) AS
     CASE WHEN starts_with(host, 'www.') THEN substr(host, 5) ELSE host END;
 
 -- Numbers follow the order in which documents arrive, which differs from audit to audit.
-CREATE MACRO place_of(rank, position) AS (coalesce(rank, 4294967295)::UBIGINT << 32) | position;
+CREATE MACRO place_of(rank, number) AS (coalesce(rank, 4294967295)::UBIGINT << 32) | number;
 
 CREATE MACRO folder_of(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/){0,2}');
 
