@@ -18,7 +18,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sitemapreader.output import Output
+    from sitemapreader.output.sink import Output
 
 PIPE_BYTES = 65_536
 """Capacity of a pipe where the system does not report it: Linux's default (pipe(7))."""

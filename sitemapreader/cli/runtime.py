@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from sitemapreader.cli.summary import RunSummary
-    from sitemapreader.output import Output
+    from sitemapreader.output.sink import Output
 
 _SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from sitemapreader.output import Output
+    from sitemapreader.output.sink import Output
 
 STANDARD_OUTPUT = "-"
 _KNOWN_SUFFIXES = {

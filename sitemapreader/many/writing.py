@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from sitemapreader.outcomes import SiteOutcome
-    from sitemapreader.output import Output
+    from sitemapreader.output.sink import Output
     from sitemapreader.rows import Rows
 
 

@@ -10,15 +10,13 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from sitemapreader.output.base import GzipEncoder, Output
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sitemapreader.output.base import Encoder
     from sitemapreader.output.columns import Column
+    from sitemapreader.output.sink import Encoder, Output
 
-__all__ = ["FORMATS", "Output", "find_format", "open_output"]
+__all__ = ["FORMATS", "find_format", "open_output"]
 
 FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
 """Names of the formats."""
@@ -61,7 +59,8 @@ def open_output(
         header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
             another output has ended.
         has_sites: whether there is a column `site`, for rows of `SiteRun`.
-        columns: of other records than entries, such as `OUTCOME_COLUMNS`; give them to `add`.
+        columns: of other records than entries, such as `OUTCOME_COLUMNS`; pass those to `add` or
+            `write_records`.
 
     Memory does not grow with what is written. A file appears under its name when it is complete.
     Raises ValueError for arguments that cannot be meant; entering, writing and leaving raise
@@ -118,7 +117,7 @@ def _make_output(
     end: str,
     header: bool,
 ) -> Output:
-    from sitemapreader.output.sink import Sink
+    from sitemapreader.output.sink import GzipEncoder, Output, Sink
 
     if format == "parquet":
         from sitemapreader.output.arrow import ParquetEncoder

@@ -150,7 +150,7 @@ sys.exit(main(["site", "--state", "site.db", "-o", "urls.txt"]))
 """
 """The command, with signals at one of its steps."""
 COMMIT = ("sitemapreader.state.database", "StateFile", "commit_held")
-PREPARE = ("sitemapreader.output.base", "Output", "prepare")
+PREPARE = ("sitemapreader.output.sink", "Output", "prepare")
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])

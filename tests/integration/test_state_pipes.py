@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from sitemapreader.output import Output
+    from sitemapreader.output.sink import Output
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sitemapreader.outcomes import SiteOutcome
-    from sitemapreader.output import Output
+    from sitemapreader.output.sink import Output
     from sitemapreader.rows import Rows
 
     Make = Callable[[str], Source]
