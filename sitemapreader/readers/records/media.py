@@ -49,6 +49,8 @@ class MediaReader:
 
     def read(self) -> dict[str, tuple[Any, ...]]:
         """Return images and videos, each URL once."""
+        if not any(map(self._is_media, self._record)):
+            return {"images": (), "videos": ()}
         images: dict[str | None, Image] = {}
         videos: dict[str | None, Video] = {}
         for content, fields in self._list_contents():
@@ -85,8 +87,14 @@ class MediaReader:
                     yield chosen, self._find_fields(record, child, chosen)
             elif (name.key, name.tag) == (MEDIA, "content"):
                 yield child, self._find_fields(record, child)
-            elif name.own == "enclosure" or (name.own == "link" and is_enclosure(child)):
+            elif name.key != MEDIA and self._is_media(child):
                 yield child, self._find_fields(record)
+
+    def _is_media(self, element: Element) -> bool:
+        name = self._names[element.tag]
+        if name.key == MEDIA or name.own == "enclosure":
+            return True
+        return name.own == "link" and bool(element.attrib) and is_enclosure(element)
 
     def _find(self, element: Element, tag: str) -> list[Element]:
         names = ((self._names[child.tag], child) for child in element)
