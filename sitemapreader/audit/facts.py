@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sitemapreader.audit.database.connection import AuditDatabase
-    from sitemapreader.audit.judging.runner import RuleRunner
+    from sitemapreader.audit.runner import RuleRunner
 
 _ALIKE = ("lastmod-all-equal", "lastmod-is-build-time")
 """Rules whose hits are sitemaps with dates that say nothing."""

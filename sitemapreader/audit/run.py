@@ -12,14 +12,17 @@ from sitemapreader.audit.database.origins import fetch_robots, list_known_robots
 from sitemapreader.audit.database.preparing import prepare
 from sitemapreader.audit.facts import COUNT_READ, gather_facts
 from sitemapreader.audit.files import locate_findings
-from sitemapreader.audit.judging.codes import list_rules, select_rules, suggest_word
-from sitemapreader.audit.judging.inputs import find_missing
-from sitemapreader.audit.judging.issue_findings import add_issues
-from sitemapreader.audit.judging.rule_files import load_rules, read_own_rules
-from sitemapreader.audit.judging.runner import RuleRunner
 from sitemapreader.audit.models import AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.options import fill_figures
 from sitemapreader.audit.result import Audit
+from sitemapreader.audit.rules import (
+    list_rules,
+    load_rules,
+    read_own_rules,
+    select_rules,
+    suggest_word,
+)
+from sitemapreader.audit.runner import RuleRunner, add_issues, find_missing
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Severity
 from sitemapreader.options import FetchOptions, Limits
@@ -34,8 +37,8 @@ if TYPE_CHECKING:
     from sitemapreader.audit.baseline import Baseline
     from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.audit.database.source import AuditSource
-    from sitemapreader.audit.judging.rule_files import SqlRule
     from sitemapreader.audit.options import AuditOptions
+    from sitemapreader.audit.rules import SqlRule
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.report import Report

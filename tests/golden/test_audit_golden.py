@@ -23,7 +23,7 @@ from planted import (
 
 from sitemapreader import FolderFetcher, walk_sync
 from sitemapreader.audit import Audit, AuditOptions, audit_sync
-from sitemapreader.audit.judging.rule_files import load_rules
+from sitemapreader.audit.rules import load_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

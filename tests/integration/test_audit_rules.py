@@ -26,7 +26,7 @@ from auditing import (
 
 from sitemapreader import StoredResponse
 from sitemapreader.audit import Finding, NotRun, audit_sync
-from sitemapreader.audit.judging.rule_files import load_rules
+from sitemapreader.audit.rules import load_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

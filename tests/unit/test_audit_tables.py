@@ -12,9 +12,7 @@ import pytest
 from sitemapreader import IssueCode, Severity
 from sitemapreader.audit.database.languages import is_news_language, judge_hreflang
 from sitemapreader.audit.database.preparing import judge_host
-from sitemapreader.audit.judging.codes import list_rules, match_codes
-from sitemapreader.audit.judging.explain import explain_rule, format_rules, write_page
-from sitemapreader.audit.judging.reasons import (
+from sitemapreader.audit.issues import (
     ABOUT_US,
     CHANGED,
     KNOWN_AS,
@@ -22,9 +20,16 @@ from sitemapreader.audit.judging.reasons import (
     REFUSALS,
     SAME,
 )
-from sitemapreader.audit.judging.rule_files import load_rules
 from sitemapreader.audit.models import AuditInputError, Category
 from sitemapreader.audit.options import AuditOptions, fill_figures
+from sitemapreader.audit.rules import (
+    explain_rule,
+    format_rules,
+    list_rules,
+    load_rules,
+    match_codes,
+    write_page,
+)
 from sitemapreader.audit.settings import FAIL_ON, find_settings
 from sitemapreader.cli.options import audit as audit_options
 

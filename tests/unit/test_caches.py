@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SHORT_KEYS = {
     "audit.formats.html._load_template": "has no key",
-    "audit.judging.rule_files.load_rules": "has no key",
+    "audit.rules.load_rules": "has no key",
     "output.arrow.make_schema": "columns of ours, those of 16 outputs",
     "urls._load": "has no key",
     "urls._normalise": "only URLs of ordinary length, see `cached_by_url`",

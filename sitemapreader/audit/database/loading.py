@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.audit.database.columns import FIELDS, RowNumbering, make_rows
-from sitemapreader.audit.judging.reasons import ABOUT_US, REFUSING_STATUSES
+from sitemapreader.audit.issues import ABOUT_US, REFUSING_STATUSES
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import Role, Status

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.audit.formats import find_audit_format, find_hits_suffix
-from sitemapreader.audit.judging.codes import list_rules, match_codes
-from sitemapreader.audit.judging.explain import explain_rule, format_rules
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.options import AuditOptions
+from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
 from sitemapreader.audit.settings import find_settings
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console, name_options

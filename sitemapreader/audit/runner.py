@@ -1,23 +1,89 @@
-"""The run of the rules over the database."""
+"""The run of the rules over the database, and what they find."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 import duckdb
 
 from sitemapreader.audit.database.connection import DISK_ERRORS
-from sitemapreader.audit.models import MAX_PLACES, Example, Finding, NotRun, Place
-from sitemapreader.issues import Severity
+from sitemapreader.audit.issues import ABOUT_US
+from sitemapreader.audit.models import MAX_PLACES, Example, Finding, Need, NotRun, Place
+from sitemapreader.issues import IssueCode, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sitemapreader.audit.database.connection import AuditDatabase
-    from sitemapreader.audit.judging.rule_files import SqlRule
-    from sitemapreader.audit.models import AuditRule, Need
+    from sitemapreader.audit.models import AuditRule
+    from sitemapreader.audit.rules import SqlRule
+    from sitemapreader.report import Report
+
+_LOST = """
+SELECT count(*) FROM document
+WHERE role = 'sitemap' AND (status IN ('failed', 'partial') OR (status = 'skipped' AND is_excused))
+"""
+_OVERLAP = "SELECT count(*), count(*) FILTER (key IN (SELECT key FROM known)) FROM url"
+
+
+def find_missing(
+    database: AuditDatabase,
+    report: Report,
+    *,
+    is_http: bool,
+    is_site: bool,
+    has_known: bool,
+    least_overlap: float,
+) -> dict[Need, str]:
+    """Return the needs that are not met, each with the reason and what to do.
+
+    Args:
+        database: with the walk in it.
+        report: of the walk.
+        is_http: whether sitemaps came from servers.
+        is_site: whether a site was searched, and not a sitemap given.
+        has_known: whether a list of known URLs was given.
+        least_overlap: share of the URLs that the list must know.
+    """
+    missing = {}
+    if not is_http:
+        missing[Need.FETCH] = "sitemaps were read from files: give the URL of the site"
+    if not database.ask("SELECT 1 FROM robots LIMIT 1"):
+        missing[Need.ROBOTS] = missing[Need.SITE] = _explain_robots(database)
+    elif not database.ask("SELECT 1 FROM robots WHERE is_searched LIMIT 1"):
+        missing[Need.SITE] = "a sitemap was given: give the URL of the site"
+    if not is_site:
+        missing.setdefault(Need.SITE, "a sitemap was given: give the URL of the site")
+    if not report.complete:
+        lost = database.ask(_LOST)[0][0]
+        what = f"{lost} sitemaps are missing, or parts of them" if lost else "see the findings"
+        missing[Need.COMPLETE] = f"not everything was read: {what}"
+    if not has_known:
+        missing[Need.KNOWN] = "there is no list of known URLs: give one with `urls`"
+    elif reason := _check_overlap(database, least_overlap):
+        missing[Need.OVERLAP] = reason
+    return missing
+
+
+def _explain_robots(database: AuditDatabase) -> str:
+    why = database.ask("SELECT reason, http_status FROM document WHERE role = 'robots' LIMIT 1")
+    if not why:
+        return "no robots.txt was looked for: give the URL of the site"
+    reason, status = why[0]
+    return f"no robots.txt was read ({' '.join(str(part) for part in (reason, status) if part)})"
+
+
+def _check_overlap(database: AuditDatabase, least: float) -> str:
+    urls, known = database.ask(_OVERLAP)[0]
+    if known >= least * urls:
+        return ""
+    return (
+        f"only {known} of {urls} URLs are in the list of known URLs: it is too small to call "
+        f"the others orphans, for which it has to have {least:.0%}"
+    )
+
 
 _LOOKED_AT = {
     "URLs": "SELECT count(*) FROM url_row",
@@ -194,3 +260,100 @@ class RuleRunner:
 
     def _url_of(self, document: int | None) -> str:
         return "" if document is None else self._urls.get(document, "")
+
+
+_MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
+"""Issues that may come from a site that refuses us, or from the network: no fault of the site."""
+_COUNTS = """
+SELECT issue_count.code, document.url, sum(issue_count.count), any_value(issue_count.document),
+       coalesce(bool_or(document.is_excused), false)
+FROM issue_count LEFT JOIN document ON document.id = issue_count.document
+WHERE issue_count.code <> 'empty'
+   OR (document.via = 'index' AND document.news = 0 AND NOT contains(lower(document.url), 'news'))
+GROUP BY issue_count.code, document.url
+ORDER BY issue_count.code, sum(issue_count.count) DESC, document.url
+"""
+_EXAMPLES = """
+SELECT coalesce(issue.url, ''), coalesce(issue.value, ''), coalesce(document.url, ''), issue.line
+FROM issue LEFT JOIN document ON document.id = issue.document
+WHERE issue.code = $code
+ORDER BY document.url, issue.line, issue.url, issue.value
+LIMIT $limit
+"""
+_LINES = """
+SELECT document.url, min(issue.line) FROM issue JOIN document ON document.id = issue.document
+WHERE issue.code = $code GROUP BY document.url
+"""
+_HITS = """
+SELECT $rule_code AS code, coalesce(issue.url, '') AS url, coalesce(issue.value, '') AS detail,
+       document.url AS document
+FROM issue LEFT JOIN document ON document.id = issue.document
+WHERE issue.code = $rule_code
+"""
+
+
+def add_issues(
+    runner: RuleRunner,
+    database: AuditDatabase,
+    rules: Mapping[str, AuditRule],
+    examples: int,
+) -> None:
+    """Add a finding, a pass or a rule not run for each selected Issue code.
+
+    Args:
+        runner: takes them.
+        database: has the Issues.
+        rules: the selected rules.
+        examples: how many a finding shows.
+    """
+    counted: dict[str, list[tuple[str, int, int | None, bool]]] = defaultdict(list)
+    for code, url, count, number, is_excused in database.ask(_COUNTS):
+        counted[code].append((url or "", int(count), number, is_excused))
+    for code in IssueCode:
+        if code not in rules:
+            continue
+        rule, places = rules[code], counted.get(code, [])
+        accused = [place for place in places if not (code in _MAY_BE_EXCUSED and place[3])]
+        is_refused = code is IssueCode.NO_SITEMAP and _is_refused(counted)
+        if not places:
+            if code not in ABOUT_US:
+                runner.add_pass(rule)
+        elif is_refused:
+            runner.not_run.append(
+                NotRun(rule, "the site refused to be searched, or did not answer")
+            )
+        else:
+            severity = rule.severity if accused else Severity.INFO
+            database.hit_queries[code] = _HITS, {"rule_code": str(code)}
+            runner.add_finding(
+                _make_finding(rule, severity, accused or places, database, examples),
+                {number: count for _, count, number, _ in accused or places if number is not None},
+            )
+
+
+def _is_refused(counted: Mapping[str, list[tuple[str, int, int | None, bool]]]) -> bool:
+    """Return whether the site or the network may have kept sitemaps from us."""
+    return any(
+        code in ABOUT_US or any(is_excused for _, _, _, is_excused in places)
+        for code, places in counted.items()
+    )
+
+
+def _make_finding(
+    rule: AuditRule,
+    severity: Severity,
+    places: list[tuple[str, int, int | None, bool]],
+    database: AuditDatabase,
+    examples: int,
+) -> Finding:
+    rows = database.ask(_EXAMPLES, code=rule.code, limit=examples)
+    lines = dict(database.ask(_LINES, code=rule.code))
+    named = [Place(url, count, line=lines.get(url)) for url, count, _, _ in places if url]
+    return Finding(
+        rule,
+        severity,
+        count=sum(count for _, count, _, _ in places),
+        places=tuple(named[:MAX_PLACES]),
+        places_total=len(named),
+        examples=tuple(Example(*row) for row in rows),
+    )

@@ -1,0 +1,351 @@
+"""The rules: files with queries, the table of all codes, and their words."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.audit.issues import ABOUT_US, CHANGED, KNOWN_AS, MEANINGS
+from sitemapreader.audit.models import AuditInputError, AuditRule, Category, Need
+from sitemapreader.audit.options import AuditOptions, fill_figures
+from sitemapreader.issues import IssueCode, Severity
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from importlib.resources.abc import Traversable
+
+_CODE = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_HEADER_LINE = re.compile(r"--(?: (?P<key>[a-z][a-z-]*):(?=\s|$))?\s*(?P<text>.*)")
+"""A key has one blank before it; a continuation line has more."""
+_REQUIRED = ("title", "severity")
+_KEYS = frozenset(
+    {
+        *_REQUIRED,
+        *("unit", "needs", "detects", "meaning", "advice", "source", "search-console"),
+    }
+)
+_PARAMETER = re.compile(r"\$([a-z_]+)")
+_PREDICATE = re.compile(
+    r"\s*SELECT loc AS url, .* AS detail, document"
+    r"\s+FROM (?P<table>url|unusual_url)\s+WHERE (?P<where>.*)",
+    re.DOTALL,
+)
+
+
+class RuleFileError(AuditInputError):
+    """The file of a rule has no header, or an unknown word in it."""
+
+
+@attrs.frozen
+class SqlRule:
+    """A rule with its query.
+
+    Attributes:
+        rule: what the header says.
+        query: the SELECT.
+        table: where its URLs are, if it looks at each of them by itself.
+        where: its condition, if so; many of these are answered by one scan.
+    """
+
+    rule: AuditRule
+    query: str
+    table: str = ""
+    where: str = ""
+
+    def choose_parameters(self, values: dict[str, object]) -> dict[str, object]:
+        """Return those of the values that the query names."""
+        return {name: values[name] for name in _PARAMETER.findall(self.query) if name in values}
+
+
+def parse_rule(text: str, code: str, category: Category) -> SqlRule:
+    """Parse the file of a rule; raise RuleFileError."""
+    header: dict[str, list[str]] = {}
+    lines = text.lstrip("\ufeff").splitlines()
+    key = ""
+    while lines and (match := _HEADER_LINE.fullmatch(lines[0])):
+        del lines[0]
+        key = match["key"] or key
+        header.setdefault(key, []).append(match["text"].strip())
+    values = {key: " ".join(parts) for key, parts in header.items()}
+    _check_header(values, code)
+    query = "\n".join(lines).strip().rstrip(";")
+    if not query:
+        raise RuleFileError("there is no query below the header: write one SELECT")
+    predicate = _PREDICATE.fullmatch(query)
+    return SqlRule(
+        AuditRule(
+            code=code,
+            category=category,
+            severity=Severity[values["severity"].upper()],
+            title=values["title"],
+            unit=values.get("unit", "URLs"),
+            detects=values.get("detects", ""),
+            meaning=values.get("meaning", ""),
+            advice=values.get("advice", ""),
+            sources=_split(values.get("source", "")),
+            needs=tuple(map(Need, _split(values.get("needs", "")))),
+            known_as=values.get("search-console", ""),
+        ),
+        query,
+        table=predicate["table"] if predicate else "",
+        where=predicate["where"] if predicate else "",
+    )
+
+
+def _check_header(values: dict[str, str], code: str) -> None:
+    if not _CODE.fullmatch(code):
+        raise RuleFileError(
+            f"{code!r} is not a valid code: name the file in lower case, as my-rule.sql"
+        )
+    for name in _REQUIRED:
+        if not values.get(name):
+            raise RuleFileError(f"the header has no {name}: begin the file with `-- {name}: ...`")
+    for name in values.keys() - _KEYS - {""}:
+        raise RuleFileError(f"{name!r} is not a header key: use {', '.join(sorted(_KEYS))}")
+    severities = [severity.name.lower() for severity in Severity]
+    if values["severity"] not in severities:
+        raise RuleFileError(
+            f"{values['severity']!r} is not a severity: write {', '.join(severities)}"
+        )
+    for need in _split(values.get("needs", "")):
+        if need not in set(Need):
+            raise RuleFileError(f"unknown need {need!r}: write {', '.join(Need)}")
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+@cache
+def load_rules() -> tuple[SqlRule, ...]:
+    """Return the rules of the package, by category and code."""
+    root = files("sitemapreader.audit").joinpath("rules")
+    by_folder = {category.name.lower(): category for category in Category}
+    rules = [
+        parse_rule(file.read_text("utf-8"), file.name.removesuffix(".sql"), by_folder[folder.name])
+        for folder in root.iterdir()
+        for file in _sql_files(folder)
+    ]
+    order = list(Category)
+    return tuple(sorted(rules, key=lambda each: (order.index(each.rule.category), each.rule.code)))
+
+
+def _sql_files(folder: Traversable) -> Iterator[Traversable]:
+    return (file for file in folder.iterdir() if file.name.endswith(".sql"))
+
+
+def read_own_rules(folder: str | os.PathLike[str]) -> tuple[list[SqlRule], dict[str, str]]:
+    """Read the rules of a folder of the user's own.
+
+    Returns:
+        the rules, and for each file that is none its code and what is wrong with it.
+
+    Raises:
+        AuditInputError: the folder cannot be read, or has no file that ends with .sql.
+    """
+    rules, broken = [], {}
+    try:
+        paths = sorted(path for path in Path(folder).iterdir() if path.suffix == ".sql")
+    except OSError as error:
+        raise AuditInputError(f"the rules in {folder} cannot be read: {error.strerror}") from None
+    if not paths:
+        raise AuditInputError(f"there is no rule in {folder}: its files must end with .sql")
+    for path in paths:
+        try:
+            rules.append(parse_rule(path.read_text("utf-8"), path.stem, Category.CUSTOM))
+        except (RuleFileError, OSError, UnicodeDecodeError) as error:
+            broken[path.stem] = str(error)
+    return rules, broken
+
+
+_PROTOCOL = "https://www.sitemaps.org/protocol.html"
+_ROBOTS = "https://www.rfc-editor.org/rfc/rfc9309"
+_NOT_ACCUSED = "This says what was not read, and why; the site is not accused."
+_OF_ANSWERS = frozenset(
+    {
+        IssueCode.CONTENT_ENCODING,
+        IssueCode.WRONG_CONTENT_ENCODING,
+        IssueCode.TLS,
+        IssueCode.BAD_HTTP,
+        IssueCode.SITEMAP_WITH_ERROR_STATUS,
+        IssueCode.REDIRECT_LOOP,
+        IssueCode.TOO_MANY_REDIRECTS,
+        IssueCode.DOWNGRADE,
+        IssueCode.SITE_MOVED,
+        IssueCode.USERINFO_REMOVED,
+        IssueCode.ROBOTS_UNREACHABLE,
+    }
+)
+"""Issues that only an answer of a server can have."""
+_OF_ROBOTS = frozenset(
+    {IssueCode.ROBOTS_NOT_TEXT, IssueCode.ROBOTS_TOO_LARGE, IssueCode.ROBOTS_TOO_COMPLEX}
+)
+
+
+def make_issue_rule(code: IssueCode) -> AuditRule:
+    """Return the rule for an Issue code."""
+    is_about_us = code in ABOUT_US
+    severity = Severity.INFO if is_about_us else CHANGED.get(code, code.severity)
+    needs = (Need.FETCH,) * (code in _OF_ANSWERS) + (Need.ROBOTS,) * (code in _OF_ROBOTS)
+    detects = f"{code.meaning[0].upper()}{code.meaning[1:]}."
+    if code is IssueCode.EMPTY:
+        detects += " Only children of an index are meant, and no news."
+    return AuditRule(
+        code=str(code),
+        category=Category.READING,
+        severity=severity,
+        title=f"{code.meaning[0].upper()}{code.meaning[1:]}",
+        unit="places",
+        detects=detects,
+        meaning=MEANINGS.get(code, _NOT_ACCUSED if is_about_us else _MEANINGS[severity]),
+        advice=f"{code.advice[0].upper()}{code.advice[1:]}.",
+        sources=(_ROBOTS if "robots" in code else _PROTOCOL,),
+        needs=needs,
+        known_as=KNOWN_AS.get(code, ""),
+    )
+
+
+_MEANINGS = {
+    Severity.ERROR: "Search engines lose something by it, or refuse the sitemap.",
+    Severity.WARNING: "Other readers may lose something by it; this one repaired it.",
+    Severity.INFO: "It costs nothing, and shows that the generator could take more care.",
+}
+
+
+def list_rules(own: Iterable[AuditRule] = ()) -> dict[str, AuditRule]:
+    """Return all rules by code: Issues, the package's rules and the user's."""
+    issues = map(make_issue_rule, IssueCode)
+    return {rule.code: rule for rule in (*issues, *(each.rule for each in load_rules()), *own)}
+
+
+def select_rules(
+    rules: Mapping[str, AuditRule], select: Sequence[str], ignore: Sequence[str]
+) -> dict[str, AuditRule]:
+    """Return the selected rules (all by default) without the ignored ones.
+
+    Args:
+        rules: all of them.
+        select: codes, categories, or prefixes that end with `*`.
+        ignore: the same; it wins.
+
+    Raises:
+        AuditInputError: a word is none of these; the nearest known one is named.
+    """
+    selected = set().union(*(match_codes(rules, word) for word in select)) if select else set(rules)
+    ignored = set().union(*(match_codes(rules, word) for word in ignore))
+    return {code: rule for code, rule in rules.items() if code in selected - ignored}
+
+
+def match_codes(rules: Mapping[str, AuditRule], word: str) -> set[str]:
+    """Return the codes that a word means; raise AuditInputError if there is none."""
+    if word in rules:
+        return {word}
+    if word.endswith("*"):
+        found = {code for code in rules if code.startswith(word[:-1])}
+    else:
+        found = {code for code, rule in rules.items() if rule.category.lower() == word.lower()}
+    if not found:
+        categories = [category.lower() for category in Category]
+        hint = suggest_word(word, [*rules, *categories])
+        raise AuditInputError(f"there is no rule, category or prefix {word!r}{hint}")
+    return found
+
+
+def suggest_word(word: str, known: Iterable[str]) -> str:
+    """Return words that name the known one that is nearest, or how to list all."""
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    if close:
+        return f": did you mean {close[0]!r}?"
+    return ": `sitemapreader audit --list-rules` lists all codes"
+
+
+_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "info"}
+_NEEDS = {
+    "robots": "a robots.txt that was read",
+    "site": "the URL of a site",
+    "fetch": "answers of a server",
+    "complete": "a walk that read all",
+    "urls": "`--urls`",
+    "overlap": "a list that knows most of the URLs",
+}
+_WIDTH = 88
+
+
+def sort_rules(rules: Iterable[AuditRule]) -> list[AuditRule]:
+    """Return rules by category, the gravest first."""
+    order = list(Category)
+    return sorted(rules, key=lambda each: (order.index(each.category), -each.severity, each.code))
+
+
+def format_rules(rules: Iterable[AuditRule]) -> str:
+    """Return a list of rules, by category."""
+    lines = []
+    for category, group in groupby(sort_rules(rules), lambda rule: rule.category):
+        lines.append(f"{category}")
+        lines += [f"  {each.code:<30} {_NAMES[each.severity]:<8} {each.title}" for each in group]
+    return "\n".join(lines) + "\n"
+
+
+def explain_rule(rule: AuditRule) -> str:
+    """Return what a rule means, in a few lines."""
+    lines = [f"{rule.code}: {rule.title} ({rule.category}, {_NAMES[rule.severity]})"]
+    lines += [
+        fill(
+            f"{name}: {text}",
+            _WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for name, text in _describe(rule)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _describe(rule: AuditRule) -> Iterator[tuple[str, str]]:
+    if rule.detects:
+        yield "hits when", fill_figures(rule.detects, AuditOptions(), named=True)
+    if rule.meaning:
+        yield "why", rule.meaning
+    if rule.advice:
+        yield "do", rule.advice
+    if rule.needs:
+        yield "needs", ", ".join(_NEEDS[need] for need in rule.needs)
+    if rule.known_as:
+        yield "Search Console calls it", rule.known_as
+    if rule.sources:
+        yield "source", ", ".join(rule.sources)
+
+
+def write_page(rules: Iterable[AuditRule]) -> str:
+    """Return the page of rules of the documentation, in Markdown."""
+    parts = []
+    for category, group in groupby(sort_rules(rules), lambda rule: rule.category):
+        parts.append(f"## {category}\n")
+        for rule in group:
+            parts.append(f"### `{rule.code}`\n\n**{rule.title}** ({_NAMES[rule.severity]})\n")
+            parts.append(
+                "\n".join(
+                    f"- {name[0].upper()}{name[1:]}: {_protect(text)}"
+                    for name, text in _describe(rule)
+                )
+                + "\n"
+            )
+    return "\n".join(parts)
+
+
+def _protect(text: str) -> str:
+    """Escape what Markdown would take for markup outside of code."""
+    parts = text.split("`")
+    parts[::2] = [part.replace("<", "&lt;").replace("*", "\\*") for part in parts[::2]]
+    return "`".join(parts)
