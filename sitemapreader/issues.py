@@ -150,7 +150,8 @@ class IssueCode(StrEnum):
     OTHER_SITE = ("other-site", WARNING, "none of the listed URLs is on the site that was named", "pass the site that they are on; or mend the copy, whose robots.txt or sitemaps name the original")
     NO_SITEMAP = ("no-sitemap", ERROR, "no sitemap was found", "name it in robots.txt, or pass its URL with `sitemaps=`")
     FEED_NOT_READ = ("feed-not-read", WARNING, "no sitemap was found; the start page links to a feed, which was not read", "use `feeds=True` to read it")
-    CYCLE = ("cycle", INFO, "a sitemap lists or redirects to one that was read already", "list each sitemap once")
+    CYCLE = ("cycle", INFO, "a sitemap lists one that was read already", "list each sitemap once")
+    REDIRECTS_UP = ("redirects-up", ERROR, "a sitemap redirects to what names it: its index, robots.txt or the start page", "restore it, or take it out of its index")
     NESTED_INDEX = ("nested-index", WARNING, "an index lists another index, which the protocol does not allow", "list urlsets only")
     CROSS_HOST_CHILD = ("cross-host-child", WARNING, "a child sitemap is on another site; it was not fetched", "name it in that site's robots.txt, or pass `hosts=\"any\"`")
     FEED_HAS_MORE = ("feed-has-more", WARNING, "a feed has a next page that was not followed: it is on another host, one too many, or no URL", "pass its URL with `sitemaps=`, or raise `Limits.feed_pages`")
@@ -163,7 +164,8 @@ class IssueCode(StrEnum):
     BUDGET_BYTES = ("budget-bytes", ERROR, "the walk reached its limit of bytes; the rest was not read", "raise `Limits.walk_bytes`")
     BUDGET_SECONDS = ("budget-seconds", ERROR, "the walk reached its limit of time; the rest was not read", "raise `Limits.walk_seconds`")
     BUDGET_URLS = ("budget-urls", ERROR, "the walk delivered as many URLs as it may; the rest was not read", "raise `site_urls`")
-    STATE_REPLACED = ("state-replaced", WARNING, "the state file was damaged or not a state file; it was renamed, and everything is read again", "inspect the renamed file, then remove it")
+    SHRUNK = ("shrunk", WARNING, "a sitemap lists less than half of what it did, or nothing; what it lost is not reported as removed until a later walk finds the same", "if the pages are gone, walk again tomorrow; else restore the sitemap")
+    STATE_REPLACED = ("state-replaced", WARNING, "the state file was damaged, of an earlier version, or not a state file; it was renamed, and everything is read again", "inspect the renamed file, then remove it")
     # fmt: on
 
 

@@ -75,8 +75,10 @@ class Report:
         removed: how many URLs are no longer listed, of sitemaps that were read to their end; `None`
             before the end of a walk, and without `changes`. `Walk.removed` lists them.
         tally: what counts for `outcome`; for the walk's own use.
-        removals_unknown: how many sitemaps in the state were not read to their end, so that their
-            removed URLs are not known; `None` as above. `Walk.removals_unknown` lists them.
+        left: how many URLs have left a window, as old items leave a feed: they are not removed;
+            `None` as above.
+        removals_unknown: how many sitemaps in the state hide or delay removals; `None` as above.
+            `Walk.removals_unknown` lists them.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Report:
         self.bytes_raw = 0
         self.resumed = False
         self.removed: int | None = None
+        self.left: int | None = None
         self.removals_unknown: int | None = None
         self.tally = SiteTally()
         self._kept: Counter[IssueCode] = Counter()
@@ -144,6 +147,8 @@ class Report:
         ]
         if self.removed is not None:
             parts.append(f"{self.removed} removed")
+        if self.left:
+            parts.append(f"{self.left} left their feed")
         if self.removals_unknown:
             parts.append(f"removals unknown of {self.removals_unknown} sitemaps")
         codes = sorted(self.counts.items(), key=lambda pair: (-pair[0].severity, -pair[1]))

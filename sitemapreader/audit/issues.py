@@ -58,6 +58,7 @@ ABOUT_US = REFUSALS | {
     IssueCode.LINK_NOT_TAKEN,
     IssueCode.MISSING_BASE,
     IssueCode.STATE_REPLACED,
+    IssueCode.SHRUNK,
     # -- our own limits, which no search engine has
     IssueCode.TOO_LARGE,
     IssueCode.BUDGET_DEPTH,
@@ -136,6 +137,7 @@ SAME = frozenset(
         IssueCode.OTHER_SITE,
         IssueCode.NO_SITEMAP,
         IssueCode.CYCLE,
+        IssueCode.REDIRECTS_UP,
         IssueCode.DUPLICATE_DOCUMENT,
     }
 )

@@ -174,7 +174,9 @@ class FolderSource:
                 result.entries += len(rows)
                 yield rows
             if self._gives_removed and entries.report.removed is not None:
-                result.removals_unknown += entries.removals_unknown()
+                result.removals_unknown += (
+                    f"{url} ({why})" for url, why in entries.removals_unknown()
+                )
                 removed = entries.removed()
                 while locs := list(islice(removed, _REMOVED_AT_ONCE)):
                     yield [UrlEntry(loc, change=Change.REMOVED) for loc in locs]

@@ -204,8 +204,8 @@ def _is_source(document: Document, label: str) -> bool:
 def describe_unknown_removals(documents: DocumentCount) -> str:
     """Return a line about the documents whose removed URLs are unknown."""
     return (
-        f"removed URLs are unknown for {documents.number} sitemaps that were not read "
-        f"completely; their URLs count as not removed: {documents}"
+        f"removed URLs are unknown for {documents.number} sitemaps; their URLs count as not "
+        f"removed: {documents}"
     )
 
 

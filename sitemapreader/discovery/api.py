@@ -216,9 +216,9 @@ class _ProbeHandler:
     async def find_refusal(self, url: str) -> IssueCode | None:
         return await self._rules.check_redirect(self._entry, [self._entry.sitemap], _HOSTS, url)
 
-    async def check_redirect(self, url: str) -> str:
+    async def check_redirect(self, url: str) -> bool:
         del url
-        return ""
+        return False
 
     async def accept_format(self, kind: Format) -> bool:
         del kind

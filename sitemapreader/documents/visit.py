@@ -25,6 +25,7 @@ from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import (
+    ALREADY_READ,
     NOT_READ,
     REFUSALS,
     SAME_BODY,
@@ -68,8 +69,8 @@ class DocumentHandler(Protocol):
         """Return why a redirect to `url` must not be followed; `None` if it may be."""
         ...
 
-    async def check_redirect(self, url: str) -> str:
-        """Return why the document at `url`, after redirects, must not be read; else ""."""
+    async def check_redirect(self, url: str) -> bool:
+        """Return whether another visit reads the document at `url`, after redirects."""
         ...
 
     async def accept_format(self, kind: Format) -> bool:
@@ -108,6 +109,8 @@ class DocumentVisit:
         hasher: has hashed what was read of the body, with a prior version or if it is an index.
         is_postponed: whether nothing was fetched, because its host must not be asked for a while.
             Then there is no outcome.
+        is_duplicate: whether redirects led to a document that another visit reads. Its outcome is
+            this one's, too, and is not known yet.
     """
 
     def __init__(
@@ -120,6 +123,7 @@ class DocumentVisit:
         self.document = document
         self.hasher = BodyHasher()
         self.is_postponed = False
+        self.is_duplicate = False
         self._prior = prior
         self._known_entries = 0
         self._context = context
@@ -131,6 +135,11 @@ class DocumentVisit:
         self._outcome: tuple[Status, str] | None = None
         self._response: Response | None = None
         self._start = b""
+
+    @property
+    def is_window(self) -> bool:
+        """Whether the document lists recent items only, as a feed does."""
+        return self._reader is not None and self._reader.is_window
 
     async def run(self) -> None:
         """Fetch and read the document, hand over its events, and record its outcome."""
@@ -246,8 +255,9 @@ class DocumentVisit:
         for issue in getattr(response, "issues", ()):
             issue.sitemap = document.url
             await self._context.report_issue(issue, document)
-        if reason := await self._handler.check_redirect(response.url):
-            self._outcome = Status.SKIPPED, reason
+        if await self._handler.check_redirect(response.url):
+            self.is_duplicate = True
+            self._outcome = Status.SKIPPED, ALREADY_READ
         elif response.status == 304:
             await self._end_unchanged("")
 
@@ -322,7 +332,8 @@ class DocumentVisit:
                 self._outcome = Status.SKIPPED, str(fault.code)
             await self._context.report_issue(issue_from_error(fault, document), document)
         status, reason = self._outcome or self._find_outcome(fault)
-        self._context.report.end_document(document, status, reason)
+        if not self.is_duplicate:
+            self._context.report.end_document(document, status, reason)
 
     async def _finish_reading(
         self, reader: SitemapReader, fault: FetchError | None

@@ -183,7 +183,9 @@ class SiteVisitor:
                 if rows := batch if plan.gives_removed else without_removed(batch):
                     await self._hand_over(site, rows)
             if plan.gives_removed and walked.report.removed is not None:
-                site.removals_unknown += entries.removals_unknown()
+                site.removals_unknown += (
+                    f"{url} ({why})" for url, why in entries.removals_unknown()
+                )
                 await self._hand_over_removed(site, entries.removed())
 
     async def _hand_over_removed(self, site: SiteWalk, removed: Iterator[str]) -> None:

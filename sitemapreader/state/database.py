@@ -321,7 +321,7 @@ def _open_checked(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA temp_store = FILE")
-        schema.migrate(connection)
+        schema.create(connection)
         _check_tables(connection)
         for table in schema.WORK_TABLES:
             connection.execute(f"CREATE TEMP TABLE {table}")
@@ -356,10 +356,12 @@ def _check_kind(connection: sqlite3.Connection, path: Path, *, may_be_empty: boo
         raise DamageError("it is the database of another program")
     if not version:
         raise DamageError("its version is damaged")
-    if version > len(schema.STEPS):
+    if version < schema.VERSION:
+        raise DamageError("an earlier sitemapreader wrote it: the next walk replaces it")
+    if version > schema.VERSION:
         raise StateError(
             path,
-            f"a newer sitemapreader wrote it (format {version}, here {len(schema.STEPS)}): "
+            f"a newer sitemapreader wrote it (format {version}, here {schema.VERSION}): "
             "upgrade, or give another file",
         )
     if path.stat().st_size <= CHECKED_BYTES:

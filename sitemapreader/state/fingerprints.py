@@ -2,8 +2,9 @@
 
 10 bytes identify the URL, 6 the rest of its record.
 
-The URL is hashed as written: another spelling is another URL. Two record hashes are reserved for
-entries that a filter kept back: `UNDELIVERED` and `OUTDATED`.
+The URL is hashed as written: another spelling is another URL. Three record hashes are reserved for
+entries that a filter kept back: `UNDELIVERED`, `OUTDATED` and `OUTDATED_NEWS`. Those of news begin
+with `NEWS_MARK`.
 """
 
 # Two of ten million URLs share a hash with a probability of 1 in 24 billion. A changed record keeps
@@ -14,6 +15,8 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
+
+from sitemapreader.dates import parse_lastmod
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +31,11 @@ UNDELIVERED = bytes(RECORD_HASH_BYTES)
 """Record hash of a URL that is listed and was never delivered."""
 OUTDATED = (1).to_bytes(RECORD_HASH_BYTES)
 """Record hash of a URL that was delivered, but not with the listed record."""
-FIRST_RECORD_HASH = (2).to_bytes(RECORD_HASH_BYTES)
+OUTDATED_NEWS = (2).to_bytes(RECORD_HASH_BYTES)
+"""The same of news."""
+NEWS_MARK = b"\xff"
+"""First byte of the record hash of news: such a URL is listed for some days only."""
+FIRST_RECORD_HASH = (3).to_bytes(RECORD_HASH_BYTES)
 """The lowest record hash of a delivered record."""
 
 _KEY = blake2b(digest_size=URL_HASH_BYTES)
@@ -62,10 +69,10 @@ def _hash_record(entry: UrlEntry) -> bytes:
         or entry.alternates
         or entry.extras
     ):
-        return _hash(
+        found = _hash(
             (
                 entry.title,
-                entry.lastmod_text,
+                _read_moment(entry.lastmod_text),
                 entry.changefreq,
                 entry.priority,
                 entry.images,
@@ -75,6 +82,7 @@ def _hash_record(entry: UrlEntry) -> bytes:
                 entry.extras,
             )
         )
+        return NEWS_MARK + found[1:] if entry.news else found
     # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
     written = entry.lastmod_text
     make = (
@@ -89,10 +97,17 @@ def _hash_record(entry: UrlEntry) -> bytes:
 def _hash_plain_record(
     lastmod_text: str | None, changefreq: str | None, priority: float | None
 ) -> bytes:
-    return _hash((lastmod_text, changefreq, priority))
+    return _hash((_read_moment(lastmod_text), changefreq, priority))
+
+
+def _read_moment(lastmod_text: str | None) -> float | str | None:
+    """Return what a lastmod says: another notation of the same moment is no change."""
+    found = None if lastmod_text is None else parse_lastmod(lastmod_text)
+    return lastmod_text if found is None else found.timestamp()
 
 
 def _hash(fields: tuple[object, ...]) -> bytes:
-    return blake2b(
+    found = blake2b(
         repr(fields).encode("utf-8", "surrogatepass"), digest_size=RECORD_HASH_BYTES
     ).digest()
+    return found if found[0] < NEWS_MARK[0] else b"\xfe" + found[1:]

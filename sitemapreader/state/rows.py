@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import typing
+from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,13 +26,56 @@ R = TypeVar("R")
 
 FULLY_READ = "document.seen_run IS :run AND document.status IN ('complete', 'unchanged')"
 """SQL condition: the run knows every URL that a document lists."""
-REMOVALS_UNKNOWN = f"document.listed_run IS NOT NULL AND NOT ({FULLY_READ})"
-"""SQL condition: the run cannot tell which URLs of a document were removed."""
+
+
+def nanoseconds(time: timedelta) -> int:
+    """Return a length of time in the unit of the numbers of runs."""
+    return time // timedelta(microseconds=1) * 1_000
+
+
+@attrs.frozen
+class RemovalRules:
+    """The figures of the law.
+
+    Attributes:
+        confirm_after: how long after a loss that may be a fault a walk must find it again.
+        shrunk_from: a document with fewer URLs has shrunk only if it lost all of them.
+        left_for: how long a URL that left a window is known.
+        distrust_after: how long the server's word that a document has not changed is believed.
+    """
+
+    confirm_after: timedelta = timedelta(hours=23)
+    shrunk_from: int = 20
+    left_for: timedelta = timedelta(days=90)
+    distrust_after: timedelta = timedelta(days=30)
+
+
+@attrs.frozen
+class Run:
+    """A walk over a site.
+
+    Attributes:
+        site: number of the site.
+        saves_urls: whether it saves which URLs the documents list.
+        id: number of the walk; 0 before it begins.
+        is_resumed: whether it resumes an interrupted walk.
+        is_new: whether the state has no URL of the site yet, so that every entry is new.
+        rules: the figures of the law of removal.
+        has_pending: whether a URL is missing of which nothing is known yet.
+    """
+
+    site: int
+    saves_urls: bool
+    id: int = 0
+    is_resumed: bool = False
+    is_new: bool = False
+    rules: RemovalRules = attrs.field(factory=RemovalRules)
+    has_pending: bool = False
 
 
 @attrs.frozen
 class DocumentRow:
-    """A row of the table `document`."""
+    """A row of the table `document`; schema.py says what is in the columns."""
 
     site: int
     url: str
@@ -53,6 +97,13 @@ class DocumentRow:
     read_at: float | None = None
     filters: str | None = None
     listed_run: int | None = None
+    first_run: int = 0
+    vouched_run: int = 0
+    body_run: int = 0
+    format_run: int = 0
+    window: int = 0
+    validators: int = 0
+    dates: int = 0
 
     @property
     def body(self) -> BodyDigest | None:

@@ -7,37 +7,19 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.state import url_index
+from sitemapreader.state import removals, url_index
 from sitemapreader.state.database import DamageError
-from sitemapreader.state.rows import FULLY_READ, REMOVALS_UNKNOWN, load_children, read_row
+from sitemapreader.state.rows import Run, read_row
 from sitemapreader.state.schema import seal_of
-from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
+
+    from sitemapreader.state.removals import Removals, RunOutcome
 
 _RESUMABLE_SECONDS = 24 * 3600
 """Older interrupted walks are not resumed."""
-
-
-@attrs.frozen
-class Run:
-    """A walk over a site.
-
-    Attributes:
-        site: number of the site.
-        saves_urls: whether it saves which URLs the documents list.
-        id: number of the walk; 0 before it begins.
-        is_resumed: whether it resumes an interrupted walk.
-        is_new: whether the state has no URL of the site yet, so that every entry is new.
-    """
-
-    site: int
-    saves_urls: bool
-    id: int = 0
-    is_resumed: bool = False
-    is_new: bool = False
 
 
 @attrs.frozen
@@ -69,35 +51,6 @@ class RunOptions:
     resumes: Callable[[str], bool]
 
 
-@attrs.frozen
-class RunOutcome:
-    """How a walk ended.
-
-    Attributes:
-        complete: whether everything was read.
-        listed: the URLs, as `url_key` writes them, of all documents that were found.
-        knows_all: whether the site has no documents but these and those below them.
-    """
-
-    complete: bool
-    listed: Iterable[str]
-    knows_all: bool
-
-
-@attrs.frozen
-class Removals:
-    """The URLs that a walk found removed.
-
-    Attributes:
-        urls: how many URLs were removed.
-        unknown: how many documents were not read to their end, so that their removed URLs are not
-            known.
-    """
-
-    urls: int
-    unknown: int
-
-
 def read_run(db: sqlite3.Connection, site: int) -> RunRow | None:
     """Return the newest walk of a site."""
     sql = "SELECT {} FROM run WHERE site = ? ORDER BY id DESC LIMIT 1"
@@ -126,7 +79,13 @@ def begin(db: sqlite3.Connection, run: Run, options: RunOptions) -> Run:
         row = RunRow(number, run.site, options.fingerprint, options.filters, time.time())
     _write(db, row)
     is_new = url_index.is_empty(db, run.site)
-    return attrs.evolve(run, id=row.id, is_resumed=is_resumed, is_new=is_new)
+    return attrs.evolve(
+        run,
+        id=row.id,
+        is_resumed=is_resumed,
+        is_new=is_new,
+        has_pending=removals.find_pending(db, run.site) > 0,
+    )
 
 
 def _discard_stopped(db: sqlite3.Connection, run: Run) -> None:
@@ -154,55 +113,18 @@ def stop(db: sqlite3.Connection, run: Run) -> None:
 
 def finish(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals | None:
     """End a walk; return what was removed, or `None` if the walk saves no URLs."""
-    db.execute("DELETE FROM temp.reachable")
-    db.executemany("INSERT OR IGNORE INTO reachable VALUES (?)", ((url,) for url in outcome.listed))
-    _add_below_unread(db, run)
-    knows_all = outcome.knows_all and not _has_unknown_index(db, run)
-    if knows_all:
-        url_index.forget_unlisted(db, run.site)
-    removed = 0 if run.saves_urls else None
-    if run.saves_urls and not run.is_new:  # else the next walk merges
-        removed = url_index.finish_merge(db, run.site, run.id, knows_all=knows_all)
+    found = None
+    if run.saves_urls:
+        found = removals.judge(db, run, outcome)
     else:
         db.execute("DELETE FROM removed WHERE site = ?", (run.site,))
+        removals.forget_unlisted(db, run, outcome)
     db.execute("DELETE FROM delivered WHERE run = ?", (run.id,))
     row = read_run(db, run.site)
     if row is None or row.id != run.id:
         raise DamageError("the row of this walk is missing")
+    removed = None if found is None else found.urls
     complete = int(outcome.complete)
     _write(db, attrs.evolve(row, ended=time.time(), complete=complete, removed=removed))
     db.execute("DELETE FROM run WHERE site = ? AND id < ?", (run.site, run.id))
-    if removed is None:
-        return None
-    (unknown,) = db.execute(
-        f"SELECT count(*) FROM document WHERE site = :site AND {REMOVALS_UNKNOWN}",
-        {"site": run.site, "run": run.id},
-    ).fetchone()
-    return Removals(removed, unknown)
-
-
-def _add_below_unread(db: sqlite3.Connection, run: Run) -> None:
-    """Add what unread indexes listed before, and everything below, to `reachable`."""
-    sql = (
-        "SELECT document.id, document.url FROM document JOIN child ON child.document = document.id"
-        f" WHERE site = :site AND url IN (SELECT url FROM reachable) AND NOT ({FULLY_READ})"
-    )
-    waiting = db.execute(sql, {"site": run.site, "run": run.id}).fetchall()
-    while waiting:
-        number, url = waiting.pop()
-        for loc, _ in load_children(db, number, url):
-            key = url_key(loc)
-            if db.execute("INSERT OR IGNORE INTO reachable VALUES (?)", (key,)).rowcount:
-                waiting += db.execute(
-                    "SELECT id, url FROM document WHERE site = ? AND url = ?", (run.site, key)
-                ).fetchall()
-
-
-def _has_unknown_index(db: sqlite3.Connection, run: Run) -> bool:
-    """Return whether a document failed that was never read: it may list any other."""
-    row = db.execute(
-        "SELECT 1 FROM document WHERE site = ? AND seen_run = ? AND status = 'failed'"
-        " AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410) LIMIT 1",
-        (run.site, run.id),
-    ).fetchone()
-    return row is not None
+    return found

@@ -1,4 +1,4 @@
-"""The tables of a state file, and the steps from each version to the next.
+"""The tables of a state file.
 
 Rows that decide what is read have a seal, a checksum over their values. Without it, one flipped bit
 in a lastmod could make an unread document count as read.
@@ -26,7 +26,7 @@ def _typed(script: str) -> str:
     return _COLUMN.sub(add_check, script)
 
 
-_FIRST = _typed("""
+SCRIPT = _typed("""
 CREATE TABLE site (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
@@ -68,8 +68,19 @@ CREATE TABLE document (
     filters TEXT,               -- those that kept something of it back; NULL if nothing was
     -- of what it lists
     listed_run INTEGER,         -- whose chunks are the newest whole list
+    -- what it may prove about removals: see removals.py
+    first_run INTEGER NOT NULL, -- the run that met it first
+    vouched_run INTEGER NOT NULL,   -- the last run that certainly knew all that it lists; or 0
+    body_run INTEGER NOT NULL,  -- the last run that saw all its bytes; or 0
+    format_run INTEGER NOT NULL,    -- the run that found it in another format than before; or 0
+    window INTEGER NOT NULL,    -- 1: it lists recent items only; 2: it did at the reading before
+    validators INTEGER NOT NULL,    -- 1: they changed with its bytes once; -1: they did not; or 0
+    dates INTEGER NOT NULL,     -- the same of the lastmod in its index
     seal INTEGER NOT NULL,
     merged_run INTEGER,         -- whose chunks are in `url_index`; repeated if it is not right
+    missed INTEGER NOT NULL DEFAULT 0,  -- runs since it was last known to its end
+    dropped_run INTEGER,        -- the run that found it named by nothing; NULL if it is named
+    unknown TEXT,               -- why the last run cannot tell its removals; NULL if it can
     UNIQUE (site, url)
 );
 
@@ -121,12 +132,14 @@ CREATE TABLE url_index (
     PRIMARY KEY (site, fingerprint, document)
 ) WITHOUT ROWID;
 
--- of these, what is no longer listed; kept until its document is read to its end
+-- of these, what is no longer listed: see removals.py
 CREATE TABLE gone (
     site INTEGER NOT NULL,
     fingerprint BLOB NOT NULL,
-    document INTEGER NOT NULL,
+    document INTEGER NOT NULL,  -- negative if it is forgotten
     loc TEXT NOT NULL,
+    run INTEGER NOT NULL,       -- that found it missing first
+    has_left INTEGER NOT NULL,  -- it left a window, which is not a removal
     PRIMARY KEY (site, fingerprint, document)
 ) WITHOUT ROWID;
 
@@ -137,21 +150,25 @@ CREATE TABLE removed (
     loc TEXT NOT NULL
 );
 CREATE INDEX removed_site ON removed (site);
-""")
 
-_SECOND = _typed("""
+-- the last output that was committed with the state: see publication.py
+CREATE TABLE published (
+    token TEXT NOT NULL
+);
+
 -- so that a walk looks through its own site's runs, not through those of all sites
 CREATE INDEX run_site ON run (site);
 """)
-
-STEPS = (_FIRST, _SECOND)
-"""Script for each version; `user_version` counts the steps that were taken."""
+VERSION = 3
+"""Of the tables. Files of earlier versions are replaced, those of later ones refused."""
 WORK_TABLES = (
-    "reachable (url TEXT PRIMARY KEY) WITHOUT ROWID",
+    "reachable (url TEXT PRIMARY KEY, is_wanted INTEGER) WITHOUT ROWID",
     "merge_batch (document INTEGER PRIMARY KEY, run INTEGER, replaces INTEGER)",
     "fresh (fingerprint BLOB, document INTEGER, PRIMARY KEY (fingerprint, document)) WITHOUT ROWID",
-    "old (fingerprint BLOB, document INTEGER, chunk INTEGER, i INTEGER, loc TEXT)",
-    "finished (document INTEGER)",
+    """old (fingerprint BLOB, document INTEGER, chunk INTEGER, i INTEGER, loc TEXT, run INTEGER,
+    has_left INTEGER)""",
+    "doubted (document INTEGER PRIMARY KEY, since INTEGER, lost INTEGER, kept INTEGER)",
+    "judged (fingerprint BLOB, document INTEGER, loc TEXT)",
 )
 """Temporary tables, emptied before or after each use.
 
@@ -175,7 +192,7 @@ def seal_chunk(document: int, run: int, count: int, fingerprints: bytes) -> int:
 def is_whole(connection: sqlite3.Connection) -> bool:
     """Return whether a file has all tables, as they were created."""
     with closing(sqlite3.connect(":memory:")) as model:
-        model.executescript("".join(STEPS))
+        model.executescript(SCRIPT)
         return _tables(connection) >= _tables(model)
 
 
@@ -189,20 +206,18 @@ def encode_version(version: int) -> int:
 
 
 def read_version(connection: sqlite3.Connection) -> int:
-    """Return how many steps were taken; 0 for an empty or damaged file."""
+    """Return the version of a file's tables; 0 for an empty or damaged file."""
     (fingerprint,) = connection.execute("PRAGMA user_version").fetchone()
     version = int(fingerprint) & _VERSIONS
     return version if version and fingerprint == encode_version(version) else 0
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to date, in one transaction."""
-    version = read_version(connection)
-    if version == len(STEPS):
+def create(connection: sqlite3.Connection) -> None:
+    """Create the tables in an empty file, in one transaction."""
+    if read_version(connection):
         return
-    script = "".join(STEPS[version:])
     connection.executescript(
-        f"BEGIN IMMEDIATE;\n{script}\n"
+        f"BEGIN IMMEDIATE;\n{SCRIPT}\n"
         f"PRAGMA application_id = {APPLICATION_ID};\n"
-        f"PRAGMA user_version = {encode_version(len(STEPS))};\nCOMMIT;"
+        f"PRAGMA user_version = {encode_version(VERSION)};\nCOMMIT;"
     )

@@ -12,17 +12,18 @@ import attrs
 from sitemapreader.errors import StateError
 from sitemapreader.state.database import DamageError, connect_reader, wrap_errors
 from sitemapreader.state.fingerprints import hash_url
-from sitemapreader.state.rows import REMOVALS_UNKNOWN, check_types
+from sitemapreader.state.rows import RemovalRules, check_types
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _WEEK = timedelta(days=7)
+_RULES = RemovalRules()
+_CENTURY = timedelta(days=36_525)
 _ROWS = 1_000
 
 
-_UNKNOWN = REMOVALS_UNKNOWN.replace(":run", "run.id")
 _TEXT, _NUMBER, _MOMENT = str | None, int | None, float | None
 
 
@@ -47,8 +48,8 @@ class SiteState:
         finished: when it ended; `None` if it was interrupted and can be resumed.
         complete: whether it read everything.
         removed: how many URLs were removed; `None` without `changes`.
-        unknown: how many documents it did not read to their end, so that their removed URLs are
-            not known; `None` without `changes`.
+        unknown: how many documents hide or delay removals; `None` without `changes`.
+        left: how many URLs are known that have left a window, such as a feed.
     """
 
     name: str
@@ -59,6 +60,7 @@ class SiteState:
     complete: bool = attrs.field(converter=bool)
     removed: int | None
     unknown: int | None
+    left: int
 
 
 @attrs.frozen
@@ -99,13 +101,36 @@ class State:
         path: the file; created by the first walk, readable by its owner only.
         revalidate_after: how long to trust an index that says that a child has not changed; then
             the child is revalidated with its server. 0 means always.
+        rules: the figures of the law of removal, as given: `distrust_after`, how long a server that
+            says that a document has not changed is believed before it is asked for all bytes;
+            `confirm_after`, how much later a walk must find again that a document has shrunk or is
+            named by nothing; `shrunk_from`, how many URLs a document needs to have shrunk by losing
+            more than half of them; `left_for`, how long a URL that left a feed is known.
     """
 
-    def __init__(self, path: str | Path, *, revalidate_after: timedelta = _WEEK) -> None:
-        if revalidate_after < timedelta(0):
-            raise ValueError("revalidate_after must be a timedelta of zero or more")
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        revalidate_after: timedelta = _WEEK,
+        distrust_after: timedelta = _RULES.distrust_after,
+        confirm_after: timedelta = _RULES.confirm_after,
+        shrunk_from: int = _RULES.shrunk_from,
+        left_for: timedelta = _RULES.left_for,
+    ) -> None:
+        for name, value in (
+            ("revalidate_after", revalidate_after),
+            ("distrust_after", distrust_after),
+            ("confirm_after", confirm_after),
+            ("left_for", left_for),
+        ):
+            if not timedelta(0) <= value <= _CENTURY:
+                raise ValueError(f"{name} must be a timedelta from zero to a hundred years")
+        if shrunk_from < 1:
+            raise ValueError("shrunk_from must be a number of URLs, at least 1")
         self.path = Path(path)
         self.revalidate_after = revalidate_after
+        self.rules = RemovalRules(confirm_after, shrunk_from, left_for, distrust_after)
 
     def __repr__(self) -> str:
         return f"State({str(self.path)!r})"
@@ -113,7 +138,7 @@ class State:
     def sites(self) -> list[SiteState]:
         """Return what the state holds of each site; raise StateError if there is no file."""
         rows = self._read(
-            (str, int, int, _MOMENT, _MOMENT, _NUMBER, _NUMBER, _NUMBER),
+            (str, int, int, _MOMENT, _MOMENT, _NUMBER, _NUMBER, _NUMBER, int),
             "SELECT site.name,"
             " (SELECT count(*) FROM document WHERE document.site = site.id),"
             " (SELECT coalesce(sum(chunk.count), 0) FROM document JOIN chunk ON"
@@ -121,7 +146,9 @@ class State:
             "  WHERE document.site = site.id),"
             " run.began, run.ended, run.complete, run.removed,"
             " CASE WHEN run.removed IS NOT NULL THEN"
-            f"  (SELECT count(*) FROM document WHERE document.site = site.id AND {_UNKNOWN}) END"
+            "  (SELECT count(*) FROM document WHERE document.site = site.id"
+            "   AND document.unknown IS NOT NULL) END,"
+            " (SELECT count(*) FROM gone WHERE gone.site = site.id AND has_left)"
             " FROM site LEFT JOIN run ON run.id = (SELECT max(id) FROM run WHERE site = site.id)"
             " ORDER BY site.name",
         )
@@ -158,21 +185,22 @@ class State:
                 raise StateError(self.path, "a URL in it is damaged: walk again, which replaces it")
             yield loc
 
-    def removals_unknown(self, site: str | None = None) -> Iterator[str]:
-        """Yield the documents whose removals the last walk could not determine.
+    def removals_unknown(self, site: str | None = None) -> Iterator[tuple[str, str]]:
+        """Yield the documents whose removals the last walk could not determine, and why.
 
-        They failed or were skipped, so they were not read to their end. `site` is as in `removed`.
+        The reason is that of the document's outcome, or "shrunk" (it lost too many URLs at once),
+        "dropped" (nothing names it any more), "unconfirmed" (its server says that it has not
+        changed; the next walk reads it) or "unread". `site` is as in `removed`.
         """
         key_of_site = None if site is None else url_key(site)
-        for (url,) in self._read(
-            (str,),
-            "SELECT url FROM document JOIN site ON site.id = document.site"
+        yield from self._read(
+            (str, str),
+            "SELECT url, unknown FROM document JOIN site ON site.id = document.site"
             " JOIN run ON run.id = (SELECT max(id) FROM run WHERE site = site.id)"
-            f" WHERE (:key IS NULL OR site.name IN (:key, :site)) AND run.removed IS NOT NULL"
-            f" AND {_UNKNOWN} ORDER BY site.name, url",
+            " WHERE (:key IS NULL OR site.name IN (:key, :site)) AND run.removed IS NOT NULL"
+            " AND unknown IS NOT NULL ORDER BY site.name, url",
             {"key": key_of_site, "site": site},
-        ):
-            yield url
+        )
 
     def _read(
         self, kinds: tuple[Any, ...], sql: str, values: Mapping[str, object] | None = None

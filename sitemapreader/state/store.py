@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.models import Change
-from sitemapreader.outcomes import Status
+from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, SAME_LASTMOD, Status
 from sitemapreader.state import run, url_index
 from sitemapreader.state.database import DamageError
 from sitemapreader.state.fingerprints import FINGERPRINT_BYTES
+from sitemapreader.state.removals import SHRUNK
 from sitemapreader.state.rows import (
-    REMOVALS_UNKNOWN,
     DocumentRow,
     Progress,
+    RemovalRules,
+    Run,
     load_children,
+    nanoseconds,
     read_row,
     save_children,
 )
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
 
     from sitemapreader.outcomes import BodyDigest, Document
     from sitemapreader.state.database import StateFile
-    from sitemapreader.state.run import Removals, RunOptions, RunOutcome
+    from sitemapreader.state.removals import Removals, RunOutcome
+    from sitemapreader.state.run import RunOptions
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _COLUMNS = [field.name for field in attrs.fields(DocumentRow)]
@@ -57,8 +61,10 @@ class SiteStore:
         run: the walk.
     """
 
-    def __init__(self, file: StateFile, site: str, *, saves_urls: bool) -> None:
-        self.run = run.Run(0, saves_urls)
+    def __init__(
+        self, file: StateFile, site: str, *, saves_urls: bool, rules: RemovalRules
+    ) -> None:
+        self.run = Run(0, saves_urls, rules=rules)
         self._site = site
         self._file = file
         self._db = file.connection
@@ -98,25 +104,26 @@ class SiteStore:
 
     def list_removed(self) -> Iterator[str]:
         """Yield the URLs that no document lists any more, a few at a time."""
-        return self._list_sorted("SELECT loc AS text FROM removed WHERE site = :site")
+        for loc, _ in self._list_sorted("SELECT loc AS text, '' FROM removed WHERE site = :site"):
+            yield loc
 
-    def list_unknown(self) -> Iterator[str]:
-        """Yield the documents whose removed URLs are unknown, a few at a time."""
+    def list_unknown(self) -> Iterator[tuple[str, str]]:
+        """Yield the documents whose removals are unknown, and why."""
         return self._list_sorted(
-            f"SELECT url AS text FROM document WHERE site = :site AND {REMOVALS_UNKNOWN}"
+            "SELECT url AS text, unknown FROM document WHERE site = :site AND unknown IS NOT NULL"
         )
 
-    def _list_sorted(self, sql: str) -> Iterator[str]:
+    def _list_sorted(self, sql: str) -> Iterator[tuple[str, str]]:
         # Query by query: other walks write to the file between two rows.
-        values = {"site": self.run.site, "run": self.run.id, "last": "", "most": _ROWS}
-        sql = f"SELECT text FROM ({sql}) WHERE text > :last ORDER BY text LIMIT :most"
+        values = {"site": self.run.site, "last": "", "most": _ROWS}
+        sql = f"SELECT * FROM ({sql}) WHERE text > :last ORDER BY text LIMIT :most"
         while True:
             with self._file.guard():
-                texts = [str(text) for (text,) in self._db.execute(sql, values)]
-            if not texts:
+                rows = self._db.execute(sql, values).fetchall()
+            if not rows:
                 return
-            yield from texts
-            values["last"] = texts[-1]
+            yield from rows
+            values["last"] = rows[-1][0]
 
     def open_document(self, url: str) -> DocumentStore:
         """Return the store of a document, by its `url_key`."""
@@ -126,11 +133,12 @@ class SiteStore:
                 self._db, DocumentRow, "SELECT {} FROM document WHERE site = ? AND url = ?", where
             )
             if row is None:
-                return DocumentStore(self._file, self.run, None, DocumentRow(*where))
-            (number,) = self._db.execute(
-                "SELECT id FROM document WHERE site = ? AND url = ?", where
+                row = DocumentRow(*where, first_run=self.run.id)
+                return DocumentStore(self._file, self.run, None, row)
+            number, unknown = self._db.execute(
+                "SELECT id, unknown FROM document WHERE site = ? AND url = ?", where
             ).fetchone()
-            return DocumentStore(self._file, self.run, number, row)
+            return DocumentStore(self._file, self.run, number, row, is_doubted=unknown == SHRUNK)
 
     def delivered(self) -> Iterator[list[str]]:
         """Yield the URLs that the resumed walk had delivered before."""
@@ -151,9 +159,16 @@ class DocumentStore:
     """
 
     def __init__(
-        self, file: StateFile, walk: run.Run, number: int | None, row: DocumentRow
+        self,
+        file: StateFile,
+        walk: Run,
+        number: int | None,
+        row: DocumentRow,
+        *,
+        is_doubted: bool = False,
     ) -> None:
         self.row = row
+        self._is_doubted = is_doubted
         self._number = number
         self._is_new = number is None
         self._run = walk
@@ -169,6 +184,21 @@ class DocumentStore:
         values = _get_values(self.row)
         self._number = self._db.execute(_INSERT, (*values, seal_of(*values))).lastrowid or 0
         return self._number
+
+    def believes(self, proof: int) -> bool:
+        """Return whether the word that the document has not changed is believed.
+
+        Args:
+            proof: what is known of that word: `row.validators` or `row.dates`.
+        """
+        # Where something is missing, a word that was never seen to change proves nothing: the
+        # document may have what is missing. And a word that never changes may be a constant.
+        walk, row = self._run, self.row
+        age = walk.id - row.body_run
+        rules = walk.rules
+        if self._is_doubted or age >= nanoseconds(rules.distrust_after):
+            return False
+        return proof > 0 or not (proof or walk.has_pending)
 
     @property
     def is_finished(self) -> bool:
@@ -255,12 +285,13 @@ class DocumentStore:
 
     def save_outcome(self, outcome: Document) -> None:
         """Save how the document ended, and keep what is known of its last reading."""
-        self._save(**self._ending(outcome))
+        self._save(**self._ending(outcome), **self._vouch(outcome))
 
     def save_confirmed(self, outcome: Document, lastmod: str | None, asked_at: float) -> None:
-        """Save that the server confirmed the last reading."""
+        """Save that the server, or the same bytes, confirmed the last reading."""
         self._save(
             **self._ending(outcome),
+            **self._vouch(outcome),
             lastmod=lastmod,
             read_at=asked_at,
             etag=_text(outcome.etag) or self.row.etag,
@@ -276,6 +307,8 @@ class DocumentStore:
         asked_at: float,
         filters: str | None,
         children: list[tuple[str, str | None]],
+        is_window: bool,
+        was_dated: bool,
     ) -> None:
         """Save that the document was read, completely or in part.
 
@@ -286,18 +319,30 @@ class DocumentStore:
             asked_at: time of the request.
             filters: the filters that dropped some of it; `None` if none did.
             children: loc and lastmod of each child of an index.
+            is_window: whether it lists recent items only.
+            was_dated: whether its index said that it had not changed.
         """
+        row, walk = self.row, self._run
+        is_whole = outcome.status is Status.COMPLETE
+        etag, last_modified = _text(outcome.etag), _text(outcome.last_modified)
+        proofs = {}
+        if is_whole and row.complete and row.body != body:
+            before, now = row.etag or row.last_modified, etag or last_modified
+            proofs = {
+                "validators": _weigh(row.validators, before, now, must_differ=True),
+                "dates": _weigh(row.dates, row.lastmod, lastmod, must_differ=was_dated),
+            }
         if outcome.status is Status.PARTIAL:  # children behind the error are still listed
-            before = load_children(self._db, self._id, self.row.url)
-            children = list({**dict(before), **dict(children)}.items())
+            known = load_children(self._db, self._id, self.row.url)
+            children = list({**dict(known), **dict(children)}.items())
         self._save(
             **self._ending(outcome),
-            read_run=self._run.id,
-            complete=int(outcome.status is Status.COMPLETE),
+            read_run=walk.id,
+            complete=int(is_whole),
             final_url=outcome.final_url,
             format=_text(outcome.format),
-            etag=_text(outcome.etag),
-            last_modified=_text(outcome.last_modified),
+            etag=etag,
+            last_modified=last_modified,
             lastmod=lastmod,
             size=body.size,
             digest=body.digest,
@@ -305,11 +350,29 @@ class DocumentStore:
             children=outcome.children,
             read_at=asked_at,
             filters=filters,
-            listed_run=self._run.id if self._run.saves_urls else self.row.listed_run,
+            listed_run=walk.id if walk.saves_urls else row.listed_run,
+            vouched_run=walk.id if walk.saves_urls and is_whole else row.vouched_run,
+            body_run=walk.id if is_whole else row.body_run,
+            format_run=walk.id if row.format not in (None, outcome.format) else row.format_run,
+            window=int(is_window) | (row.window & 1) << 1,
+            **proofs,
         )
         self._db.execute("DELETE FROM progress WHERE document = ?", (self._id,))
         if children or not self._is_new:
             save_children(self._db, self._id, self.row.url, children)
+
+    def _vouch(self, outcome: Document) -> dict[str, int]:
+        """Return what an unchanged document proves; nothing on a doubtful word."""
+        row, walk = self.row, self._run
+        has_body = outcome.reason == SAME_BODY
+        proof = row.dates if outcome.reason == SAME_LASTMOD else row.validators
+        if outcome.reason == ALREADY_READ and row.read_run is None:
+            return {"vouched_run": walk.id}  # another address of a document, and never more
+        # A window proves no removal, and the pages of a feed say nothing of themselves.
+        if outcome.status is not Status.UNCHANGED or not (has_body or proof > 0 or row.window):
+            return {}
+        found = {"body_run": walk.id} if has_body else {}
+        return found | {"vouched_run": walk.id} if walk.saves_urls and row.is_listed else found
 
     def _ending(self, outcome: Document) -> dict[str, Any]:
         return {
@@ -326,6 +389,22 @@ class DocumentStore:
             return
         values = _get_values(self.row)
         self._db.execute(_SAVE, (*values, seal_of(*values), self._number))
+
+
+def _weigh(proof: int, before: object, now: object, *, must_differ: bool) -> int:
+    """Return what a changed document has shown about a word that tells of changes.
+
+    Args:
+        proof: what was known of it: 1, -1 or 0.
+        before: what was said at the last reading.
+        now: what is said now.
+        must_differ: whether the same word again is false.
+    """
+    if proof < 0 or not before or not now:
+        return proof
+    if before == now:
+        return -1 if must_differ else proof
+    return 1
 
 
 def _text(value: str | None) -> str | None:

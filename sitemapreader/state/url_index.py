@@ -25,22 +25,23 @@ from sitemapreader.state.database import DamageError
 from sitemapreader.state.fingerprints import (
     FINGERPRINT_BYTES,
     FIRST_RECORD_HASH,
+    NEWS_MARK,
     OUTDATED,
+    OUTDATED_NEWS,
     RECORD_HASH_BYTES,
     UNDELIVERED,
     URL_HASH_BYTES,
     hash_url,
 )
-from sitemapreader.state.rows import FULLY_READ
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _LAST_RECORD_HASH = b"\xff" * RECORD_HASH_BYTES
 
 
-def _same_url(fingerprint: str, other: str, least: bytes = UNDELIVERED) -> str:
+def same_url(fingerprint: str, other: str, least: bytes = UNDELIVERED) -> str:
     """Return the SQL condition that two columns hold fingerprints of one URL.
 
     `least` is the lowest record hash of `fingerprint` for which the condition holds.
@@ -66,7 +67,7 @@ WITH RECURSIVE
     given (i, fingerprint) AS (SELECT i, {_nth_fingerprint(":fingerprints", "i")} FROM n)
 SELECT i, EXISTS (
     SELECT 1 FROM url_index
-    WHERE site = :site AND {_same_url("url_index.fingerprint", "given.fingerprint", OUTDATED)}
+    WHERE site = :site AND {same_url("url_index.fingerprint", "given.fingerprint", OUTDATED)}
 )
 FROM given
 WHERE NOT EXISTS (
@@ -77,7 +78,7 @@ WHERE NOT EXISTS (
     AND NOT EXISTS (
         SELECT 1 FROM url_index
         WHERE site = :site
-        AND {_same_url("url_index.fingerprint", "given.fingerprint", FIRST_RECORD_HASH)}
+        AND {same_url("url_index.fingerprint", "given.fingerprint", FIRST_RECORD_HASH)}
         AND document = :document
     )
 )
@@ -91,6 +92,10 @@ n (i) AS (
     )
 )
 """
+_IS_NEWS = (
+    f"(substr(fingerprint, {URL_HASH_BYTES + 1}, 1) = x'{NEWS_MARK.hex()}'"
+    f" OR substr(fingerprint, {URL_HASH_BYTES + 1}) = x'{OUTDATED_NEWS.hex()}')"
+)
 # CROSS JOIN keeps the order: SQLite would go through the chunks of all sites.
 _CHUNKS_OF_BATCH = "merge_batch AS batch CROSS JOIN chunk ON chunk.document = batch.document"
 _NTH_OF_CHUNK = _nth_fingerprint("fingerprints", "i")
@@ -127,22 +132,32 @@ def compare(
     }
 
 
-def forget_unlisted(db: sqlite3.Connection, site: int) -> None:
-    """Forget documents that are not in `reachable` and have no chunks to be merged."""
-    unlisted = (
-        "SELECT id FROM document WHERE document.site = ?"
-        " AND url NOT IN (SELECT url FROM reachable)"
-        " AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.document = document.id)"
-    )
-    _forget(db, unlisted, (site,))
-
-
-def _forget(db: sqlite3.Connection, ids: str, values: tuple[object, ...]) -> None:
+def forget(
+    db: sqlite3.Connection, ids: str, values: Mapping[str, object] | Sequence[object]
+) -> None:
+    """Forget the documents that a query names by their numbers."""
     if db.execute(f"{ids} LIMIT 1", values).fetchone() is None:
         return
     for table in ("child", "progress", "chunk"):
         db.execute(f"DELETE FROM {table} WHERE document IN ({ids})", values)
     db.execute(f"DELETE FROM document WHERE id IN ({ids})", values)
+
+
+def forget_dropped(
+    db: sqlite3.Connection, site: int, ids: str, values: Mapping[str, object]
+) -> None:
+    """Forget documents as `forget` does; their URLs wait in `gone`."""
+    # -1 is the number of no run: all chunks count as replaced
+    db.execute(f"INSERT INTO merge_batch SELECT id, -1, 1 FROM ({ids})", values)
+    _merge_batch(db, site)
+    # No other document gets a negative number, as it may get that of a forgotten one.
+    for table in ("url_index", "gone"):
+        db.execute(
+            f"UPDATE OR REPLACE {table} SET document = -document"
+            f" WHERE site = :site AND document IN ({ids})",
+            values,
+        )
+    forget(db, ids, values)
 
 
 def merge(db: sqlite3.Connection, site: int) -> None:
@@ -153,65 +168,14 @@ def merge(db: sqlite3.Connection, site: int) -> None:
     db.execute(
         "INSERT INTO merge_batch SELECT id, listed_run, EXISTS ("
         " SELECT 1 FROM chunk WHERE chunk.document = document.id AND chunk.run <> listed_run)"
-        " FROM document WHERE site = ? AND listed_run IS NOT merged_run",
-        (site,),
-    )
-    _merge_batch(db, site)
-
-
-def finish_merge(db: sqlite3.Connection, site: int, run: int, *, knows_all: bool) -> int:
-    """Merge, and list as removed what documents that were fully read no longer list.
-
-    Args:
-        db: the state file.
-        site: number of the site.
-        run: number of the walk that ends.
-        knows_all: whether documents that are not in `reachable` count as removed too.
-
-    Returns:
-        how many URLs were removed.
-    """
-    merge(db, site)
-    db.execute("DELETE FROM removed WHERE site = ?", (site,))
-    db.execute("DELETE FROM temp.finished")
-    db.execute(
-        f"INSERT INTO finished SELECT id FROM document WHERE site = :site AND {FULLY_READ}",
-        {"site": site, "run": run},
-    )
-    if knows_all:
-        _merge_vanished(db, site)
-    if db.execute("SELECT 1 FROM gone WHERE site = ? LIMIT 1", (site,)).fetchone() is None:
-        return 0
-    gone = "gone WHERE site = :site AND document IN (SELECT document FROM finished)"
-    _delete_listed(db, site, gone)
-    removals = db.execute(
-        f"SELECT substr(fingerprint, 1, {URL_HASH_BYTES}), min(loc) FROM {gone}"
-        f" AND NOT EXISTS (SELECT 1 FROM url_index WHERE site = :site"
-        f"  AND {_same_url('url_index.fingerprint', 'gone.fingerprint')})"
-        f" GROUP BY 1 ORDER BY 2",
+        " OR id IN (SELECT document FROM gone WHERE site = :site)"
+        " FROM document WHERE site = :site AND listed_run IS NOT merged_run",
         {"site": site},
     )
-    # Closed, because after an interrupt SQLite refuses everything as long as a query is open.
-    with closing(removals) as rows:
-        removed = db.executemany(
-            "INSERT INTO removed VALUES (?, ?, ?)",
-            ((site, url_hash, _check_loc(loc, url_hash)) for url_hash, loc in rows),
-        ).rowcount
-    db.execute(f"DELETE FROM {gone}", {"site": site})
-    return max(removed, 0)
-
-
-def _merge_vanished(db: sqlite3.Connection, site: int) -> None:
-    """Count what documents outside of `reachable` listed as gone, and forget them."""
-    vanished = "SELECT id FROM document WHERE site = ? AND url NOT IN (SELECT url FROM reachable)"
-    # -1 is the number of no run: all chunks count as replaced
-    db.execute(f"INSERT INTO merge_batch SELECT id, -1, 1 FROM ({vanished})", (site,))
-    db.execute("INSERT INTO finished SELECT document FROM merge_batch")
     _merge_batch(db, site)
-    _forget(db, vanished, (site,))
 
 
-def _check_loc(loc: str, fingerprint: bytes) -> str:
+def check_loc(loc: str, fingerprint: bytes) -> str:
     """Return a URL; raise DamageError if a fingerprint is that of another URL."""
     if hash_url(loc) != fingerprint[:URL_HASH_BYTES]:
         raise DamageError("a URL is damaged")
@@ -260,29 +224,36 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
     db.execute(
         f"INSERT INTO old WITH RECURSIVE {_POSITIONS},"
         f" unpacked AS (SELECT {_NTH_OF_CHUNK} AS fingerprint,"
-        "  chunk.document AS document, chunk.id AS chunk, n.i AS i, NULL AS loc"
-        f"  FROM {_CHUNKS_OF_BATCH}"
+        "  chunk.document AS document, chunk.id AS chunk, n.i AS i, NULL AS loc, NULL AS run,"
+        f"  NULL AS has_left FROM {_CHUNKS_OF_BATCH}"
         "   AND batch.run <> chunk.run AND batch.replaces CROSS JOIN n WHERE n.i < chunk.count"
-        "  UNION ALL SELECT fingerprint, document, 0, 0, loc FROM gone"
+        "  UNION ALL SELECT fingerprint, document, 0, 0, loc, run, has_left FROM gone"
         f"  WHERE site = {site} AND document IN ({replaced}))"
         " SELECT * FROM unpacked AS o WHERE NOT EXISTS ("
         "  SELECT 1 FROM fresh WHERE fingerprint = o.fingerprint AND document = o.document)"
     )
     db.execute(f"DELETE FROM gone WHERE site = ? AND document IN ({replaced})", (site,))
-    same_url = _same_url("fresh.fingerprint", "old.fingerprint")
     changed = (
-        f"old WHERE EXISTS (SELECT 1 FROM fresh WHERE {same_url} AND fresh.document = old.document)"
+        "old WHERE EXISTS (SELECT 1 FROM fresh WHERE fresh.document = old.document"
+        f" AND {same_url('fresh.fingerprint', 'old.fingerprint')})"
     )
-    _delete_listed(db, site, changed)  # the URL is still listed, with another record
+    delete_listed(db, site, changed)  # the URL is still listed, with another record
     db.execute(f"DELETE FROM {changed}")
     unknown = f"old WHERE substr(fingerprint, {URL_HASH_BYTES + 1}) = x'{UNDELIVERED.hex()}'"
-    _delete_listed(db, site, unknown)  # what was never delivered cannot be reported as removed
+    delete_listed(db, site, unknown)  # what was never delivered cannot be reported as removed
     db.execute(f"DELETE FROM {unknown}")
-    with closing(  # as above
-        db.execute("SELECT chunk, i, fingerprint, document, loc FROM old ORDER BY chunk, i")
+    # Closed, because after an interrupt SQLite refuses everything as long as a query is open.
+    with closing(
+        db.execute(
+            "SELECT chunk, i, fingerprint, document, loc,"
+            " coalesce(old.run, iif(merge_batch.run = -1, dropped_run, listed_run)),"
+            f" coalesce(has_left, window > 0 OR {_IS_NEWS})"
+            " FROM old JOIN merge_batch USING (document) JOIN document ON document.id = document"
+            " ORDER BY chunk, i"
+        )
     ) as rows:
         db.executemany(
-            "INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?, ?, ?)",
             ((site, *found) for found in _with_locs(db, rows)),
         )
     db.execute(
@@ -293,22 +264,22 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
 
 
 def _with_locs(
-    db: sqlite3.Connection, rows: Iterable[tuple[int, int, bytes, int, str | None]]
-) -> Iterator[tuple[bytes, int, str]]:
+    db: sqlite3.Connection, rows: Iterable[tuple[int, int, bytes, int, str | None, int, int]]
+) -> Iterator[tuple[bytes, int, str, int, int]]:
     """Look up the URLs of fingerprints, a chunk at a time."""
     for chunk, group in groupby(rows, itemgetter(0)):
         locs: list[str] = []
         if chunk:
             (data,) = db.execute("SELECT locs FROM chunk WHERE id = ?", (chunk,)).fetchone()
             locs = unpack_locs(data)
-        for _, position, fingerprint, document, loc in group:
+        for _, position, fingerprint, document, loc, run, has_left in group:
             if loc is None and position >= len(locs):
                 raise DamageError("a list of URLs is too short")
             found = locs[position] if loc is None else loc
-            yield fingerprint, document, _check_loc(found, fingerprint)
+            yield fingerprint, document, check_loc(found, fingerprint), run, has_left
 
 
-def _delete_listed(db: sqlite3.Connection, site: int, rows: str) -> None:
+def delete_listed(db: sqlite3.Connection, site: int, rows: str) -> None:
     """Delete from the index what some rows with a fingerprint and a document name."""
     db.execute(
         f"DELETE FROM url_index WHERE site = :site AND (fingerprint, document) IN"

@@ -14,7 +14,7 @@ from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions
-from sitemapreader.outcomes import ALREADY_READ, Document
+from sitemapreader.outcomes import ASKED_FOR, Document
 from sitemapreader.urls import origin_of, url_key
 from sitemapreader.walker.queues import (
     Order,
@@ -79,13 +79,19 @@ class Job:
     pages: int = 1
     last_read: int | None = None
 
-    @property
-    def is_duplicate(self) -> bool:
-        """Whether another job reads the same document under another URL."""
-        document = self.document
-        return self.duplicate_of is not None or (
-            document is not None and document.reason == ALREADY_READ
-        )
+    def find_original(self) -> Job | Document:
+        """Return the outcome of what this job duplicates, or a job without one.
+
+        Redirects in a circle have no original.
+        """
+        job: Job | Document = self
+        passed: set[int] = set()
+        while isinstance(job, Job) and job.duplicate_of is not None and id(job) not in passed:
+            passed.add(id(job))
+            job = job.duplicate_of
+        if isinstance(job, Job) and job.duplicate_of is None and job.document is not None:
+            return job.document
+        return job
 
     def waits_as(self, key: str) -> bool:
         """Return whether the job waits to read the sitemap with this key."""
@@ -109,6 +115,11 @@ class Job:
             passed.add(id(job))
         return True
 
+    def leads_up(self, url: str) -> bool:
+        """Return whether redirects to a URL lead back to what names the sitemap."""
+        key = url_key(url)
+        return key != self.key and self.descends_from(key)
+
     def descends_from(self, key: str) -> bool:
         """Return whether `key` is of this sitemap or of an index above it."""
         job: Job | None = self
@@ -125,7 +136,8 @@ def _make_root(entry: SitemapEntry, site: str | None) -> Job:
     referrers = tuple(url for url in (site, entry.sitemap) if url)
     # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
     scope = (f"{origin_of(entry.sitemap)}/",) if entry.via is Via.ROBOTS else ()
-    aliases = {key, url_key(entry.sitemap)} if entry.sitemap else {key}
+    named_by = () if entry.via is Via.WELL_KNOWN else referrers
+    aliases = {key, *map(url_key, named_by)}
     return Job(entry, key, referrers=referrers, scope=scope, aliases=aliases)
 
 
@@ -262,7 +274,7 @@ class Frontier:
         outcome = job.duplicate_of or job.document
         if outcome is None:
             return
-        if job.is_duplicate:
+        if job.duplicate_of is not None:
             self._unlisted.add(job.key)
         for key in job.aliases:
             if self._known.get(key) is job:
@@ -315,14 +327,17 @@ class Frontier:
         for packed, reason in self._skipped.values():
             yield unpack_entry(packed), reason
 
-    def listed(self) -> set[str]:
-        """Return the keys of all sitemaps that were named, without duplicates."""
-        read = {
-            key
-            for key, known in self._known.items()
-            if key not in self._unlisted and not (isinstance(known, Job) and known.is_duplicate)
-        }
-        return read | self._skipped.keys()
+    def relist(self, job: Job) -> None:
+        """Count a duplicate among the sitemaps again."""
+        self._unlisted.discard(job.key)
+
+    def listed(self) -> dict[str, bool]:
+        """Return the key of each sitemap that was named -> whether it was wanted.
+
+        Duplicates are left out.
+        """
+        read = dict.fromkeys(self._known.keys() - self._unlisted, True)
+        return read | {key: reason not in ASKED_FOR for key, (_, reason) in self._skipped.items()}
 
     def end(self, reason: str) -> None:
         """Skip all sitemaps in the queue, and ask for no more workers."""

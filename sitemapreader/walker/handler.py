@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.dates import count_odd, is_since
+from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, Via
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.outcomes import ALREADY_READ, NOT_FOLLOWED, NOT_MODIFIED, Document
+from sitemapreader.outcomes import NOT_FOLLOWED, NOT_MODIFIED, Document
 from sitemapreader.rows import take_rows
 from sitemapreader.urls import folder_of, origin_of, parse_url, resolve, same_hosts, url_key
 from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
@@ -77,20 +78,18 @@ class WalkDocumentHandler:
             job.entry, job.referrers, self._config.hosts, url
         )
 
-    async def check_redirect(self, url: str) -> str:
-        """Return a reason if redirects led to a document that is read already."""
+    async def check_redirect(self, url: str) -> bool:
+        """Return whether redirects led to a document that another sitemap reads.
+
+        Raises FetchError: they led to what names the sitemap, as a site does that is down.
+        """
         job = self._job
-        key = url_key(url)
-        ancestor = key != job.key and job.descends_from(key)
-        known = self._frontier.register_redirect(job, url)
+        if job.leads_up(url):
+            raise FetchError(IssueCode.REDIRECTS_UP, url)
+        job.duplicate_of = self._frontier.register_redirect(job, url)
         job.scope += self._find_proven()
         self._scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
-        if known is None and not ancestor:
-            return ""
-        job.duplicate_of = known
-        if ancestor:
-            await self._report(IssueCode.CYCLE, url)
-        return ALREADY_READ
+        return job.duplicate_of is not None
 
     def _find_proven(self) -> tuple[str, ...]:
         """Return the origins above the document whose robots.txt lists it."""

@@ -22,7 +22,7 @@ from sitemapreader.event_loop import find_first
 from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Via
-from sitemapreader.outcomes import LEFT_EARLY, Role, Status, make_document
+from sitemapreader.outcomes import ALREADY_READ, LEFT_EARLY, Role, Status, make_document
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier, Job
 from sitemapreader.walker.handler import WalkDocumentHandler
@@ -75,6 +75,7 @@ class WalkRunner:
         self._idle_workers = 0
         self._permissions = RobotsRules(context, respect=config.respect_robots)
         self._digests: set[bytes] = set()
+        self._duplicates: list[tuple[Job, Document, DocumentTracker | None]] = []
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(
             since=config.since,
@@ -113,13 +114,12 @@ class WalkRunner:
                     self._tasks.create_task(self._search(self._config.search))
             if self._config.search is not None and self._config.search.probe == "deep":
                 await self._search_by_names(self._config.search)
-            await self._report_unread()
-            await self._report_other_site()
-            for _ in self._outcomes:
-                await self._context.loop_share.yield_if_due()
+            await self._end()
         except BaseExceptionGroup as errors:
             fault = find_first(errors)
         finally:
+            for _ in self._end_duplicates():
+                pass
             for _ in self._outcomes:  # the missing ones, where the walk was left early
                 pass
         if fault is not None:
@@ -189,8 +189,8 @@ class WalkRunner:
             await self._context.loop_share.yield_if_due()
         self._idle_workers += 1
 
-    def listed(self) -> set[str]:
-        """Return the keys of all sitemaps of the site, read or not."""
+    def listed(self) -> dict[str, bool]:
+        """Return the key of each sitemap of the site -> whether it was wanted."""
         return self._frontier.listed()
 
     def knows_all(self) -> bool:
@@ -204,7 +204,10 @@ class WalkRunner:
 
     async def _visit(self, job: Job) -> None:
         tracker = await self._open_tracker(job)
-        if tracker is not None and (tracker.was_finished or tracker.is_current):
+        if tracker is not None and (
+            tracker.was_finished
+            or (tracker.is_current and not job.leads_up(tracker.known.final_url))
+        ):
             await self._reuse(job, tracker)
             return
         refusal = await self._find_refusal(job)
@@ -223,7 +226,9 @@ class WalkRunner:
             await visit.run()
         finally:
             BREAKER.reset(token)
-        if visit.is_postponed:
+        if visit.is_duplicate:
+            self._duplicates.append((job, document, tracker))
+        elif visit.is_postponed:
             self._context.budget.return_document()
             job.document = None
             self._frontier.postpone(job)
@@ -246,14 +251,14 @@ class WalkRunner:
         job.document = document = _make_document(job)
         handler = self._make_handler(job, document, tracker)
         with report.ensure_outcome(document):
-            if known.final_url and (reason := await handler.check_redirect(known.final_url)):
-                report.end_document(document, Status.SKIPPED, reason)
-            else:
-                if known.kind is not None:
-                    document.format = known.kind
-                    await handler.accept_format(known.kind)
-                await handler.reuse_children()
-                report.end_document(document, *tracker.outcome())
+            if known.final_url and await handler.check_redirect(known.final_url):
+                self._duplicates.append((job, document, tracker))
+                return
+            if known.kind is not None:
+                document.format = known.kind
+                await handler.accept_format(known.kind)
+            await handler.reuse_children()
+            report.end_document(document, *tracker.outcome())
         if not tracker.was_finished:
             await tracker.finish(document)
 
@@ -319,6 +324,34 @@ class WalkRunner:
             await self._context.report_issue(
                 make_issue(IssueCode.OTHER_SITE, search.site, value=said)
             )
+
+    async def _end(self) -> None:
+        """Give each sitemap without an outcome its own, and report what was not read."""
+        for document, tracker in self._end_duplicates():
+            if tracker is not None:
+                await tracker.finish(document)
+        await self._report_unread()
+        await self._report_other_site()
+        for _ in self._outcomes:
+            await self._context.loop_share.yield_if_due()
+
+    def _end_duplicates(self) -> Iterator[tuple[Document, DocumentTracker | None]]:
+        """Give each duplicate the outcome of what it duplicates, one a step."""
+        # A site that is down may redirect all its sitemaps to one page. What the first one lists is
+        # unknown then, and so is what the others list.
+        report = self._context.report
+        while self._duplicates:
+            job, document, tracker = self._duplicates.pop(0)
+            original = job.find_original()
+            if isinstance(original, Job):
+                report.end_document(document, Status.FAILED, IssueCode.REDIRECT_LOOP)
+            elif original.status in (Status.FAILED, Status.PARTIAL):
+                report.end_document(document, original.status, original.reason)
+            else:
+                report.end_document(document, Status.SKIPPED, ALREADY_READ)
+            if document.status is not Status.SKIPPED or (tracker and not tracker.was_read):
+                self._frontier.relist(job)
+            yield document, tracker
 
     def _end_skipped(self) -> Iterator[None]:
         """Give each sitemap that was not fetched its outcome, one a step."""

@@ -88,7 +88,7 @@ class BlockingWalk:
         """Yield the URLs that no sitemap lists any more; see `Walk.removed`."""
         return self._walk.removed()
 
-    def removals_unknown(self) -> Iterator[str]:
+    def removals_unknown(self) -> Iterator[tuple[str, str]]:
         """Yield the sitemaps whose removals are unknown; see `Walk.removals_unknown`."""
         return self._walk.removals_unknown()
 

@@ -228,10 +228,10 @@ class Walk:
         state, writer = self._get_settled_state()
         return state.removed(writer.name) if self._is_left else writer.list_removed()
 
-    def removals_unknown(self) -> Iterator[str]:
-        """Yield the sitemaps that were not read completely: their removals are unknown.
+    def removals_unknown(self) -> Iterator[tuple[str, str]]:
+        """Yield the sitemaps whose removals are unknown, and why.
 
-        Raises ValueError as `removed` does.
+        `State.removals_unknown` names the reasons. Raises ValueError as `removed` does.
         """
         state, writer = self._get_settled_state()
         return state.removals_unknown(writer.name) if self._is_left else writer.list_unknown()
@@ -318,8 +318,13 @@ class Walk:
         removals = await writer.finish(
             complete=report.complete, listed=runner.listed(), knows_all=runner.knows_all()
         )
-        if removals is not None:
-            report.removed, report.removals_unknown = removals.urls, removals.unknown
+        if removals is None:
+            return
+        report.removed, report.left = removals.urls, removals.left
+        report.removals_unknown = removals.unknown
+        for shrunk in removals.shrunk:
+            said = f"{shrunk.kept} URLs listed, {shrunk.lost} missing"
+            await context.report_issue(make_issue(IssueCode.SHRUNK, shrunk.url, value=said))
 
     def _list_named(self) -> Iterator[str]:
         """Yield the URLs that the caller named."""

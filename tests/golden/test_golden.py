@@ -62,6 +62,8 @@ NOT_RAISED_BY_READERS = frozenset(
         IssueCode.BUDGET_BYTES,
         IssueCode.BUDGET_SECONDS,
         IssueCode.STATE_REPLACED,
+        IssueCode.SHRUNK,
+        IssueCode.REDIRECTS_UP,
         IssueCode.HOST_DOWN,
         IssueCode.FEED_NOT_READ,
         IssueCode.BUDGET_MEMORY,

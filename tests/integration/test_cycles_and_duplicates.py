@@ -90,11 +90,11 @@ async def test_a_circle_of_indexes() -> None:
 
 
 async def test_a_redirect_to_the_parent() -> None:
-    """A child that redirects to its index is a circle, and not read."""
+    """A child that redirects to its index has failed: a site that is down does that."""
     walked = await walk_top({TOP: index(A, LEAF), A: moved(TOP, index(A)), LEAF: urlset(PAGE)})
     assert walked.locs == [PAGE]
-    assert walked.codes == ["cycle"]
-    assert walked.outcome(A) == ("skipped", "already-read")
+    assert walked.codes == ["redirects-up"]
+    assert walked.outcome(A) == ("failed", "redirects-up")
 
 
 async def test_a_child_that_is_robots_txt() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import Pages, Walked, fault, index, urlset, walk_all
+from walking import Pages, Walked, at_once, fault, index, urlset, walk_all
 
 from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.issues import IssueCode
@@ -23,7 +23,7 @@ TOP = "https://example.org/top.xml"
 ONE = "https://example.org/one.xml"
 TWO = "https://example.org/two.xml"
 HOME = "https://example.org/"
-FINGERPRINT = "e214f6debfae6feeb956633093a168a8"
+FINGERPRINT = "e214f6debfae6feeb95648b3f0704995"
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def site(one: list[Any], two: list[Any]) -> Pages:
 
 async def come(pages: Pages, db: Path, **arguments: Any) -> Walked:
     """Walk over a site and ask for what changed."""
-    return await walk_all(pages, None, sitemaps=[TOP], state=db, changes=True, **arguments)
+    return await walk_all(pages, None, sitemaps=[TOP], state=at_once(db), changes=True, **arguments)
 
 
 def differences(walked: Walked) -> dict[str, str]:
@@ -101,19 +101,19 @@ async def test_two_records_of_one_url(db: Path) -> None:
     assert differences(other) == {"a": "changed"}
 
 
-async def test_an_outage_removes_what_other_documents_drop(db: Path) -> None:
-    """What a document that was read lists no more is gone; one that failed keeps its URLs."""
+async def test_an_outage_delays_removals(db: Path) -> None:
+    """What a document lost may be in one that failed: it is removed once that is read."""
     await come(site(["a", "b"], ["c", "d"]), db)
     outage = site(["a"], []) | {TWO: fault(IssueCode.CONNECT, TWO)}
     partial = await come(outage, db)
-    assert (partial.report.removed, partial.report.removals_unknown) == (1, 1)
-    assert (removed(db), list(State(db).removals_unknown())) == (["b"], [TWO])
+    assert (partial.report.removed, partial.report.removals_unknown) == (0, 1)
+    assert (removed(db), list(State(db).removals_unknown())) == ([], [(TWO, "connect")])
     assert differences(await come(outage | {ONE: urlset(HOME + "a", HOME + "n")}, db)) == {
         "n": "new"
     }
     back = await come(site(["a"], ["d"]), db)
-    assert (differences(back), back.report.removed, back.report.removals_unknown) == ({}, 2, 0)
-    assert removed(db) == ["c", "n"]
+    assert (differences(back), back.report.removed, back.report.removals_unknown) == ({}, 3, 0)
+    assert removed(db) == ["b", "c", "n"]
 
 
 async def test_a_url_that_comes_back_is_new(db: Path) -> None:
@@ -142,15 +142,20 @@ async def test_a_sitemap_that_vanishes(db: Path) -> None:
     assert removed(db) == ["a"]
 
 
-async def test_an_unchanged_sitemap_keeps_its_urls(db: Path) -> None:
-    """What is not read again because it has not changed is not removed."""
+async def test_the_word_of_an_index_is_checked_where_a_url_is_missing(db: Path) -> None:
+    """A child that its index calls unchanged is read before a URL counts as removed."""
     pages: Pages = {TOP: index((ONE, "2020-01-01"), TWO), ONE: urlset(HOME + "a")}
     pages[TWO] = urlset(HOME + "b")
     await come(pages, db)
     pages[TWO] = urlset(HOME + "c")
     again = await come(pages, db)
     assert ONE not in again.requested
-    assert (differences(again), removed(db)) == ({"c": "new"}, ["b"])
+    assert (differences(again), removed(db)) == ({"c": "new"}, [])
+    assert list(State(db).removals_unknown()) == [(ONE, "unconfirmed")]
+    once_more = await come(pages, db)
+    assert ONE in once_more.requested
+    assert (differences(once_more), removed(db)) == ({}, ["b"])
+    assert ONE not in (await come(pages, db)).requested
 
 
 async def test_the_first_walk_with_changes_reads_all(db: Path) -> None:
@@ -186,7 +191,7 @@ async def test_the_walk_lists_what_was_removed(db: Path) -> None:
     """`removed` of a walk, with and without await; it is refused where nothing is known."""
     await come(site(["a", "b"], ["c"]), db)
     fetcher = MemoryFetcher(site(["a"], ["c"]))
-    async with walk(sitemaps=[TOP], state=db, changes=True, fetcher=fetcher) as entries:
+    async with walk(sitemaps=[TOP], state=at_once(db), changes=True, fetcher=fetcher) as entries:
         with pytest.raises(ValueError, match="end of a walk"):
             entries.removed()
         async for _ in entries:
@@ -194,7 +199,7 @@ async def test_the_walk_lists_what_was_removed(db: Path) -> None:
         assert list(entries.removed()) == [HOME + "b"]
     assert list(entries.removed()) == [HOME + "b"]
     fetcher = MemoryFetcher(site(["a"], []))
-    with walk_sync(sitemaps=[TOP], state=db, changes=True, fetcher=fetcher) as blocking:
+    with walk_sync(sitemaps=[TOP], state=at_once(db), changes=True, fetcher=fetcher) as blocking:
         assert list(blocking) == []
     assert list(blocking.removed()) == [HOME + "c"]
     assert list(State(db).removed("https://example.org/other.xml")) == []

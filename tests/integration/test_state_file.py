@@ -147,7 +147,7 @@ async def test_a_newer_file_is_left_alone(db: Path) -> None:
     """A file that a later version wrote is neither used nor renamed."""
     await come(db)
     with closing(sqlite3.connect(db)) as connection:
-        mark = schema.encode_version(len(schema.STEPS) + 1)
+        mark = schema.encode_version(schema.VERSION + 1)
         connection.execute(f"PRAGMA user_version = {mark}")
     kept = content(db)
     with pytest.raises(StateError, match="a newer sitemapreader wrote it"):
@@ -157,18 +157,20 @@ async def test_a_newer_file_is_left_alone(db: Path) -> None:
     assert content(db) == kept
 
 
-async def test_an_older_file_is_brought_up_to_date(
-    db: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A step that is added is taken once, and what was remembered stays."""
+@pytest.mark.parametrize("version", [1, schema.VERSION - 1])
+async def test_an_older_file_is_replaced(db: Path, version: int) -> None:
+    """A file of an earlier version is put aside with an Issue, and everything is read again."""
     await come(db)
-    step = "ALTER TABLE site ADD COLUMN note TEXT NOT NULL DEFAULT 'added';"
-    monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, step))
-    for _ in range(2):
-        assert (await come(db)).locs == []
-        with closing(sqlite3.connect(db)) as connection:
-            assert connection.execute("SELECT note FROM site").fetchall() == [("added",)]
-            assert schema.read_version(connection) == len(schema.STEPS)
+    with closing(sqlite3.connect(db)) as connection:
+        connection.execute(f"PRAGMA user_version = {schema.encode_version(version)}")
+    kept = content(db)
+    with pytest.raises(StateError, match="an earlier sitemapreader wrote it: the next walk"):
+        State(db).sites()
+    walked = await come(db)
+    assert walked.codes == ["state-replaced"]
+    assert walked.locs
+    assert content(db.with_name(f"{db.name}.corrupt-1")) == kept
+    assert (await come(db)).codes == []
 
 
 async def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

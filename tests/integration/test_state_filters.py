@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scale import SCALE
-from walking import Pages, Walked, index, urlset, walk_all
+from walking import Pages, Walked, at_once, index, urlset, walk_all
 
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.models import UrlEntry
@@ -347,7 +347,7 @@ async def check_fingerprints(steps: list[Step]) -> None:
                     )
                 )
             walked = await walk_all(
-                pages, None, sitemaps=[TOP], state=db, changes=True, **step.filters
+                pages, None, sitemaps=[TOP], state=at_once(db), changes=True, **step.filters
             )
             expected = {}
             for url, day in listed.items():

@@ -9,10 +9,11 @@ from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
-from walking import Pages, index, urlset, walk_all
+from walking import Pages, at_once, index, urlset, walk_all
 
 from sitemapreader.errors import StateError
 from sitemapreader.state.database import StateFile
+from sitemapreader.state.rows import RemovalRules
 from sitemapreader.state.run import RunOptions
 from sitemapreader.state.store import SiteStore
 from sitemapreader.walker.persistence.access import StateAccess
@@ -47,7 +48,7 @@ def serve(home: str, day: int) -> Pages:
 
 async def come(home: str, day: int, db: Path) -> set[str]:
     walked = await walk_all(
-        serve(home, day), None, sitemaps=[f"{home}top.xml"], state=db, changes=True
+        serve(home, day), None, sitemaps=[f"{home}top.xml"], state=at_once(db), changes=True
     )
     return set(walked.locs)
 
@@ -148,13 +149,13 @@ def test_an_error_that_undoes_what_is_held_back(tmp_path: Path, second: str) -> 
     file = StateFile(db)
     try:
         file.hold()
-        SiteStore(file, A, saves_urls=True).begin(OPTIONS)
+        SiteStore(file, A, saves_urls=True, rules=RemovalRules()).begin(OPTIONS)
         interruption = Interruption(file.connection, 8)
         with pytest.raises(StateError, match="interrupted"):
-            SiteStore(file, A, saves_urls=True).begin(OPTIONS)
+            SiteStore(file, A, saves_urls=True, rules=RemovalRules()).begin(OPTIONS)
         interruption.end()
         assert not file.connection.in_transaction
-        store = SiteStore(file, B, saves_urls=True)
+        store = SiteStore(file, B, saves_urls=True, rules=RemovalRules())
         steps = {
             "transaction": lambda: store.begin(OPTIONS),
             "commit": lambda: file.commit_held([(temporary, path)]),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from walking import urlset, walk_all
 
 from sitemapreader.state.database import StateFile
+from sitemapreader.state.rows import RemovalRules
 from sitemapreader.state.run import RunOptions
 from sitemapreader.state.store import SiteStore
 
@@ -23,9 +24,9 @@ def test_a_walk_of_a_new_site_that_was_stopped_is_resumed(tmp_path: Path) -> Non
     """The next walk finds what the first one has left."""
     file = StateFile(tmp_path / "all.db")
     try:
-        stopped = SiteStore(file, SITE, saves_urls=True)
+        stopped = SiteStore(file, SITE, saves_urls=True, rules=RemovalRules())
         stopped.begin(OPTIONS)
-        store = SiteStore(file, SITE, saves_urls=True)
+        store = SiteStore(file, SITE, saves_urls=True, rules=RemovalRules())
         store.begin(OPTIONS)
         assert not stopped.run.is_resumed
         assert store.run.is_resumed

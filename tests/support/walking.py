@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -10,10 +11,12 @@ from sitemapreader.errors import FetchError
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
+from sitemapreader.state import State
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from sitemapreader.models import Event
     from sitemapreader.outcomes import Document
@@ -83,6 +86,11 @@ class Walked:
         """Return the outcome of a document; it must have exactly one."""
         (document,) = [each for each in self.report.documents if each.url == url]
         return document
+
+
+def at_once(db: Path | str) -> State:
+    """Return a state that believes each loss at once, as if a day had passed."""
+    return State(db, confirm_after=timedelta(0))
 
 
 async def walk_all(pages: Mapping[str, Any], site: str | None = SITE, **arguments: Any) -> Walked:

@@ -47,8 +47,8 @@ def format_removed(state: State) -> Iterator[str]:
 def print_unknown(state: State, console: Console) -> int:
     """Print the documents whose removed URLs are unknown; return the exit code."""
     documents = DocumentCount()
-    for url in state.removals_unknown():
-        documents.add(escape_urls([url])[0])
+    for url, why in state.removals_unknown():
+        documents.add(f"{escape_urls([url])[0]} ({why})")
     if documents.number:
         console.print_line(describe_unknown_removals(documents))
     unknown = [site for site in state.sites() if site.removed is None]

@@ -15,6 +15,7 @@ from sitemapreader.outcomes import FINISHED_BEFORE, SAME_FEED, SAME_LASTMOD, Doc
 from sitemapreader.state.fingerprints import (
     FINGERPRINT_BYTES,
     OUTDATED,
+    OUTDATED_NEWS,
     UNDELIVERED,
     URL_HASH_BYTES,
     fingerprint_entries,
@@ -68,6 +69,7 @@ class DocumentTracker:
         self._is_usable = (
             bool(known.complete) and is_covered and (known.is_listed or not self._config.changes)
         )
+        self._is_dated = self._compare_lastmod()
         progress = store.progress() if writer.is_resumed else None
         self._is_begun = progress is not None or store.is_finished
         self._was_finished = store.is_finished and is_covered
@@ -110,10 +112,18 @@ class DocumentTracker:
         return self._was_finished
 
     @property
+    def was_read(self) -> bool:
+        """Whether the document was ever read under this address."""
+        return self.known.read_run is not None
+
+    @property
     def is_current(self) -> bool:
         """Whether its index, or the feed that it is a page of, shows that it is unchanged."""
-        is_trusted = self._trusts_feed if self._entry.via is Via.PAGE else self._trusts_lastmod
-        return self._is_usable and not self._progress and is_trusted()
+        if not self._is_usable or self._progress:
+            return False
+        if self._entry.via is Via.PAGE:
+            return self._trusts_feed()
+        return self._config.prune and self._is_dated and self._store.believes(self.known.dates)
 
     def _trusts_feed(self) -> bool:
         """Return whether a page of a feed need not be fetched again.
@@ -134,8 +144,8 @@ class DocumentTracker:
         age = time.time() - (self.known.read_at or 0)
         return 0 <= age < self._writer.trust_seconds
 
-    def _trusts_lastmod(self) -> bool:
-        """Return whether the lastmod in an index shows that a child is unchanged."""
+    def _compare_lastmod(self) -> bool:
+        """Return whether the lastmod in an index says that a child is unchanged."""
         # Not if the child was read within the day, or the second, that its lastmod names: it may
         # have been written again after that. And not for ever.
         entry, known = self._entry, self.known
@@ -144,7 +154,6 @@ class DocumentTracker:
             or entry.lastmod is None
             or _lastmod_of(entry) != known.lastmod
             or known.read_at is None
-            or not self._config.prune
         ):
             return False
         return self._is_recent() and not is_since(
@@ -167,6 +176,8 @@ class DocumentTracker:
             )
         if not self._is_usable:
             return PriorVersion()
+        if not self._store.believes(known.validators):
+            return PriorVersion({}, known.final_url, known.kind, known.body)
         headers = {
             name: value
             for name, value in (
@@ -305,6 +316,8 @@ class DocumentTracker:
         self._visit = None  # it leads back to this tracker: see `Frontier.end`
         lastmod, asked_at, children = _lastmod_of(self._entry), self._asked_at, self._children
         filters = self._filters(document)
+        if document.status is Status.SKIPPED and self._entry.via is Via.WELL_KNOWN:
+            return  # a path that was guessed wrong
 
         def write() -> None:
             if visit is not None and document.status is Status.UNCHANGED:
@@ -317,6 +330,8 @@ class DocumentTracker:
                     asked_at=asked_at,
                     filters=filters,
                     children=children,
+                    is_window=visit.is_window,
+                    was_dated=self._is_dated,
                 )
             else:
                 store.save_outcome(document)
@@ -338,7 +353,7 @@ def _patch_withheld(
             is_known = entry.change is not Change.NEW or id(entry) in met
             end = position * FINGERPRINT_BYTES + FINGERPRINT_BYTES
             patched[end - FINGERPRINT_BYTES + URL_HASH_BYTES : end] = (
-                OUTDATED if is_known else UNDELIVERED
+                (OUTDATED_NEWS if entry.news else OUTDATED) if is_known else UNDELIVERED
             )
     return bytes(patched)
 

@@ -7,7 +7,8 @@ from collections import deque
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sitemapreader.state.run import Removals, RunOptions, RunOutcome
+from sitemapreader.state.removals import Removals, RunOutcome
+from sitemapreader.state.run import RunOptions
 from sitemapreader.state.state import name_of_sitemaps
 from sitemapreader.state.store import DocumentStore, SiteStore
 from sitemapreader.urls import url_key
@@ -15,7 +16,7 @@ from sitemapreader.walker.filters import Coverage
 from sitemapreader.walker.persistence.access import StateAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from sitemapreader.documents.context import Batch
@@ -91,7 +92,9 @@ class StateWriter:
         self._channel = channel
         self._access = StateAccess.open(state.path, self.name)
         self.quarantined_as = self._access.take_quarantined()
-        self._store = SiteStore(self._access.file, self.name, saves_urls=config.changes)
+        self._store = SiteStore(
+            self._access.file, self.name, saves_urls=config.changes, rules=state.rules
+        )
         self._acknowledged = 0
         self._due: deque[tuple[int, Callable[[], None]]] = deque()
 
@@ -118,7 +121,7 @@ class StateWriter:
             await self._do(functools.partial(self._store.begin, options))
 
     async def finish(
-        self, *, complete: bool, listed: Collection[str], knows_all: bool
+        self, *, complete: bool, listed: Mapping[str, bool], knows_all: bool
     ) -> Removals | None:
         """Wait until the consumer has all; then end the run, and return its removals.
 
@@ -144,8 +147,8 @@ class StateWriter:
         """Yield the URLs that no sitemap lists any more, at the end of the walk."""
         return self._store.list_removed()
 
-    def list_unknown(self) -> Iterator[str]:
-        """Yield the documents whose removed URLs are unknown, at the end of the walk."""
+    def list_unknown(self) -> Iterator[tuple[str, str]]:
+        """Yield the documents whose removals are unknown, and why."""
         return self._store.list_unknown()
 
     async def stop(self, batches: int) -> None:

@@ -1,0 +1,357 @@
+"""The law of removal: which URLs that no document lists any more are gone.
+
+**A URL is removed only if a document that is a list, and was read to its end as what it was before,
+no longer has it, and every other document that may list it was seen since.** What is missing waits
+in the table `gone` until that is known:
+
+- A window (a feed, a record with `news:news`) lists recent items. What it no longer lists has left,
+  and is known until `left_for` has passed, so that it is not new when it comes back.
+- A document that lost more than half of its URLs, all of them, or its format may be a fault of one
+  day (`shrunk`), and so may a document that nothing names any more (`dropped`): what they lost is
+  judged when a walk at least `confirm_after` later finds the same.
+- A URL may have moved into a document that failed, or that a server or an index only says to be
+  unchanged and has never been seen to tell the truth. Those are waited for, the second kind by
+  asking for all bytes in the next walk.
+"""
+
+# "Since" is counted in runs, not in times: a clock that is set back would make a reading look older
+# than the loss that it has to confirm. Numbers of runs are nanoseconds when the clock is right.
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.state import url_index
+from sitemapreader.state.fingerprints import URL_HASH_BYTES
+from sitemapreader.state.rows import FULLY_READ, Run, load_children, nanoseconds
+from sitemapreader.urls import url_key
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+
+SHRUNK = "shrunk"
+"""Why the removals of a document are unknown: it lost too much at once."""
+_PATIENCE_RUNS = 7
+_PATIENCE = timedelta(days=7)
+"""A document that fails for longer, in as many runs, is not waited for any more: else one broken
+sitemap would hide all removals of its site for ever."""
+
+
+@attrs.frozen
+class RunOutcome:
+    """How a walk ended.
+
+    Attributes:
+        complete: whether everything was read.
+        listed: the URLs, as `url_key` writes them, of all documents that were found -> whether the
+            walk wanted them; others were left out because the caller or robots.txt asked for it.
+        knows_all: whether the site has no documents but these and those below them.
+    """
+
+    complete: bool
+    listed: Mapping[str, bool]
+    knows_all: bool
+
+
+@attrs.frozen
+class ShrunkDocument:
+    """A document that lost so many URLs that they are not believed to be removed.
+
+    Attributes:
+        url: the document.
+        lost: how many URLs it no longer lists, and no other document does.
+        kept: how many it lists.
+    """
+
+    url: str
+    lost: int
+    kept: int
+
+
+@attrs.frozen
+class Removals:
+    """What a walk found out about URLs that are no longer listed.
+
+    Attributes:
+        urls: how many URLs were removed.
+        left: how many left a window.
+        unknown: how many documents hide removals, or delay them.
+        shrunk: those of them that may be a fault of the day.
+    """
+
+    urls: int
+    left: int
+    unknown: int
+    shrunk: tuple[ShrunkDocument, ...]
+
+
+_ELSEWHERE = (
+    "EXISTS (SELECT 1 FROM url_index WHERE site = :site"
+    f" AND {url_index.same_url('url_index.fingerprint', 'gone.fingerprint')}"
+    " AND NOT EXISTS (SELECT 1 FROM gone AS also WHERE also.site = :site"
+    "  AND also.fingerprint = url_index.fingerprint AND also.document = url_index.document))"
+)
+"""SQL condition: a document lists the URL of a row of `gone`."""
+_IS_WAITED_FOR = (
+    "(dropped_run IS NOT NULL OR url NOT IN (SELECT url FROM reachable WHERE NOT is_wanted))"
+    f" AND NOT (missed >= {_PATIENCE_RUNS}"
+    f" AND max(vouched_run, first_run) < :run - {nanoseconds(_PATIENCE)})"
+)
+_WAS_READ_SINCE = "(gone.document < 0 OR document.vouched_run >= gone.run)"
+"""SQL condition: the document of a row of `gone` was a whole list when it missed the URL."""
+_GONE = (
+    "gone LEFT JOIN document ON document.id = gone.document"
+    f" WHERE gone.site = :site AND NOT has_left AND {_WAS_READ_SINCE}"
+)
+_IS_CONFIRMED = "gone.run <= :settled AND document.vouched_run = :run"
+
+
+def find_pending(db: sqlite3.Connection, site: int) -> int:
+    """Return the newest run with a loss that is not judged yet; 0 for none."""
+    (newest,) = db.execute(f"SELECT max(gone.run) FROM {_GONE}", {"site": site}).fetchone()
+    return newest or 0
+
+
+def judge(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals:
+    """Merge what a walk read; judge what is missing.
+
+    Fills the tables `removed` and `gone`, and the column `unknown` of each document.
+    """
+    settled = run.id - nanoseconds(run.rules.confirm_after)
+    values = {"site": run.site, "run": run.id, "settled": settled, "from": run.rules.shrunk_from}
+    for table in ("reachable", "doubted", "judged"):
+        db.execute(f"DELETE FROM temp.{table}")
+    _fill_reachable(db, run, outcome)
+    db.execute("DELETE FROM removed WHERE site = :site", values)
+    if not run.is_new:  # else the next walk merges
+        url_index.merge(db, run.site)
+    _note_dropped(db, run, outcome, values)
+    _count_missed(db, values)
+    _find_doubted(db, values)
+    removed = _remove(db, {**values, "proven": _find_proven_run(db, values)})
+    _forget_left(db, run)
+    return Removals(
+        removed, _count_left(db, values), _name_unknown(db, run, values), _list_shrunk(db)
+    )
+
+
+def forget_unlisted(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> None:
+    """Forget documents without URLs that nothing names any more."""
+    db.execute("DELETE FROM temp.reachable")
+    _fill_reachable(db, run, outcome)
+    if outcome.knows_all and not _has_unknown_index(db, run):
+        url_index.forget(
+            db,
+            "SELECT id FROM document WHERE site = ? AND listed_run IS NULL"
+            " AND url NOT IN (SELECT url FROM reachable)",
+            (run.site,),
+        )
+
+
+def _fill_reachable(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> None:
+    """Fill `reachable` with what was found, and what unread indexes listed before."""
+    insert = "INSERT OR IGNORE INTO reachable VALUES (?, ?)"
+    db.executemany(insert, outcome.listed.items())
+    unread = (
+        "SELECT document.id, document.url, is_wanted FROM document"
+        " JOIN child ON child.document = document.id JOIN reachable ON reachable.url = document.url"
+        f" WHERE site = :site AND NOT ({FULLY_READ})"
+    )
+    waiting = db.execute(unread, {"site": run.site, "run": run.id}).fetchall()
+    while waiting:
+        number, url, is_wanted = waiting.pop()
+        for loc, _ in load_children(db, number, url):
+            key = url_key(loc)
+            if db.execute(insert, (key, is_wanted)).rowcount:
+                waiting += db.execute(
+                    "SELECT id, url, ? FROM document WHERE site = ? AND url = ?",
+                    (is_wanted, run.site, key),
+                ).fetchall()
+
+
+def _has_unknown_index(db: sqlite3.Connection, run: Run) -> bool:
+    """Return whether a document failed that was never read: it may list any other."""
+    row = db.execute(
+        "SELECT 1 FROM document WHERE site = ? AND seen_run = ? AND status = 'failed'"
+        " AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410) LIMIT 1",
+        (run.site, run.id),
+    ).fetchone()
+    return row is not None
+
+
+def _note_dropped(
+    db: sqlite3.Connection, run: Run, outcome: RunOutcome, values: Mapping[str, int]
+) -> None:
+    """Note which documents nothing names any more; forget the confirmed ones."""
+    of_site, named = "document.site = :site", "url IN (SELECT url FROM reachable)"
+    db.execute(
+        f"UPDATE document SET dropped_run = NULL WHERE {of_site} AND dropped_run IS NOT NULL"
+        f" AND {named}",
+        values,
+    )
+    if not outcome.knows_all or _has_unknown_index(db, run):
+        return
+    db.execute(
+        f"UPDATE document SET dropped_run = :run WHERE {of_site} AND dropped_run IS NULL"
+        f" AND NOT {named}",
+        values,
+    )
+    url_index.forget_dropped(
+        db, run.site, f"SELECT id FROM document WHERE {of_site} AND dropped_run <= :settled", values
+    )
+
+
+def _count_missed(db: sqlite3.Connection, values: Mapping[str, int]) -> None:
+    db.execute(
+        f"UPDATE document SET missed = CASE WHEN {FULLY_READ} THEN 0 ELSE missed + 1 END"
+        f" WHERE site = :site AND (missed > 0 OR NOT ({FULLY_READ}))",
+        values,
+    )
+
+
+def _find_doubted(db: sqlite3.Connection, values: Mapping[str, int]) -> None:
+    """Find the documents that may have lost URLs by a fault of the day."""
+    kept = (
+        "(SELECT coalesce(sum(count), 0) FROM chunk"
+        " WHERE chunk.document = document.id AND chunk.run = document.listed_run)"
+    )
+    db.execute(
+        "INSERT INTO doubted SELECT document.id, min(gone.run) FILTER"
+        f" (WHERE NOT ({_IS_CONFIRMED})) AS since, count(*) AS lost, {kept} AS kept"
+        f" FROM {_GONE} AND gone.document > 0 GROUP BY document.id"
+        " HAVING (kept = 0 OR (lost > kept AND lost + kept >= :from)"
+        "  OR document.format_run > document.vouched_run - :run + :settled)"
+        f" AND max(NOT {_ELSEWHERE})",
+        values,
+    )
+    # What a document still misses when it is itself again was not missing when it was not.
+    db.execute(
+        "UPDATE gone SET run = :run WHERE site = :site AND NOT has_left AND document IN (SELECT id"
+        f" FROM document WHERE site = :site AND unknown = '{SHRUNK}' AND vouched_run = :run"
+        "  AND id NOT IN (SELECT document FROM doubted))",
+        values,
+    )
+    db.execute("DELETE FROM doubted WHERE since IS NULL")
+
+
+def _find_proven_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
+    """Return the newest run whose losses are proven by now; 0 if none are."""
+    # All documents must be seen in one walk: between two walks a URL may move twice. And pages that
+    # are deleted during a walk pull those of the next sitemap of a series into one that was read
+    # already, so what one walk of several lists missed is looked for in the next one. What is new
+    # on a site may be wrong on its first day: it must have been seen on another one.
+    seen = "max(first_run, format_run)"
+    unseen, lists, new, since = db.execute(
+        "SELECT sum(vouched_run IS NOT :run), sum(children = 0),"
+        f" min(iif({seen} > (SELECT min(first_run) FROM document WHERE site = :site)"
+        f"  AND vouched_run - {seen} < :run - :settled, {seen} - 1, NULL)),"
+        " (SELECT min(since) - 1 FROM doubted)"
+        f" FROM document WHERE site = :site AND {_IS_WAITED_FOR}",
+        values,
+    ).fetchone()
+    if unseen:
+        return 0
+    is_at_once = (lists or 0) < 2 or values["settled"] == values["run"]
+    proven = values["run"] - (not is_at_once)
+    return min(int(run) for run in (proven, new, since) if run is not None)
+
+
+def _remove(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
+    """Judge what is proven to be missing; return how many URLs were removed."""
+    db.execute(
+        f"INSERT INTO judged SELECT gone.fingerprint, gone.document, gone.loc FROM {_GONE}"
+        " AND gone.run <= :proven AND (gone.document < 0 OR document.id NOT IN"
+        f"  (SELECT document FROM doubted) OR ({_IS_CONFIRMED}))",
+        values,
+    )
+    if db.execute("SELECT 1 FROM judged LIMIT 1").fetchone() is None:
+        return 0
+    url_index.delete_listed(db, values["site"], "judged")
+    db.execute(
+        "DELETE FROM gone WHERE site = :site AND (fingerprint, document) IN"
+        " (SELECT fingerprint, document FROM judged)",
+        values,
+    )
+    # What has left a window is known, but not listed.
+    removals = db.execute(
+        f"SELECT substr(fingerprint, 1, {URL_HASH_BYTES}), min(loc) FROM judged WHERE NOT EXISTS ("
+        " SELECT 1 FROM url_index WHERE site = :site"
+        f" AND {url_index.same_url('url_index.fingerprint', 'judged.fingerprint')}"
+        " AND NOT EXISTS (SELECT 1 FROM gone WHERE gone.site = :site AND has_left"
+        "  AND gone.fingerprint = url_index.fingerprint AND gone.document = url_index.document))"
+        " GROUP BY 1 ORDER BY 2",
+        values,
+    )
+    # Closed, because after an interrupt SQLite refuses everything as long as a query is open.
+    with closing(removals) as rows:
+        removed = db.executemany(
+            "INSERT INTO removed VALUES (?, ?, ?)",
+            (
+                (values["site"], url_hash, url_index.check_loc(loc, url_hash))
+                for url_hash, loc in rows
+            ),
+        ).rowcount
+    _forget_gone(
+        db,
+        values["site"],
+        f"has_left AND substr(fingerprint, 1, {URL_HASH_BYTES}) IN"
+        f" (SELECT key FROM removed WHERE site = {values['site']})",
+    )
+    return max(removed, 0)
+
+
+def _forget_left(db: sqlite3.Connection, run: Run) -> None:
+    """Forget what left a window long ago."""
+    before = run.id - nanoseconds(run.rules.left_for)
+    _forget_gone(db, run.site, f"has_left AND run < {before}")
+
+
+def _forget_gone(db: sqlite3.Connection, site: int, condition: str) -> None:
+    rows = f"gone WHERE site = {site} AND {condition}"
+    if db.execute(f"SELECT 1 FROM {rows} LIMIT 1").fetchone() is not None:
+        url_index.delete_listed(db, site, rows)
+        db.execute(f"DELETE FROM {rows}")
+
+
+def _count_left(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
+    (left,) = db.execute(
+        "SELECT count(*) FROM gone WHERE site = :site AND has_left AND run = :run"
+        f" AND NOT {_ELSEWHERE}",
+        values,
+    ).fetchone()
+    return int(left)
+
+
+def _name_unknown(db: sqlite3.Connection, run: Run, values: Mapping[str, int]) -> int:
+    """Save why the removals of each document are unknown; return of how many."""
+    db.execute(
+        "UPDATE document SET unknown = found.reason FROM (SELECT id, CASE"
+        f" WHEN id IN (SELECT document FROM doubted) THEN '{SHRUNK}'"
+        " WHEN dropped_run IS NOT NULL THEN iif(listed_run IS NULL OR window, NULL, 'dropped')"
+        f" WHEN {FULLY_READ} OR vouched_run IS :run"
+        "  THEN iif(vouched_run < :pending, 'unconfirmed', NULL)"
+        f" WHEN listed_run IS NULL AND NOT (:pending AND {_IS_WAITED_FOR}) THEN NULL"
+        " WHEN seen_run IS :run THEN iif(reason = '', status, reason)"
+        " ELSE 'unread' END AS reason FROM document WHERE site = :site) AS found"
+        " WHERE document.id = found.id AND document.unknown IS NOT found.reason",
+        {**values, "pending": find_pending(db, run.site)},
+    )
+    (unknown,) = db.execute(
+        "SELECT count(*) FROM document WHERE site = :site AND unknown IS NOT NULL", values
+    ).fetchone()
+    return int(unknown)
+
+
+def _list_shrunk(db: sqlite3.Connection) -> tuple[ShrunkDocument, ...]:
+    return tuple(
+        ShrunkDocument(*row)
+        for row in db.execute(
+            "SELECT url, lost, kept FROM doubted JOIN document ON document.id = doubted.document"
+            " ORDER BY url"
+        )
+    )

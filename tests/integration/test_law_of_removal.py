@@ -1,0 +1,282 @@
+"""Gone means gone: what counts as removed where a site lists less than it did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from clock import DAY, SetClock
+from walking import ROBOTS, SITE, Pages, Walked, index, status, urlset, walk_all
+
+from sitemapreader.fetch.memory import StoredResponse
+from sitemapreader.state import State
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOP, ONE, TWO, FEED = (f"{SITE}{name}" for name in ("top.xml", "one.xml", "two.xml", "feed"))
+HTML = b"<!DOCTYPE html><html><head><title>Log in</title></head><body><form></form></body></html>"
+HOUR = 3600
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    return SetClock(monkeypatch)
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "site.db"
+
+
+def pages(*numbers: int) -> list[str]:
+    return [f"{SITE}{number}" for number in numbers]
+
+
+def rss(*numbers: int, head: str = "") -> bytes:
+    items = "".join(f"<item><link>{url}</link></item>" for url in pages(*numbers))
+    return f'<rss version="2.0"><channel><title>F</title>{head}{items}</channel></rss>'.encode()
+
+
+def atom(*numbers: int, head: str = "") -> bytes:
+    items = "".join(f'<entry><link href="{url}"/></entry>' for url in pages(*numbers))
+    return f'<feed xmlns="http://www.w3.org/2005/Atom">{head}{items}</feed>'.encode()
+
+
+def news(*numbers: int) -> bytes:
+    records = "".join(
+        f"<url><loc>{url}</loc><n:news><n:title>T</n:title></n:news></url>"
+        for url in pages(*numbers)
+    )
+    name = "http://www.google.com/schemas/sitemap-news/0.9"
+    return urlset().replace(b"></urlset>", f' xmlns:n="{name}">{records}</urlset>'.encode())
+
+
+class Told:
+    """Walks over pages in memory, one after another, and what each told."""
+
+    def __init__(self, db: Path, clock: SetClock, **options: Any) -> None:
+        self._state, self._clock = State(db, **options), clock
+        self.unknown: dict[str, str] = {}
+        self.walked: Walked | None = None
+
+    async def walk(self, served: Pages, later: float = DAY) -> list[str]:
+        """Walk; return the removed URLs."""
+        self._clock.now += later
+        given = {"sitemaps": [TOP]} if TOP in served else {}
+        site = None if given else SITE
+        self.walked = await walk_all(served, site, state=self._state, changes=True, **given)
+        self.unknown = dict(self._state.removals_unknown())
+        return [url.removeprefix(SITE) for url in self._state.removed()]
+
+
+@pytest.fixture
+def told(db: Path, clock: SetClock) -> Told:
+    return Told(db, clock)
+
+
+# -- windows
+
+
+@pytest.mark.parametrize("write", [rss, atom, news])
+async def test_what_leaves_a_window_is_not_removed(told: Told, write: Any) -> None:
+    """Old items of a feed, and news that are some days old, leave; they are not new later."""
+    assert await told.walk({TOP: write(1, 2, 3)}) == []
+    assert await told.walk({TOP: write(3, 4, 5)}) == []
+    assert told.walked is not None
+    assert told.walked.report.left == 2
+    assert told.unknown == {}
+    assert await told.walk({TOP: write(4, 5, 6)}) == []
+    assert await told.walk({TOP: write(1, 5, 6)}) == []
+    assert pages(1)[0] not in told.walked.locs
+
+
+async def test_a_mixed_feed_lists_what_is_new_of_each_part(told: Told) -> None:
+    """An item that is missing between two listed ones may have left its own part of the feed."""
+    assert await told.walk({TOP: rss(9, 5, 3, 1)}) == []
+    assert await told.walk({TOP: rss(10, 9, 3, 1)}) == []
+    assert await told.walk({TOP: rss(10, 9, 3, 1)}) == []
+
+
+@pytest.mark.parametrize("write", [rss, atom])
+async def test_a_complete_feed_is_a_list(told: Told, write: Any) -> None:
+    """What a feed with `fh:complete` no longer lists is removed (RFC 5005, section 2)."""
+    head = '<fh:complete xmlns:fh="http://purl.org/syndication/history/1.0"/>'
+    assert await told.walk({TOP: write(1, 2, 3, head=head)}) == []
+    assert await told.walk({TOP: write(2, 3, head=head)}) == ["1"]
+
+
+async def test_a_url_that_a_list_lost_too_is_removed(told: Told) -> None:
+    """That it left the feed first says nothing of it; that a list no longer has it does."""
+    listed = {TOP: index(FEED, ONE), FEED: rss(1, 2), ONE: urlset(*pages(1, 2, 3, 4, 5, 6))}
+    assert await told.walk(listed) == []
+    listed |= {FEED: rss(7, 8), ONE: urlset(*pages(1, 2, 3, 4, 5, 6, 7, 8))}
+    assert await told.walk(listed) == []
+    listed |= {ONE: urlset(*pages(2, 3, 4, 5, 6, 7, 8))}
+    assert await told.walk(listed) == []
+    assert await told.walk(listed) == ["1"]
+    listed |= {ONE: urlset(*pages(1, 2, 3, 4, 5, 6, 7, 8))}
+    await told.walk(listed)
+    assert told.walked is not None
+    assert told.walked.locs == pages(1)  # new again
+
+
+async def test_what_left_is_forgotten_in_the_end(told: Told, db: Path) -> None:
+    """After 90 days a URL that left a feed is unknown; the state of a feed does not grow."""
+    for day in range(95):
+        assert await told.walk({TOP: rss(day, day + 1)}) == []
+    (site,) = State(db).sites()
+    assert 88 <= site.left <= 91
+
+
+# -- documents that shrink
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [urlset(), urlset(*pages(*range(9))), b"", HTML, f"{SITE}\n".encode(), rss(1, 2), index()],
+    ids=["empty", "few", "nothing", "page", "text", "feed", "index"],
+)
+async def test_a_fault_of_a_day_removes_nothing(told: Told, lie: bytes) -> None:
+    """A list that is short, empty or something else for a day, is read twice: nothing is gone."""
+    whole, bad = {TOP: urlset(*pages(*range(40)))}, {TOP: lie}
+    for served, hours in ((whole, 24), (bad, 24), (bad, 12), (whole, 12), (bad, 24), (whole, 24)):
+        assert await told.walk(served, hours * HOUR) == []
+        if served is bad and b"<rss" not in lie:  # what leaves a feed is no removal
+            assert TOP in told.unknown
+    assert told.walked is not None
+    assert told.walked.locs == []
+
+
+async def test_a_loss_that_stays_is_a_removal(told: Told) -> None:
+    """A list that is as short a day later has lost what it no longer lists."""
+    await told.walk({TOP: urlset(*pages(*range(40)))})
+    assert await told.walk({TOP: urlset(*pages(*range(9)))}) == []
+    assert told.walked is not None
+    (issue,) = told.walked.report.issues
+    assert (issue.code, issue.sitemap, issue.value) == ("shrunk", TOP, "9 URLs listed, 31 missing")
+    assert told.unknown == {TOP: "shrunk"}
+    assert len(await told.walk({TOP: urlset(*pages(*range(9)))})) == 31
+    assert told.unknown == {}
+
+
+async def test_the_figures_are_options(db: Path, clock: SetClock) -> None:
+    """How large a list must be to have shrunk, and how long its loss is doubted, can be said."""
+    from datetime import timedelta  # noqa: PLC0415
+
+    told = Told(db, clock, shrunk_from=50, confirm_after=timedelta(hours=1))
+    await told.walk({TOP: urlset(*pages(*range(40)))})
+    assert len(await told.walk({TOP: urlset(*pages(*range(9)))})) == 31
+    await told.walk({TOP: urlset(*pages(*range(60)))})
+    assert await told.walk({TOP: urlset(*pages(*range(9)))}) == []
+    assert len(await told.walk({TOP: urlset(*pages(*range(9)))}, 2 * HOUR)) == 51
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+async def test_an_index_that_drops_children_for_a_day(told: Told, kept: int) -> None:
+    """Children that their index does not list keep their URLs until it omits them a day later."""
+    children = {ONE: urlset(*pages(1, 2)), TWO: urlset(*pages(3, 4))}
+    whole = {TOP: index(ONE, TWO), **children}
+    short = {TOP: index(*[ONE, TWO][:kept]), **children}
+    for served in (whole, short, whole, short):
+        assert await told.walk(served) == []
+    assert told.unknown[TWO] == "dropped"
+    gone = await told.walk(short)
+    assert gone == (["3", "4"] if kept else ["1", "2", "3", "4"])
+
+
+async def test_a_url_that_moved_into_a_new_document(told: Told) -> None:
+    """A new document that is empty on its first day may have what the others lost."""
+    await told.walk({TOP: index(ONE), ONE: urlset(*pages(1, 2, 3))})
+    moved = {TOP: index(ONE, TWO), ONE: urlset(*pages(1, 2)), TWO: urlset()}
+    assert await told.walk(moved) == []
+    assert await told.walk(moved, 12 * HOUR) == []
+    assert await told.walk(moved | {TWO: urlset(*pages(3))}, 12 * HOUR) == []
+    assert await told.walk(moved | {TWO: urlset(*pages(3))}) == []
+
+
+# -- a site that is down, and says 200
+
+
+@pytest.mark.parametrize("target", ["", "robots.txt", "top.xml", "one.xml", "login"])
+async def test_children_that_redirect_to_one_page(told: Told, target: str) -> None:
+    """Twenty children that all lead to one page for a day keep their URLs, and count as lost."""
+    children = {f"{SITE}c{k}.xml": urlset(*pages(10 * k, 10 * k + 1)) for k in range(20)}
+    named = b"Sitemap: https://example.org/top.xml"
+    whole = {ROBOTS: named, TOP: index(ONE, *children), ONE: urlset(*pages(1000)), **children}
+    bodies = {"robots.txt": named, "top.xml": whole[TOP], "one.xml": whole[ONE]}
+    away = StoredResponse(SITE + target, bodies.get(target, HTML))
+    down = whole | dict.fromkeys(children, away)
+    for served in (whole, down):
+        assert await told.walk(served) == []
+    assert told.walked is not None
+    if target != "one.xml":  # which is a sitemap: each of them may have moved there
+        assert sum(each.is_lost for each in told.walked.report.documents) == 20
+    assert set(told.unknown) >= set(children)
+    assert await told.walk(whole) == []
+    assert told.walked.locs == []
+
+
+@pytest.mark.parametrize(
+    "robots",
+    [HTML, b'{"status": "down"}', b"", b"User-agent: *\n", status(404), status(503)],
+    ids=["page", "json", "empty", "rules only", "404", "503"],
+)
+async def test_a_robots_txt_that_names_nothing_for_a_day(told: Told, robots: Any) -> None:
+    """Sitemaps that only robots.txt names keep their URLs while it names none."""
+    served: Pages = {ROBOTS: f"Sitemap: {ONE}\n".encode(), ONE: urlset(*pages(1, 2, 3))}
+    assert await told.walk(served) == []
+    assert await told.walk(served | {ROBOTS: robots}) == []
+    assert ONE in told.unknown
+    assert await told.walk(served) == []
+    assert told.walked is not None
+    assert told.walked.locs == []
+
+
+# -- words that prove nothing
+
+
+async def test_a_constant_etag_hides_nothing_for_ever(told: Told) -> None:
+    """A server whose ETag never changes is asked for all bytes once a month, and then always."""
+
+    def serve(*numbers: int) -> Pages:
+        return {TOP: StoredResponse(TOP, urlset(*pages(*numbers)), headers={"etag": '"x"'})}
+
+    await told.walk(serve(1))
+    new = []
+    for day in range(1, 40):
+        await told.walk(serve(1, 2))
+        assert told.walked is not None
+        new += [day for url in told.walked.locs if url == pages(2)[0]]
+    assert new == [30]
+    await told.walk(serve(1, 2, 3))
+    assert told.walked.locs == pages(3)
+
+
+async def test_a_url_that_moved_behind_a_constant_etag(told: Told) -> None:
+    """Before a URL is removed, a document that was never seen to change is read in full."""
+
+    def serve(one: list[str], two: list[str]) -> Pages:
+        return {
+            TOP: index(ONE, TWO),
+            ONE: urlset(*one),
+            TWO: StoredResponse(TWO, urlset(*two), headers={"etag": '"x"'}),
+        }
+
+    await told.walk(serve(pages(1, 2, 3, 4, 5), pages(6)))
+    for _ in range(3):
+        assert await told.walk(serve(pages(1, 2, 3), pages(6, 4))) == (["5"] if _ == 1 else [])
+
+
+async def test_another_notation_of_a_moment_is_no_change(told: Told) -> None:
+    """The same moment in another zone or precision is the same record; another moment is not."""
+    for lastmod, differs in (
+        ("2026-01-02", True),
+        ("2026-01-02T00:00:00Z", False),
+        ("2026-01-02T00:00:00+00:00", False),
+        ("2026-01-02T02:00:00+02:00", False),
+        ("2026-01-02T02:00:00+01:00", True),
+    ):
+        await told.walk({TOP: urlset((pages(1)[0], lastmod))})
+        assert told.walked is not None
+        assert bool(told.walked.locs) is differs

@@ -1,0 +1,143 @@
+"""The law of removal over whole histories of sites: no live page is ever reported as removed."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from clock import SetClock
+from histories import HOUR, NOWHERE, START, Site
+from scale import SCALE
+from walking import SITE
+
+from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.models import Change
+from sitemapreader.state import State
+from sitemapreader.walker import walk_sync
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+DAYS = 40
+SITES = 12
+"""Histories of one process, so 960 site-days of two; `TEST_SCALE=105` looks at 100,000."""
+
+
+@attrs.define
+class Told:
+    """What the walks over one site have told.
+
+    Attributes:
+        new: how often each URL was new.
+        removed: the hour in which each URL was reported as removed.
+        live: live pages that were reported as removed, with the hour.
+        listed: live URLs that an honest reading could see in a list.
+        shown: the same, in feeds as well.
+        chances: how many readings could have found the loss of a dead page.
+    """
+
+    new: Counter[str] = attrs.field(factory=Counter)
+    removed: dict[str, float] = attrs.field(factory=dict)
+    live: list[tuple[float, str]] = attrs.field(factory=list)
+    listed: set[str] = attrs.field(factory=set)
+    shown: set[str] = attrs.field(factory=set)
+    chances: Counter[str] = attrs.field(factory=Counter)
+
+
+def live_through(site: Site, seed: int, db: Path, clock: SetClock, days: int) -> Told:
+    """Walk over a site once or twice a day, with a clock that is set back and forward."""
+    told, choose = Told(), random.Random(seed)
+    offset, twice, last = 0.0, choose.random() < 0.5, 0.0
+    for half in range(2 * days):
+        site.advance(12 + choose.uniform(-0.2, 0.2))
+        if half % 2 and not twice:
+            continue
+        if choose.random() < 0.02:
+            offset -= choose.uniform(0, 48 * HOUR)
+        if choose.random() < 0.02:
+            offset += choose.uniform(0, 10 * HOUR)
+        if choose.random() < 0.01 and site.is_quiet:
+            offset += 30 * 24 * HOUR
+        clock.now = START + site.hour * HOUR + offset
+        pages = site.serve(START + site.hour * HOUR)
+        _walk(site, pages, db, told)
+        # A loss that may be a fault is judged a day later, by a clock that is not set back.
+        if site.is_quiet and site.is_truthful and clock.now - last >= 23 * HOUR:
+            told.chances.update(url for url, page in site.pages.items() if page.dead is not None)
+            last = clock.now
+    return told
+
+
+def _walk(site: Site, pages: dict[str, Any], db: Path, told: Told) -> None:
+    if site.is_honest:
+        told.listed |= site.listed
+        told.shown |= site.listed | site.recent
+    with walk_sync(
+        SITE, fetcher=MemoryFetcher(pages), state=State(db), changes=True, unique=True
+    ) as entries:
+        told.new.update(
+            entry.loc
+            for batch in entries.batches()
+            for entry in batch
+            if entry.change is Change.NEW
+        )
+        removed = set(entries.removed())
+    told.live += [(site.hour, url) for url in sorted(removed & site.live)]
+    told.removed |= dict.fromkeys(removed, site.hour)
+
+
+def judge(seed: int, db: Path, clock: SetClock, days: int = DAYS) -> tuple[list[str], int]:
+    """Return what was untrue in one history, and how many dead pages were reported."""
+    site = Site(seed)
+    told = live_through(site, seed + 1, db, clock, days)
+    wrong = [f"{seed}: {url} lives, removed at {hour:.0f} h" for hour, url in told.live]
+    twice = {url: n for url, n in told.new.items() if n > 1 and url != NOWHERE}
+    wrong += [f"{seed}: {url} was new {n} times" for url, n in twice.items()]
+    if site.is_quiet and site.is_truthful:
+        unseen = told.shown & site.live - told.new.keys()
+        wrong += [f"{seed}: {url} was never delivered" for url in unseen]
+    dead = [page for page in site.pages.values() if page.dead is not None and page.home]
+    wrong += [
+        f"{seed}: {page.url} died at {page.dead:.0f} h, and nobody said so"
+        for page in dead
+        if page.url in told.listed - told.removed.keys() and told.chances[page.url] > 1
+    ]
+    return wrong, len(told.removed)
+
+
+def _judge_some(first: int, number: int, folder: str) -> tuple[list[str], int]:
+    from pathlib import Path  # noqa: PLC0415 (a process of its own)
+
+    wrong: list[str] = []
+    reported = 0
+    with pytest.MonkeyPatch.context() as patch:
+        clock = SetClock(patch)
+        for seed in range(first, first + number):
+            db = Path(folder) / f"{seed}.db"
+            found, removed = judge(seed, db, clock)
+            wrong, reported = wrong + found, reported + removed
+            for path in Path(folder).glob(f"{seed}.db*"):
+                path.unlink()
+    return wrong, reported
+
+
+def test_histories(tmp_path: Path) -> None:
+    """No live page is removed, dead ones are, and each URL is new once, whatever a server says."""
+    first = int(os.environ.get("HISTORIES_FROM", "0"))
+    number, processes = SITES * SCALE, os.cpu_count() or 1
+    with ProcessPoolExecutor(processes) as pool:
+        jobs = [
+            pool.submit(_judge_some, first + k * number, number, str(tmp_path))
+            for k in range(processes)
+        ]
+        results = [job.result() for job in jobs]
+    wrong = [line for lines, _ in results for line in lines]
+    assert not wrong, "\n".join(wrong[:20])
+    assert sum(reported for _, reported in results) > 10 * number
