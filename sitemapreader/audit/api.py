@@ -7,11 +7,11 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from sitemapreader.audit.baseline import read_baseline
 from sitemapreader.audit.database.connection import AuditDatabase
 from sitemapreader.audit.database.known import load_known
 from sitemapreader.audit.database.source import find_source
 from sitemapreader.audit.options import AuditOptions
+from sitemapreader.audit.result import read_baseline
 from sitemapreader.audit.run import AuditRun, plan_rules
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.version import __version__

@@ -1,16 +1,23 @@
-"""The result of an audit: findings, facts, and their database."""
+"""The result of an audit, its files of hits, and the baseline of known ones."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+import json
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
-from sitemapreader.audit.baseline import write_baseline
-from sitemapreader.audit.formats import find_audit_format, format_audit
-from sitemapreader.audit.hits import write_hits
+import attrs
+
+from sitemapreader.audit.formats import find_audit_format, find_hits_suffix, format_audit
+from sitemapreader.audit.models import AuditInputError
+from sitemapreader.output import open_output
+from sitemapreader.output.columns import Column
 from sitemapreader.output.sink import write_file
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Iterable
 
     import duckdb
     import pandas as pd
@@ -18,6 +25,140 @@ if TYPE_CHECKING:
     from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.audit.models import Facts, Finding
     from sitemapreader.report import Report
+
+_ROWS_AT_ONCE = 20_000
+
+
+def _text_at(place: int) -> Callable[[Any], Any]:
+    get = itemgetter(place)
+    return lambda row: get(row) or ""
+
+
+COLUMNS = tuple(
+    Column(
+        name,
+        str | None,
+        always=True,
+        is_url=name in {"url", "document"},
+        is_repetitive=name != "url",
+        get=_text_at(place),
+    )
+    for place, name in enumerate(("code", "url", "detail", "document"))
+)
+
+
+def write_hits(path: str | os.PathLike[str], database: AuditDatabase, codes: Iterable[str]) -> int:
+    """Write the hits of rules, and return how many there are; raise OSError.
+
+    Args:
+        path: of the file; its suffix names the format.
+        database: after the rules have run.
+        codes: of rules that were run.
+    """
+    find_hits_suffix(path)
+    number = 0
+    with open_output(path, columns=COLUMNS) as output:
+        for code in codes:
+            rows = database.connection.execute(*database.hit_queries[code])
+            while batch := rows.fetchmany(_ROWS_AT_ONCE):
+                output.write_records(batch)
+                number += len(batch)
+    return number
+
+
+MAX_FINGERPRINTS = 1_000
+"""Hits of a rule in a sitemap that a baseline names; of more it has the number alone."""
+_SCHEMA = 1
+_FINGERPRINT = "left(md5(coalesce(hit.url, '')), 16)"
+_GATHER = f"""
+SELECT coalesce(hit.document, ''), count(*), min({_FINGERPRINT}, {MAX_FINGERPRINTS})
+FROM ({{query}}) AS hit GROUP BY coalesce(hit.document, '')
+"""
+_COMPARE = f"""
+SELECT coalesce(hit.document, ''), count(*), count(*) FILTER (baseline.code IS NULL)
+FROM ({{query}}) AS hit LEFT JOIN baseline
+  ON baseline.code = $rule_code AND baseline.document = coalesce(hit.document, '')
+ AND baseline.fingerprint = {_FINGERPRINT}
+GROUP BY coalesce(hit.document, '')
+"""
+
+
+def write_baseline(
+    path: str | os.PathLike[str], database: AuditDatabase, findings: Iterable[Finding]
+) -> None:
+    """Write the hits of findings as a baseline; raise OSError."""
+    content: dict[str, dict[str, Any]] = {}
+    for finding in findings:
+        query, passed = database.hit_queries[finding.code]
+        rows = database.ask(_GATHER.format(query=query), **passed)
+        # Issues are counted beyond those that are kept
+        counts = {place.document: place.count for place in finding.places}
+        content[finding.code] = {
+            document: {"count": max(count, counts.get(document, 0)), "hits": sorted(hits)}
+            for document, count, hits in sorted(rows)
+        }
+    text = json.dumps({"schema": _SCHEMA, "findings": content}, indent=1, ensure_ascii=False)
+    write_file(path, f"{text}\n".encode())
+
+
+@attrs.frozen
+class Baseline:
+    """The known hits.
+
+    Attributes:
+        counts: code and URL of a sitemap -> number of hits.
+    """
+
+    counts: dict[tuple[str, str], int]
+
+    @property
+    def total(self) -> int:
+        """The number of known hits."""
+        return sum(self.counts.values())
+
+    def mark(self, finding: Finding, database: AuditDatabase) -> Finding:
+        """Return the finding with the number of hits that are new."""
+        query, passed = database.hit_queries[finding.code]
+        named = {place.document: place.count for place in finding.places}
+        new = 0
+        for document, count, unknown in database.ask(_COMPARE.format(query=query), **passed):
+            before = self.counts.get((finding.code, document), 0)
+            counted = max(count, named.get(document, 0))
+            is_named = before <= MAX_FINGERPRINTS and counted == count
+            new += unknown if is_named else max(0, counted - before)
+        return attrs.evolve(finding, new=new)
+
+
+def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Baseline:
+    """Load a baseline into the database; raise AuditInputError for other files."""
+    try:
+        content = json.loads(Path(path).read_text("utf-8"))
+        json.dumps(content, ensure_ascii=False).encode()  # no lone surrogates, as DuckDB has none
+        if content["schema"] == _SCHEMA:
+            counts, rows = _list_hits(content["findings"])
+    except OSError as error:
+        raise AuditInputError(f"the baseline {path} cannot be read: {error.strerror}") from None
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        raise AuditInputError(
+            f"{path} is not a baseline: write one with `write_baseline`"
+        ) from None
+    if content["schema"] != _SCHEMA:
+        raise AuditInputError(f"{path} was written by another version: write it again")
+    database.insert_rows("baseline", rows)
+    return Baseline(counts)
+
+
+def _list_hits(findings: Any) -> tuple[dict[tuple[str, str], int], list[dict[str, str]]]:
+    """Return the number of hits by code and sitemap, and rows of fingerprints."""
+    counts, rows = {}, []
+    for code, documents in findings.items():
+        for document, hits in documents.items():
+            counts[code, document] = int(hits["count"])
+            rows += [
+                {"code": code, "document": document, "fingerprint": str(fingerprint)}
+                for fingerprint in hits["hits"]
+            ]
+    return counts, rows
 
 
 class Audit:

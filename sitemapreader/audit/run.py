@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from sitemapreader.audit.baseline import Baseline
     from sitemapreader.audit.database.connection import AuditDatabase
     from sitemapreader.audit.database.source import AuditSource
     from sitemapreader.audit.options import AuditOptions
+    from sitemapreader.audit.result import Baseline
     from sitemapreader.audit.rules import SqlRule
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.robots.rules import Robots

@@ -21,7 +21,7 @@ from sitemapreader.audit.issues import (
     SAME,
 )
 from sitemapreader.audit.models import AuditInputError, Category
-from sitemapreader.audit.options import AuditOptions, fill_figures
+from sitemapreader.audit.options import FAIL_ON, AuditOptions, fill_figures, find_settings
 from sitemapreader.audit.rules import (
     explain_rule,
     format_rules,
@@ -30,7 +30,6 @@ from sitemapreader.audit.rules import (
     match_codes,
     write_page,
 )
-from sitemapreader.audit.settings import FAIL_ON, find_settings
 from sitemapreader.cli.options import audit as audit_options
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import attrs
 
 from sitemapreader.audit.formats import find_audit_format, find_hits_suffix
 from sitemapreader.audit.models import AuditInputError
-from sitemapreader.audit.options import AuditOptions
+from sitemapreader.audit.options import AuditOptions, find_settings
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
-from sitemapreader.audit.settings import find_settings
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console, name_options
 from sitemapreader.cli.exit_codes import ALL_READ, FOUND, NO_URL, NOTHING_FETCHED, PARTIAL
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sitemapreader.audit.models import AuditRule
+    from sitemapreader.audit.options import AuditSettings
     from sitemapreader.audit.result import Audit
-    from sitemapreader.audit.settings import AuditSettings
     from sitemapreader.outcomes import Document
 
 
