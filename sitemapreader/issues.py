@@ -197,6 +197,18 @@ class Issue:
         """The severity of its code."""
         return self.code.severity
 
+    def to_dict(self) -> dict[str, str | int | None]:
+        """Return its fields, and its severity, as JSON's types."""
+        return {
+            "code": str(self.code),
+            "severity": self.severity.name.lower(),
+            "message": self.message,
+            "sitemap": self.sitemap,
+            "line": self.line,
+            "url": self.url,
+            "value": self.value,
+        }
+
 
 def make_issue(
     code: IssueCode,

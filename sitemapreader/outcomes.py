@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
+from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -188,6 +188,11 @@ class Document:
         count = self._counts[code.value] = self._counts.get(code.value, 0) + number
         return count
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return its fields as JSON's types; of Issues, how many of each code there were."""
+        row = {name: _plain(getattr(self, name)) for name in _FIELDS}
+        return row | {"issues": dict(self._counts or {})}
+
     @property
     def is_lost(self) -> bool:
         """Whether it makes the walk incomplete: wanted, and not read to its end.
@@ -230,6 +235,15 @@ class Document:
         self.status, self.reason, self._ended = status, reason, True
         self.seconds = time.monotonic() - self._begin
         return True
+
+
+_FIELDS = [field.name for field in attrs.fields(Document) if field.init and field.name != "issues"]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _show_sizes(raw: int, inflated: int) -> str:

@@ -6,7 +6,7 @@ import time
 from collections import Counter, deque
 from contextlib import contextmanager
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -27,7 +27,7 @@ from sitemapreader.outcomes import (
 )
 from sitemapreader.rows import get_column
 from sitemapreader.urls import host_of, origin_of
-from sitemapreader.views import draw_tree, make_documents_frame, make_issues_frame, write_table
+from sitemapreader.views import draw_tree, make_documents_frame, make_issues_frame, show_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,17 +125,18 @@ class Report:
     def __repr__(self) -> str:
         return f"<Report: {self._summarize()}>"
 
-    def _repr_html_(self) -> str:
-        """Show the report in a notebook."""
+    def _repr_html_(self) -> str | None:
+        """Show the report in a notebook, by pandas; without that it shows the text."""
         documents = sorted(self.documents, key=lambda each: _WORST_FIRST.index(each.status))
         issues = sorted(self.issues, key=lambda issue: -issue.severity)
-        return "".join(
-            (
-                f"<p><b>Report</b>: {escape(self._summarize())}</p>",
-                write_table("documents", documents, self.statuses.total()),
-                write_table("Issues", issues, self.counts.total()),
+        try:
+            tables = (
+                show_table("documents", documents, self.statuses.total()),
+                show_table("Issues", issues, self.counts.total()),
             )
-        )
+        except ModuleNotFoundError:
+            return None
+        return f"<p><b>Report</b>: {escape(self._summarize())}</p>{''.join(tables)}"
 
     def _summarize(self) -> str:
         """Return one line: whether it is complete, the counts, and the worst Issues."""
@@ -166,6 +167,22 @@ class Report:
         """
         first = self.documents[0].url if self.documents else ""
         return "".join(draw_tree(origin_of(first) or first, self.documents, in_ascii=in_ascii))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that it has as JSON's types, with `complete`."""
+        return {
+            "complete": self.complete,
+            "entries": self.entries,
+            "bytes_raw": self.bytes_raw,
+            "resumed": self.resumed,
+            "removed": self.removed,
+            "removals_unknown": self.removals_unknown,
+            "statuses": {str(status): count for status, count in self.statuses.items()},
+            "counts": {str(code): count for code, count in self.counts.items()},
+            "left_out": dict(self.left_out),
+            "documents": [document.to_dict() for document in self.documents],
+            "issues": [issue.to_dict() for issue in self.issues],
+        }
 
     def documents_frame(self) -> pd.DataFrame:
         """Return the documents as a pandas DataFrame; needs the extra `pandas`.

@@ -6,7 +6,6 @@ Texts that came from a site are cut and escaped: for a terminal, and once more f
 from __future__ import annotations
 
 from datetime import datetime
-from html import escape
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
@@ -18,7 +17,7 @@ from sitemapreader.models import Via
 from sitemapreader.outcomes import Document, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pandas as pd
 
@@ -36,38 +35,37 @@ _FORKS = ("├── ", "│   ", "└── ", "    ")
 """What stands before a document and below it; then the same for the last child of a parent."""
 _ASCII_FORKS = ("|-- ", "|   ", "`-- ", "    ")
 
-# -- HTML
+# -- pandas
 
-_DOCUMENT_CELLS: dict[str, Callable[[Document], object]] = {
-    "document": lambda document: show_url(document.url),
-    "status": lambda document: document.status,
-    "reason": lambda document: document.reason,
-    "HTTP": lambda document: document.http_status or "",
-    "format": lambda document: document.format or document.role,
-    "URLs": lambda document: document.entries,
-    "sitemaps": lambda document: document.children,
-    "bytes": lambda document: document.bytes_raw,
-    "seconds": lambda document: f"{document.seconds:.2f}",
-    "Issues": lambda document: document.counts.total(),
+_SHOWN = {
+    "documents": (
+        *("url", "status", "reason", "http_status", "format", "entries", "children"),
+        *("bytes_raw", "seconds", "issues"),
+    ),
+    "Issues": ("severity", "code", "message", "sitemap", "line", "url", "value"),
 }
-_ISSUE_CELLS: dict[str, Callable[[Issue], object]] = {
-    "severity": lambda issue: issue.severity.name.lower(),
-    "Issue": lambda issue: issue.code,
-    "what": lambda issue: issue.message,
-    "document": lambda issue: show_url(issue.sitemap),
-    "line": lambda issue: issue.line or "",
-    "about": lambda issue: show_url(issue.url or issue.value or ""),
-}
+"""The columns that a notebook shows."""
 
 
-_CELLS: dict[str, dict[str, Callable[[Any], object]]] = {
-    "documents": _DOCUMENT_CELLS,
-    "Issues": _ISSUE_CELLS,
-}
+def make_documents_frame(documents: Iterable[Document]) -> pd.DataFrame:
+    """Make a DataFrame of documents, with a column for each field that is one value."""
+    hints = get_type_hints(Document) | {"issues": int}
+    types = {name: hints[name] for name in Document("").to_dict()}
+    rows = [
+        document.to_dict() | {"lastmod": document.lastmod, "issues": document.counts.total()}
+        for document in documents
+    ]
+    return _make_frame(types, rows)
 
 
-def write_table(name: str, records: Sequence[Document | Issue], total: int) -> str:
-    """Write the first documents or Issues as an HTML table that can be folded.
+def make_issues_frame(issues: Iterable[Issue]) -> pd.DataFrame:
+    """Make a DataFrame of Issues, with a column for each field and the severity."""
+    types = {"severity": str} | get_type_hints(Issue)
+    return _make_frame(types, [issue.to_dict() for issue in issues])
+
+
+def show_table(name: str, records: Sequence[Document | Issue], total: int) -> str:
+    """Write the first documents or Issues as an HTML table; needs pandas.
 
     Args:
         name: "documents" or "Issues".
@@ -76,65 +74,37 @@ def write_table(name: str, records: Sequence[Document | Issue], total: int) -> s
     """
     if not total:
         return ""
-    cells, shown = _CELLS[name], records[:_MAX_ROWS]
-    some = f", {len(shown)} shown" if len(shown) < total else ""
-    rows = ["".join(f"<th>{escape(title)}</th>" for title in cells)]
-    for record in shown:
-        texts = (excerpt(str(read(record)), 300) for read in cells.values())
-        rows.append("".join(f"<td>{escape(text)}</td>" for text in texts))
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    summary = f"<summary>{total} {escape(name)}{some}</summary>"
-    return f"<details open>{summary}<table>{body}</table></details>"
+    pd, rows = _import_pandas(), [record.to_dict() for record in records[:_MAX_ROWS]]
+    cells = {column: [_show(row[column]) for row in rows] for column in _SHOWN[name]}
+    with pd.option_context("display.max_colwidth", None):
+        table = pd.DataFrame(cells).to_html(index=False, border=0)
+    some = f", {len(rows)} shown" if len(rows) < total else ""
+    return f"<p>{total} {name}{some}</p>{table}"
 
 
-# -- pandas
+def _show(value: object) -> object:
+    """Return what a notebook may show: cut, without passwords and control characters."""
+    if isinstance(value, dict):  # the Issues of a document
+        return sum(value.values())
+    return excerpt(show_url(value or ""), 300) if isinstance(value, str | None) else value
 
 
-def make_documents_frame(documents: Iterable[Document]) -> pd.DataFrame:
-    """Make a DataFrame of documents, with a column for each field that is one value."""
-    names = [
-        field.name
-        for field in attrs.fields(Document)
-        if not field.name.startswith("_") and field.name != "issues"
-    ]
-    types = get_type_hints(Document)
-    columns = {name: types[name] for name in names} | {"issues": int}
-    return _make_frame(
-        columns,
-        (
-            [*(getattr(document, name) for name in names), document.counts.total()]
-            for document in documents
-        ),
-    )
-
-
-def make_issues_frame(issues: Iterable[Issue]) -> pd.DataFrame:
-    """Make a DataFrame of Issues, with a column for each field and the severity."""
-    names = [field.name for field in attrs.fields(Issue)]
-    types = get_type_hints(Issue)
-    columns = {"severity": str} | {name: types[name] for name in names}
-    return _make_frame(
-        columns,
-        (
-            [issue.severity.name.lower(), *(getattr(issue, name) for name in names)]
-            for issue in issues
-        ),
-    )
-
-
-def _make_frame(types: dict[str, Any], rows: Iterable[list[Any]]) -> pd.DataFrame:
-    """Make a DataFrame whose column types do not depend on its rows."""
+def _import_pandas() -> Any:
     try:
         import pandas as pd  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"DataFrames need pandas; {advise_extra('pandas')}", name=error.name
         ) from error
+    return pd
 
-    columns = list(zip(*rows, strict=True)) or [()] * len(types)
+
+def _make_frame(types: dict[str, Any], rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Make a DataFrame whose column types do not depend on its rows."""
+    pd = _import_pandas()
     series = {
-        name: pd.Series(list(map(_plain, values)), dtype=_find_dtype(kind))
-        for (name, kind), values in zip(types.items(), columns, strict=True)
+        name: pd.Series([_plain(row[name]) for row in rows], dtype=_find_dtype(kind))
+        for name, kind in types.items()
     }
     return pd.DataFrame(series)
 
@@ -146,10 +116,8 @@ def _find_dtype(annotation: Any) -> str:
 
 
 def _plain(value: object) -> object:
-    """Return a value that pandas can store: no enum, no lone surrogates."""
-    return (
-        str(value).encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
-    )
+    """Return a value that pandas can store: no lone surrogates."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 # -- the tree

@@ -16,6 +16,7 @@ _MAX_LISTED = 100
 """Issues and documents in an `WalkSummary`; it is copied with each table and written into files."""
 _NAMED = 3
 """Sites that a warning names; the rest is counted."""
+_DOCUMENT_FIELDS = ("url", "status", "reason", "http_status")
 _NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
 
 
@@ -37,35 +38,18 @@ class WalkSummary(dict[str, Any]):
     """
 
     def __init__(self, report: Report, children: int = 0) -> None:
+        row = report.to_dict()
         super().__init__(
-            complete=report.complete and not children,
-            entries=report.entries,
+            {name: row[name] for name in ("complete", "entries", "statuses", "counts")},
             children=children,
-            statuses={str(status): count for status, count in report.statuses.items()},
-            counts={str(code): count for code, count in report.counts.items()},
             documents=[
-                {
-                    "url": document.url,
-                    "status": str(document.status),
-                    "reason": document.reason,
-                    "http_status": document.http_status,
-                }
-                for document in report.documents
-                if document.status in _NOT_WHOLE
+                {name: document[name] for name in _DOCUMENT_FIELDS}
+                for document in row["documents"]
+                if document["status"] in _NOT_WHOLE
             ][:_MAX_LISTED],
-            issues=[
-                {
-                    "code": str(issue.code),
-                    "severity": issue.severity.name.lower(),
-                    "message": issue.message,
-                    "sitemap": issue.sitemap,
-                    "line": issue.line,
-                    "url": issue.url,
-                    "value": issue.value,
-                }
-                for issue in report.issues[:_MAX_LISTED]
-            ],
+            issues=row["issues"][:_MAX_LISTED],
         )
+        self["complete"] &= not children
         self.report = report
         self.reports: dict[str, Report] = {}
 

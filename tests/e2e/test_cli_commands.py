@@ -124,7 +124,7 @@ def test_tree_in_json(tmp_path: Path) -> None:
     assert first["source"] == str(SITE)
     (robots,) = first["sitemaps"]
     assert robots["role"] == "robots"
-    assert [child["urls"] for child in robots["sitemaps"][1]["sitemaps"]] == [5, 5, 12, 6, 10]
+    assert [child["entries"] for child in robots["sitemaps"][1]["sitemaps"]] == [5, 5, 12, 6, 10]
     assert json.dumps(second).count('"status": "complete"') == 8
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sitemapreader.audit.database.connection import AuditDatabase
+    from sitemapreader.issues import Issue
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
     from sitemapreader.walker.config import OnDocument
@@ -31,6 +32,13 @@ _ROWS_AT_ONCE = 16_384
 """Entries that are inserted at once; they take 10 MB, twice while the next ones are read."""
 _COLUMNS = choose_columns(FIELDS)
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
+
+
+_DOCUMENT_FIELDS = (
+    *("url", "final_url", "parent", "role", "via", "format", "status", "reason", "http_status"),
+    *("listed", "children", "bytes_raw", "bytes_inflated", "etag", "content_type"),
+    *("content_encoding", "first_byte_seconds", "wait_seconds"),
+)
 
 
 class WalkLoader:
@@ -125,15 +133,7 @@ class WalkLoader:
         self._database.insert_rows(
             "issue",
             [
-                {
-                    "code": str(issue.code),
-                    "severity": issue.severity.name.lower(),
-                    "message": issue.message,
-                    "document": by_url.get(issue.sitemap),
-                    "line": issue.line,
-                    "url": issue.url,
-                    "value": issue.value,
-                }
+                _describe_issue(issue, by_url.get(issue.sitemap))
                 for issue in report.issues
                 if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages
             ],
@@ -164,34 +164,24 @@ class WalkLoader:
 
 def _describe(document: Document, *, is_http: bool) -> dict[str, Any]:
     """Return the row of a document."""
-    modified = parse_lastmod(document.last_modified or "")
-    return {
-        "url": document.url,
+    fields = document.to_dict()
+    row = {name: fields[name] for name in _DOCUMENT_FIELDS}
+    return row | {
         "key": url_key(document.url),
-        "final_url": document.final_url,
         "final_key": url_key(document.final_url or document.url),
-        "parent": document.parent,
-        "role": str(document.role),
-        "via": None if document.via is None else str(document.via),
-        "format": None if document.format is None else str(document.format),
-        "status": str(document.status),
-        "reason": document.reason,
-        "http_status": document.http_status,
-        "listed": document.listed,
-        "children": document.children,
-        "bytes_raw": document.bytes_raw,
-        "bytes_inflated": document.bytes_inflated,
         "lastmod": _utc(document.lastmod),
-        "last_modified": _utc(modified),
-        "etag": document.etag,
-        "content_type": document.content_type,
-        "content_encoding": document.content_encoding,
-        "first_byte_seconds": document.first_byte_seconds,
-        "wait_seconds": document.wait_seconds,
+        "last_modified": _utc(parse_lastmod(document.last_modified or "")),
         "is_http": is_http and bool(document.final_url),
         "is_excused": is_excused(document),
         "is_feed": document.format is not None and document.format.is_feed,
     }
+
+
+def _describe_issue(issue: Issue, document: int | None) -> dict[str, Any]:
+    """Return the row of an Issue: its fields, but its document by number."""
+    row = issue.to_dict() | {"document": document}
+    del row["sitemap"]
+    return row
 
 
 def is_excused(document: Document) -> bool:

@@ -93,25 +93,4 @@ def format_json(label: str, roots: list[DocumentNode]) -> Iterator[str]:
 
 
 def _format_node(node: DocumentNode) -> dict[str, Any]:
-    document = node.document
-    return {
-        "url": document.url,
-        "final_url": document.final_url or None,
-        "role": document.role,
-        "via": document.via,
-        "format": document.format,
-        "status": document.status,
-        "reason": document.reason or None,
-        "http_status": document.http_status,
-        "tries": document.tries,
-        "urls": document.entries,
-        "urls_listed": document.listed,
-        "left_out": document.filtered,
-        "sitemaps_listed": document.children,
-        "bytes_raw": document.bytes_raw,
-        "bytes_inflated": document.bytes_inflated,
-        "seconds": round(document.seconds, 3),
-        "lastmod": document.lastmod.isoformat() if document.lastmod else None,
-        "issues": dict(document.counts),
-        "sitemaps": [_format_node(child) for child in node.children],
-    }
+    return node.document.to_dict() | {"sitemaps": [_format_node(child) for child in node.children]}
