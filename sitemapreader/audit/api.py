@@ -1,31 +1,241 @@
-"""The functions `audit` and `audit_sync`."""
+"""Audits: the functions `audit` and `audit_sync`, and one run step by step."""
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import attrs
+
 from sitemapreader.audit.database.connection import AuditDatabase
 from sitemapreader.audit.database.known import load_known
+from sitemapreader.audit.database.loading import WalkLoader
+from sitemapreader.audit.database.preparing import fetch_robots, list_known_robots, prepare
 from sitemapreader.audit.database.source import find_source
-from sitemapreader.audit.options import AuditOptions
-from sitemapreader.audit.result import read_baseline
-from sitemapreader.audit.run import AuditRun, plan_rules
+from sitemapreader.audit.facts import COUNT_READ, gather_facts
+from sitemapreader.audit.files import locate_findings
+from sitemapreader.audit.models import AuditInputError, AuditRule, Category, NotRun
+from sitemapreader.audit.options import AuditOptions, fill_figures
+from sitemapreader.audit.result import Audit, read_baseline
+from sitemapreader.audit.rules import (
+    list_rules,
+    load_rules,
+    read_own_rules,
+    select_rules,
+    suggest_word,
+)
+from sitemapreader.audit.runner import RuleRunner, add_issues, find_missing
 from sitemapreader.event_loop import run_blocking
+from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.issues import Severity
+from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.version import __version__
+from sitemapreader.walker.api import walk
+from sitemapreader.walker.attempts import needs_search
 from sitemapreader.walker.config import WalkArguments
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from typing import Unpack
+    from typing import Any, Unpack
 
     from sitemapreader.audit.database.known import Known
-    from sitemapreader.audit.result import Audit
-    from sitemapreader.issues import Severity
+    from sitemapreader.audit.database.source import AuditSource
+    from sitemapreader.audit.result import Baseline
+    from sitemapreader.audit.rules import SqlRule
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.report import Report
+
+
+@attrs.frozen
+class RulePlan:
+    """The rules that an audit is to run.
+
+    Attributes:
+        chosen: code -> rule, Issues included.
+        queries: the chosen rules that have a query.
+        severities: code -> severity of the settings.
+        broken: chosen rules of the user's own whose files are none.
+    """
+
+    chosen: Mapping[str, AuditRule]
+    queries: tuple[SqlRule, ...]
+    severities: Mapping[str, Severity]
+    broken: tuple[NotRun, ...]
+
+
+def plan_rules(
+    folder: str | os.PathLike[str] | None,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    severities: Mapping[str, Severity],
+    figures: AuditOptions,
+) -> RulePlan:
+    """Return the rules to run, with the figures of this audit in their texts.
+
+    Args:
+        folder: with rules of the user's own.
+        select: what to run.
+        ignore: what not to run.
+        severities: code -> severity.
+        figures: of the rules.
+
+    Raises:
+        AuditInputError: a word means no rule, or the folder cannot be read.
+    """
+    own, faults = ([], {}) if folder is None else read_own_rules(folder)
+    broken = {
+        code: NotRun(AuditRule(code, Category.CUSTOM, Severity.ERROR, code, "URLs"), why, True)
+        for code, why in faults.items()
+    }
+    names = [each.rule for each in own] + [each.rule for each in broken.values()]
+    packaged = list_rules()
+    if clash := sorted(rule.code for rule in names if rule.code in packaged):
+        raise AuditInputError(f"there is a rule {clash[0]!r} already: give yours another name")
+    everything = list_rules(names)
+    for code in severities:
+        if code not in everything:
+            raise AuditInputError(
+                f"severity: there is no rule {code!r}{suggest_word(code, everything)}"
+            )
+    chosen = {
+        code: attrs.evolve(rule, detects=fill_figures(rule.detects, figures))
+        for code, rule in select_rules(everything, select, ignore).items()
+    }
+    return RulePlan(
+        chosen,
+        tuple(
+            attrs.evolve(each, rule=chosen[each.rule.code])
+            for each in (*load_rules(), *own)
+            if each.rule.code in chosen
+        ),
+        severities,
+        tuple(each for code, each in broken.items() if code in chosen),
+    )
+
+
+class AuditRun:
+    """One audit, step by step: `walk`, `judge`, `finish`."""
+
+    def __init__(
+        self,
+        database: AuditDatabase,
+        plan: RulePlan,
+        figures: AuditOptions,
+        parameters: Mapping[str, object],
+    ) -> None:
+        self._database = database
+        self._plan = plan
+        self._figures = figures
+        self._parameters = dict(parameters)
+        self._robots: dict[str, Robots] = {}
+        self._report: Report
+        self._runner: RuleRunner
+        self._is_http = False
+        self._folder: Fetcher | None = None
+        self._is_site = False
+
+    async def walk(self, source: AuditSource, arguments: WalkArguments) -> None:
+        """Read the sitemaps into the database, and the robots.txt files."""
+        async with AsyncExitStack() as stack:
+            fetcher = source.fetcher or arguments.get("fetcher")
+            self._is_http = source.fetcher is None
+            self._folder = source.fetcher
+            if fetcher is None:
+                from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (150 ms)
+
+                fetcher = await stack.enter_async_context(
+                    HttpFetcher(
+                        arguments.get("options", FetchOptions()),
+                        limits=arguments.get("limits", Limits()),
+                    )
+                )
+            for attempt in source.attempts:
+                loader = WalkLoader(self._database, arguments.get("on_document"))
+                passed: WalkArguments = {
+                    **arguments,
+                    "sitemaps": attempt.sitemaps,
+                    "fetcher": fetcher,
+                    "on_document": loader.note_end,
+                }
+                async with walk(attempt.site, **passed) as entries:
+                    await loader.load(entries)
+                    self._robots = list_known_robots(entries, is_http=self._is_http)
+                self._report, self._is_site = entries.report, attempt.site is not None
+                if not needs_search(self._report):
+                    break
+            loader.load_report(self._report, is_http=self._is_http, now=self._figures.now)
+            if self._is_http and self._needs_robots():
+                self._robots |= await fetch_robots(self._database, fetcher, self._robots)
+
+    def _needs_robots(self) -> bool:
+        """Return whether a chosen rule judges URLs of hosts outside the walk."""
+        return not self._plan.chosen.keys().isdisjoint(
+            {"robots-blocked-url", "robots-blocked-image", "host-other"}
+        )
+
+    def judge(self, *, has_known: bool) -> None:
+        """Run the rules; this takes seconds, and belongs into a thread."""
+        self._database.end_loading()
+        prepare(self._database, self._parameters, self._robots, self._figures.robots)
+        report = self._report
+        missing = find_missing(
+            self._database,
+            report,
+            is_http=self._is_http,
+            is_site=self._is_site,
+            has_known=has_known,
+            least_overlap=self._figures.least_overlap,
+        )
+        self._runner = runner = RuleRunner(
+            self._database,
+            self._parameters,
+            int(self._figures.examples),
+            missing,
+            self._plan.severities,
+            has_sitemaps=bool(self._database.ask(COUNT_READ)[0][0]),
+        )
+        runner.not_run += self._plan.broken
+        add_issues(runner, self._database, self._plan.chosen, int(self._figures.examples))
+        runner.run(self._plan.queries)
+
+    def finish(self, baseline: Baseline | None, **head: Any) -> Audit:
+        """Return the result; `head` are fields of `Facts` that only the caller knows."""
+        findings = sorted(
+            self._runner.findings,
+            key=lambda each: (
+                -each.severity,
+                each.code != _FIRST,
+                _CATEGORIES.index(each.rule.category),
+                each.code,
+            ),
+        )
+        if baseline is not None:
+            findings = [baseline.mark(each, self._database) for each in findings]
+        files: dict[str, str] = {}
+        if isinstance(self._folder, FolderFetcher):
+            findings, files = locate_findings(findings, self._folder)
+        facts = gather_facts(
+            self._database,
+            self._runner,
+            self._parameters,
+            complete=self._report.complete,
+            files=files,
+            baseline=None if baseline is None else baseline.total,
+            **head,
+        )
+        return Audit(tuple(findings), facts, self._database, self._report)
+
+
+_CATEGORIES = list(Category)
+_FIRST = "robots-blocks-site"
+"""The finding beside which the others of its severity hardly matter."""
+
 
 _HIDING = frozenset(
     {"since", "until", "include", "exclude", "unique", "state", "changes", "sitemaps"}

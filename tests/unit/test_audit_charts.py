@@ -10,8 +10,14 @@ import pytest
 
 from sitemapreader.audit import figures
 from sitemapreader.audit.models import DocumentFact, LanguagePair, MonthCount, SectionCount
-from sitemapreader.audit.report.charts import AxisLabel, chart_months, stack_parts, sum_years
-from sitemapreader.audit.report.languages import MAX_LANGUAGES, build_matrix
+from sitemapreader.audit.report.charts import (
+    MAX_LANGUAGES,
+    AxisLabel,
+    build_matrix,
+    chart_months,
+    stack_parts,
+    sum_years,
+)
 from sitemapreader.audit.report.sitemaps import (
     MAX_CHILDREN,
     TreeNode,

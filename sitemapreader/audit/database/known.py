@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import duckdb
 import pyarrow as pa
 
-from sitemapreader.audit.database.columns import make_keys
 from sitemapreader.audit.database.connection import SAFE
+from sitemapreader.audit.database.loading import make_keys
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.issues import excerpt
 from sitemapreader.output.arrow import make_array

@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.audit import figures
 from sitemapreader.audit.models import Category
-from sitemapreader.audit.report.charts import BarPart, chart_months, stack_parts, sum_years
-from sitemapreader.audit.report.languages import build_matrix
+from sitemapreader.audit.report.charts import (
+    BarPart,
+    build_matrix,
+    chart_months,
+    stack_parts,
+    sum_years,
+)
 from sitemapreader.audit.report.sitemaps import (
     build_sitemap_tree,
     find_main_origin,
