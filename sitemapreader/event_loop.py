@@ -134,6 +134,32 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         thread.end()  # cancels the work if Ctrl-C has interrupted the wait for it
 
 
+async def run_in_daemon(work: Callable[[], T]) -> T:
+    """Run work that nothing can interrupt in a thread; leave it when cancelled."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        outcome: Future[T] = Future()
+        try:
+            outcome.set_result(work())
+        except BaseException as error:  # raised where the result is awaited
+            outcome.set_exception(error)
+        with suppress(RuntimeError):  # the loop is closed already
+            loop.call_soon_threadsafe(pass_on, outcome)
+
+    def pass_on(outcome: Future[T]) -> None:
+        if result.done():  # cancelled
+            return
+        if (error := outcome.exception()) is not None:
+            result.set_exception(error)
+        else:
+            result.set_result(outcome.result())
+
+    threading.Thread(target=run, name="sitemapreader.wait", daemon=True).start()
+    return await result
+
+
 async def run_in_thread(work: Callable[[], T], interrupt: Callable[[], object]) -> T:
     """Run work in a thread; when cancelled, interrupt it and wait for its end."""
     task = asyncio.create_task(asyncio.to_thread(work))

@@ -127,6 +127,8 @@ class Limits:
     __repr__ = _show_changed
 
 
+SITE_SECONDS = 900.0
+"""Time for each of many sites, by default."""
 FEEDPARSER_MAX_BYTES = 1 * MIB
 """Broken feeds that are larger are not given to feedparser; real feeds are below 1 MiB."""
 FRONTIER_BYTES_PER_DOCUMENT = 2_048

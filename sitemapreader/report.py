@@ -310,6 +310,7 @@ class SiteTally:
         site: its URL.
         changed: URLs that were known with another record; `None` without `changes`.
         crawl_delay: as robots.txt asks for it.
+        on_crawl_delay: called with each Crawl-delay of the walk.
         address: the address that was connected to first.
         homes: the hosts of the site, without "www."; `None` if no site was named, and as soon as
             one of its URLs was listed.
@@ -319,6 +320,7 @@ class SiteTally:
     site: str = ""
     changed: int | None = None
     crawl_delay: float | None = None
+    on_crawl_delay: Callable[[float], object] | None = None
     address: str = ""
     homes: set[str] | None = None
     elsewhere: Counter[str] = attrs.field(factory=Counter)

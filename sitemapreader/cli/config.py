@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SEARCH = ("probe", "feeds", "extra_formats")
 _WALK = ("since", "until", "undated", "include", "exclude", "order", "hosts", "state", *_SEARCH)
-_LIMITS = ("depth",)
+_LIMITS = ("depth", "walk_seconds")
 _FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
 """Environment variables from which curl takes a proxy."""

@@ -34,6 +34,7 @@ OPTIONS = {
     "headers_seconds": "--timeout",
     'hosts="any"': "--hosts any",
     "Limits.depth": "--depth",
+    "Limits.walk_seconds": "--site-timeout",
     "respect_robots=False": "--no-robots",
     "sitemaps=": "--sitemap",
     "urls": "--urls",

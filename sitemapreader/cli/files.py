@@ -7,11 +7,12 @@ import os
 import re
 import stat
 import sys
-import threading
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.options.sources import STANDARD_INPUT
+from sitemapreader.event_loop import run_in_daemon
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -73,29 +74,8 @@ def _read_piece(descriptor: int) -> bytes:
 
 async def _read_in_thread(descriptor: int) -> bytes:
     """Read the next piece in a thread, because a pipe may deliver nothing for an hour."""
-    loop = asyncio.get_running_loop()
-    result: asyncio.Future[bytes] = loop.create_future()
-
-    def read() -> None:
-        try:
-            outcome: bytes | OSError = _read_piece(descriptor)
-        except OSError as error:
-            outcome = error
-        with suppress(RuntimeError):  # the loop is closed already
-            loop.call_soon_threadsafe(set_outcome, outcome)
-
-    def set_outcome(outcome: bytes | OSError) -> None:
-        if result.done():  # cancelled
-            return
-        if isinstance(outcome, OSError):
-            result.set_exception(outcome)
-        else:
-            result.set_result(outcome)
-
-    # A daemon, because nothing can interrupt a read. It reads the descriptor, not `sys.stdin`,
-    # whose lock the interpreter would wait for at exit.
-    threading.Thread(target=read, name="sitemapreader.read", daemon=True).start()
-    return await result
+    # Not from `sys.stdin`, whose lock the interpreter would wait for at exit.
+    return await run_in_daemon(partial(_read_piece, descriptor))
 
 
 async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str, None]:

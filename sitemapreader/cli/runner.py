@@ -19,7 +19,7 @@ from sitemapreader.cli.writer import is_for_many
 from sitemapreader.many.task import find_domain, is_in_shard
 from sitemapreader.many.turns import TaskTurns
 from sitemapreader.urls import url_key
-from sitemapreader.walker.seen import SeenKeys
+from sitemapreader.walker.seen import RecentKeys
 
 if TYPE_CHECKING:
     import argparse
@@ -87,7 +87,7 @@ class SourceRunner(Generic[S]):
 
     async def list_sources(self) -> AsyncGenerator[S, None]:
         """Yield each source once, even if it is named several times."""
-        seen, shard = SeenKeys(), getattr(self.arguments, "shard", None)
+        seen, shard = RecentKeys(), getattr(self.arguments, "shard", None)
         async with aclosing(self._list_all()) as sources:
             async for source in sources:
                 if not seen.add(url_key(source.label) if source.host else source.label):

@@ -8,9 +8,11 @@ import attrs
 
 from sitemapreader.cli.runner import SourceRunner
 from sitemapreader.cli.sources import FileSource, FolderSource, SiteSource, SourceResult
+from sitemapreader.cli.writer import is_for_many
 from sitemapreader.issues import IssueCode
 from sitemapreader.many.api import walk_many
 from sitemapreader.many.task import hide_login
+from sitemapreader.options import SITE_SECONDS
 from sitemapreader.outcomes import SiteOutcome, SiteStatus
 
 if TYPE_CHECKING:
@@ -53,12 +55,18 @@ class SiteRunner(SourceRunner[Source]):
             self._list_tasks(),
             at_once=getattr(self.arguments, "parallel", 1),
             removed=bool(getattr(self.arguments, "removed", False)),
+            site_seconds=self._choose_seconds(),
             **arguments,
         )
         run.report_to(self)
         if config.allowance is not None:
             run.share_allowance(config.allowance)
         return run
+
+    def _choose_seconds(self) -> float | None:
+        """Return how long each site may take, if no option says it."""
+        is_given = getattr(self.arguments, "walk_seconds", None) is not None
+        return None if is_given or not is_for_many(self.arguments) else SITE_SECONDS
 
     async def run(self) -> None:
         """Read every source."""

@@ -11,7 +11,7 @@ from sitemapreader.discovery.search import Search
 from sitemapreader.many.plan import RunPlan
 from sitemapreader.many.run import SiteRun
 from sitemapreader.many.sync import BlockingSiteRun
-from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.options import SITE_SECONDS, FetchOptions, Limits
 from sitemapreader.walker.config import SharedArguments, WalkConfig, is_function, refuse_unknown
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def walk_many(
     sites: Sites,
     *,
     at_once: int = AT_ONCE,
-    site_seconds: float | None = None,
+    site_seconds: float | None = SITE_SECONDS,
     site_urls: int | None = None,
     removed: bool = False,
     on_site: OnSite | None = None,
@@ -49,19 +49,22 @@ def walk_many(
 
     Args:
         sites: URLs, names of hosts or objects of `SiteTask`, from any iterable or async iterable.
-            It is read only as fast as sites are walked, and never as a whole. A site named twice is
-            read once. A URL may be that of a site or of a sitemap. Other texts get an outcome,
-            too.
-        at_once: how many sites are read at the same time. Sites of one registrable domain wait for
-            each other.
+            It is read only as fast as sites are walked, and never as a whole; one that is no list
+            or other collection in a thread, for it may wait. A site named twice is read once, if
+            less than five million others come between. A URL may be that of a site or of a
+            sitemap. Other texts get an outcome, too.
+        at_once: how many sites are read at the same time, and up to eight times as many that mostly
+            wait, because their robots.txt asks for a long Crawl-delay. Sites of one registrable
+            domain wait for each other.
         site_seconds: how long one site may take, without that for which you hold it up; URLs that
-            were read until then are kept.
+            were read until then are kept. `None` leaves it to `limits`.
         site_urls: how many URLs of one site are delivered. With a state, the next run begins where
             this one stopped.
         removed: with `changes`, deliver also the URLs that are no longer listed, with `change` set
             to "removed".
-        on_site: called with the `SiteOutcome` of each site when it is known. It must not block. An
-            exception that it raises ends the run, which raises it.
+        on_site: called with the `SiteOutcome` of each site when it is known; they are not kept in
+            `SiteRun.outcomes` then. It must not block. An exception that it raises ends the run,
+            which raises it.
         arguments: all other arguments of `walk`, for each site; a `state` is one file for all. But
             the sites are not `trusted` unless you say so: only public addresses and the ports 80
             and 443 are connected to; `FetchOptions.allow_networks` and `allow_ports` open more.

@@ -57,12 +57,14 @@ class SiteWalk:
         name: the site, as it was given.
         walk: its walk, or the last of several attempts; `None` for what is not a URL.
         handed: the last entries that were given to the consumer.
+        is_slow: whether it has given its place among those at once to another site.
         removals_unknown: documents whose removed URLs are unknown, if removed ones are delivered.
     """
 
     name: str
     walk: Walk | None = None
     handed: SiteBatch | None = None
+    is_slow: bool = False
     removals_unknown: list[str] = attrs.field(factory=list)
 
     @property

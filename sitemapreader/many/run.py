@@ -9,7 +9,7 @@ from sitemapreader.event_loop import end_task, find_first
 from sitemapreader.many.visitor import SiteVisitor
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
     from os import PathLike
     from pathlib import Path
 
@@ -31,13 +31,15 @@ class SiteRun:
 
     Attributes:
         outcomes: one for each site that was begun, in the order in which they ended; complete when
-            the context is left.
+            the context is left. With `on_site`, which gets them, and once a report is written, they
+            are not kept: a list of sites may have no end.
     """
 
     def __init__(self, sites: Sites, plan: RunPlan) -> None:
         self._visitor = SiteVisitor(sites, plan)
         self.outcomes: list[SiteOutcome] = self._visitor.outcomes
         self._state = plan.config.state
+        self._keeps_outcomes = plan.on_site is None
         self._handed: SiteBatch | None = None
         self._task: asyncio.Task[None] | None = None
         self._access: StateAccess | None = None
@@ -52,6 +54,14 @@ class SiteRun:
     def report_to(self, watcher: RunWatcher) -> None:
         """Report the begin and the end of each walk to a watcher; call it before entering."""
         self._visitor.watcher = watcher
+        self._keeps_outcomes = False
+
+    def pass_outcomes(self, take: Callable[[SiteOutcome], object]) -> None:
+        """Give all outcomes, those until now as well, to a function; keep none."""
+        for outcome in self.outcomes:
+            take(outcome)
+        self.outcomes.clear()
+        self._visitor.take, self._keeps_outcomes = take, True
 
     def share_allowance(self, allowance: UrlAllowance) -> None:
         """Bound the URLs of all sites together; call it before entering."""
@@ -65,7 +75,7 @@ class SiteRun:
         if self._task is None:
             return "<SiteRun: not entered, use it with `async with`>"
         how = "over" if self._is_left else f"{len(self._visitor.running)} under way"
-        return f"<SiteRun: {len(self.outcomes)} sites ended, {how}>"
+        return f"<SiteRun: {self._visitor.ended} sites ended, {how}>"
 
     async def __aenter__(self) -> Self:
         if self._task is not None:
@@ -190,6 +200,8 @@ class SiteRun:
         """
         task = self._check_entered()
         self._check_inside()
+        if not self._keeps_outcomes:
+            self.pass_outcomes(lambda _: None)
         if self._handed is not None and self._handed.handled is not None:
             self._handed.handled.set()
         self._handed = await self._visitor.channel.get()

@@ -40,11 +40,12 @@ class TaskTurns(Generic[T]):
         """Key of a task that runs -> the tasks that wait for it."""
         self._parked_number = 0
         self._room = asyncio.Event()
+        self._workers = 0
+        self._group = asyncio.TaskGroup()
 
     async def run(self, source: AsyncGenerator[T, None]) -> None:
         """Run all tasks of a source, and close it."""
-        async with asyncio.TaskGroup() as group, aclosing(source):
-            workers = 0
+        async with self._group, aclosing(source):
             async for task in source:
                 key = await self._find_key(task)
                 if key and key in self._parked:
@@ -52,12 +53,24 @@ class TaskTurns(Generic[T]):
                     continue
                 if key:
                     self._parked[key] = deque()
-                if workers < self._at_once:
-                    workers += 1
-                    group.create_task(self._run_worker())
+                if self._workers < self._at_once:
+                    self._start_worker()
                 await self._ready.put((key, task))
-            for _ in range(workers):
+            while self._workers:
                 await self._ready.put(None)
+
+    def open_room(self) -> None:
+        """Let one more task run until `close_room`: one of those that run only waits."""
+        self._at_once += 1
+        self._start_worker()
+
+    def close_room(self) -> None:
+        """Undo one `open_room`."""
+        self._at_once -= 1
+
+    def _start_worker(self) -> None:
+        self._workers += 1
+        self._group.create_task(self._run_worker())
 
     async def _park(self, key: str, task: T) -> None:
         """Let a task wait for the one that runs; wait as well while too many wait."""
@@ -68,7 +81,7 @@ class TaskTurns(Generic[T]):
             await self._room.wait()
 
     async def _run_worker(self) -> None:
-        while (turn := await self._ready.get()) is not None:
+        while self._workers <= self._at_once and (turn := await self._ready.get()) is not None:
             key, task = turn
             await self._work(task)
             while key:
@@ -79,3 +92,4 @@ class TaskTurns(Generic[T]):
                 self._parked_number -= 1
                 self._room.set()
                 await self._work(waiting.popleft())
+        self._workers -= 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable
-from contextlib import nullcontext
+import sys
+from collections.abc import AsyncIterable, Collection
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +14,7 @@ import attrs
 from sitemapreader.documents.budget import UrlAllowance
 from sitemapreader.documents.context import borrow_fetcher
 from sitemapreader.errors import StateError
+from sitemapreader.event_loop import run_in_daemon
 from sitemapreader.issues import IssueCode
 from sitemapreader.logs import LOGGER
 from sitemapreader.many.plan import SiteBatch, SiteWalk
@@ -23,12 +25,11 @@ from sitemapreader.outcomes import SiteOutcome, SiteStatus
 from sitemapreader.rows import without_removed
 from sitemapreader.walker.attempts import needs_search
 from sitemapreader.walker.channel import Channel
-from sitemapreader.walker.seen import SeenKeys
+from sitemapreader.walker.seen import RecentKeys
 from sitemapreader.walker.walk import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
-    from contextlib import AbstractAsyncContextManager
 
     from sitemapreader.fetch import Fetcher
     from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
@@ -40,6 +41,10 @@ R = TypeVar("R")
 
 _REMOVED_AT_ONCE = 500
 _SITES_PER_PAUSE = 100
+_LONG_DELAY_SECONDS = 2.0
+"""Crawl-delay with which a site gives its place to another one."""
+_SLOW_PER_PLACE = 8
+"""Sites that may have given a place away, for each place."""
 _LEAST_BUFFERED = 256
 """Events of one site that wait for the consumer, where many sites share the memory."""
 _KEEPALIVE_SECONDS = 1.0
@@ -51,27 +56,32 @@ class SiteVisitor:
     """The walks over the sites of a run, at most `plan.at_once` at the same time.
 
     Attributes:
-        outcomes: one for each site that has ended.
+        outcomes: one for each site that has ended, as long as `take` puts them here.
+        take: called with each outcome.
         repeated: how many sites were named before, and not read again.
         running: the sites that are walked now.
         channel: the entries on their way to the consumer; closed when all sites have ended.
         watcher: follows all walks.
         allowance: how many URLs all walks together deliver; `None` for all.
-        room: entered for each walk; bounds the walks of several runs together.
+        room: held by each walk, unless it is slow; bounds the walks of several runs together.
+        ended: how many sites have ended.
     """
 
     def __init__(self, sites: Sites, plan: RunPlan) -> None:
         self.outcomes: list[SiteOutcome] = []
-        self.repeated = 0
+        self.take: Callable[[SiteOutcome], object] = self.outcomes.append
+        self.repeated = self.ended = 0
         self.running: set[SiteWalk] = set()
         self.channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
         self.watcher: RunWatcher | None = None
         self.allowance: UrlAllowance | None = None
-        self.room: AbstractAsyncContextManager[object] = nullcontext()
+        self.room = asyncio.Semaphore(sys.maxsize)
         self._sites = sites
         self._plan = plan
         self._fetcher: Fetcher | None = None
         self._callers_fault: BaseException | None = None
+        self._turns = TaskTurns(plan.at_once, _find_key, self._visit)
+        self._slow = 0
         self._buffered = max(_LEAST_BUFFERED, BUFFERED_EVENTS // plan.at_once)
         self._config = attrs.evolve(
             plan.config,
@@ -87,14 +97,13 @@ class SiteVisitor:
                 plan.fetcher, plan.options, plan.limits, keepalive_seconds=_KEEPALIVE_SECONDS
             ) as fetcher:
                 self._fetcher = fetcher
-                turns = TaskTurns(plan.at_once, _find_key, self._visit)
-                await turns.run(self._list_sites())
+                await self._turns.run(self._list_sites())
         finally:
             self.channel.close()
 
     async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as it was given; record an outcome for what is not a URL."""
-        seen = SeenKeys()
+        seen = RecentKeys()
         async for given in _iterate(self._sites):
             try:
                 task = check_task(given)
@@ -111,19 +120,34 @@ class SiteVisitor:
     async def _visit(self, given: str | SiteTask) -> None:
         """Walk over a site, and record its outcome whatever happens."""
         task = check_task(given)
-        async with self.room:
-            site, bug = SiteWalk(task.name), ""
-            self.running.add(site)
-            try:
-                bug = await self._read_site(task, site)
-            finally:
-                self.running.discard(site)
-                self._end_site(site, bug)
+        await self.room.acquire()
+        site, bug = SiteWalk(task.name), ""
+        self.running.add(site)
+        try:
+            bug = await self._read_site(task, site)
+        finally:
+            if site.is_slow:
+                self._slow -= 1
+                self._turns.close_room()
+            else:
+                self.room.release()
+            self.running.discard(site)
+            self._end_site(site, bug)
+
+    def _note_delay(self, site: SiteWalk, seconds: float) -> None:
+        """Let another site run beside one that mostly waits between its requests."""
+        most = _SLOW_PER_PLACE * self._plan.at_once
+        if seconds >= _LONG_DELAY_SECONDS and not site.is_slow and self._slow < most:
+            site.is_slow = True
+            self._slow += 1
+            self.room.release()
+            self._turns.open_room()
 
     async def _read_site(self, task: CheckedTask, site: SiteWalk) -> str:
         """Walk over a site; return the name of the exception if a bug ended that, or ""."""
         for attempt in task.list_attempts():
             walked = site.walk = self._make_walk(task, attempt)
+            walked.report.tally.on_crawl_delay = partial(self._note_delay, site)
             try:
                 await self._read(site, walked)
             except StateError:  # of the disk or the file: nothing more can be remembered
@@ -204,7 +228,8 @@ class SiteVisitor:
 
     def _end(self, site: SiteWalk, outcome: SiteOutcome) -> None:
         """Record the outcome of a site, and report it to the watcher and the caller."""
-        self.outcomes.append(outcome)
+        self.ended += 1
+        self.take(outcome)
         if self.watcher is not None:
             self.watcher.note_end(site, outcome)
         if self._plan.on_site is not None:
@@ -226,15 +251,19 @@ class SiteVisitor:
 
 
 async def _iterate(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
-    """Yield sites from either kind of iterable; let other tasks run now and then."""
+    """Yield sites from any kind of iterable; let other tasks run meanwhile."""
     if isinstance(sites, AsyncIterable):
         async for site in sites:
             yield site
-        return
-    for number, site in enumerate(sites):
-        if not number % _SITES_PER_PAUSE:
-            await asyncio.sleep(0)
-        yield site
+    elif isinstance(sites, Collection):
+        for number, site in enumerate(sites):
+            if not number % _SITES_PER_PAUSE:
+                await asyncio.sleep(0)
+            yield site
+    else:  # it may wait for the next one, as for a line of a pipe or a row of a database
+        source = iter(sites)
+        while found := await run_in_daemon(lambda: list(islice(source, 1))):
+            yield found[0]
 
 
 async def _find_key(given: str | SiteTask) -> str:

@@ -10,7 +10,7 @@ from sitemapreader.output import open_output
 from sitemapreader.rows import SiteRows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Iterable
+    from collections.abc import AsyncIterable, Callable, Iterable
     from os import PathLike
 
     from sitemapreader.outcomes import SiteOutcome
@@ -24,9 +24,8 @@ _REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
 class WritableRun(Protocol):
     """A run whose state can be committed after files."""
 
-    @property
-    def outcomes(self) -> list[SiteOutcome]:
-        """The outcomes of the sites that have ended."""
+    def pass_outcomes(self, take: Callable[[SiteOutcome], object]) -> None:
+        """Give the outcomes to a function instead of keeping them."""
         ...
 
     def rows(self) -> AsyncIterable[tuple[str, Rows]]:
@@ -52,17 +51,14 @@ async def write_run(
     """Write the entries and the outcomes of a run; see `SiteRun.write`."""
     rows = open_report(report)
     with open_output(path, has_sites=True) as output, rows or nullcontext():
+        if rows is not None:
+            run.pass_outcomes(rows.add)
         has_state = output.is_replaced and await run.hold_state()
         async for site, entries in run.rows():
             output.write(SiteRows([(site, entries)]))
         await run.leave()
-        files = output.prepare()
-        if rows is not None:
-            for outcome in run.outcomes:
-                rows.add(outcome)
-            files += rows.prepare()
-        if has_state:
-            run.commit_state(files)
+        if has_state:  # else leaving the outputs renames them
+            run.commit_state([*output.prepare(), *(rows.prepare() if rows else ())])
 
 
 def open_report(path: str | PathLike[str] | None) -> Output | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 from typing import TYPE_CHECKING
@@ -178,3 +179,26 @@ def test_output_and_state_go_together(
         assert len(first.read_text("utf-8").split()) == 5 * URLS
         assert second.read_text("utf-8") == ""
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("is_list", [True, False])
+def test_a_site_may_take_so_long(tmp_path: Path, *, is_list: bool) -> None:
+    """`--site-timeout` ends what never answers, in a list or not; the others are printed."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/robots.txt":
+            raise web.HTTPNotFound
+        if request.url.host == "127.0.0.2":
+            await asyncio.sleep(60)
+        return web.Response(body=urlset(3))
+
+    with serving(answer, ["127.0.0.1", "127.0.0.2"]) as (fast, slow):
+        words = [f"{fast}/s.xml", f"{slow}/s.xml", "--site-timeout", "1.5"]
+        if is_list:
+            (tmp_path / "sites.txt").write_text("\n".join(words[:2]), "utf-8")
+            words[:2] = ["-i", "sites.txt", *allow(fast, slow)]
+        done = run(*words, cwd=tmp_path)
+    assert len(done.stdout.splitlines()) == 3
+    assert "budget-seconds" in done.stderr
+    assert "raise --site-timeout" in done.stderr
+    assert done.returncode == 3

@@ -8,10 +8,11 @@ from sitemapreader.cli.options.types import (
     parse_count,
     parse_depth,
     parse_pattern,
+    parse_seconds,
     parse_since,
     parse_until,
 )
-from sitemapreader.options import Limits
+from sitemapreader.options import SITE_SECONDS, Limits
 
 if TYPE_CHECKING:
     from sitemapreader.cli.parser import Add, Parser
@@ -111,6 +112,14 @@ def add_reach(parser: Parser) -> None:
         type=parse_depth,
         metavar="N",
         help=f"levels of indexes inside indexes (default: {Limits().depth})",
+    )
+    add(
+        "--site-timeout",
+        dest="walk_seconds",
+        type=parse_seconds,
+        metavar="SECONDS",
+        help="longest time for one site; what was read until then is printed "
+        f"(default: {SITE_SECONDS:g} for each of several sites, a day for a single one)",
     )
     add(
         "--order",

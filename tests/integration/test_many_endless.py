@@ -1,0 +1,194 @@
+"""Lists of sites without an end: slow sites, sources that wait, and what is kept of the others."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from walking import Pages, urlset
+
+from sitemapreader import MemoryFetcher, SiteOutcome, SiteRun, walk_many, walk_many_sync
+from sitemapreader.walker import seen
+from sitemapreader.walker.seen import RecentKeys
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+
+def make_web(*hosts: str, delay: str = "") -> Pages:
+    pages: Pages = {}
+    for host in hosts:
+        lines = f"Sitemap: https://{host}/s.xml\nUser-agent: *\n{delay}"
+        pages[f"https://{host}/robots.txt"] = lines.encode()
+        pages[f"https://{host}/s.xml"] = urlset(f"https://{host}/1")
+    return pages
+
+
+async def take_all(run: SiteRun) -> None:
+    async with run:
+        async for _ in run.batches():
+            pass
+
+
+FAST = [f"fast{number}.example" for number in range(20)]
+SLOW = [f"slow{number}.example" for number in range(8)]
+
+
+async def read_beside_slow(delay: str, *, most: int) -> list[str]:
+    """Read slow sites, then others, two at once; the slow ones go on when the others have ended."""
+    go_on, ended, running = asyncio.Event(), list[str](), 0
+
+    class Slow(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
+            nonlocal running
+            if "slow" in url and url.endswith(".xml"):
+                running += 1
+                assert running <= most
+                await go_on.wait()
+                running -= 1
+            async with super().open(url) as response:
+                yield response
+
+    def note(outcome: SiteOutcome) -> None:
+        ended.append(outcome.site)
+        if set(FAST) <= set(ended):
+            go_on.set()
+
+    fetcher = Slow(make_web(*FAST) | make_web(*SLOW, delay=delay))
+    start = walk_many([*SLOW, *FAST], fetcher=fetcher, at_once=2, on_site=note)
+    async with start as run:
+        async for _ in run.batches():
+            pass
+    return ended
+
+
+@pytest.mark.parametrize("delay", ["Crawl-delay: 30", "Crawl-delay: 2"])
+async def test_sites_with_a_long_crawl_delay_hold_no_places(delay: str) -> None:
+    """Eight sites that mostly wait leave both places to the others."""
+    async with asyncio.timeout(60):
+        ended = await read_beside_slow(delay, most=8)
+    assert sorted(ended[:20]) == sorted(FAST)
+    assert sorted(ended) == sorted([*FAST, *SLOW])
+
+
+@pytest.mark.parametrize("delay", ["", "Crawl-delay: 1"])
+async def test_others_hold_theirs(delay: str) -> None:
+    """A site without a long Crawl-delay keeps its place, however slow it is."""
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await read_beside_slow(delay, most=2)
+
+
+async def test_slow_sites_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most so many places are given away: memory is for that many."""
+    monkeypatch.setattr("sitemapreader.many.visitor._SLOW_PER_PLACE", 2)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await read_beside_slow("Crawl-delay: 9", most=6)
+
+
+async def test_a_site_of_a_list_has_fifteen_minutes() -> None:
+    """Without an argument a site is given up after 900 seconds; `None` leaves it to the limits."""
+    default = walk_many(["a.example"])
+    assert default._visitor._plan.limits.walk_seconds == 900
+    bare = walk_many(["a.example"], site_seconds=None)
+    assert bare._visitor._plan.limits.walk_seconds == 24 * 3600
+
+
+async def test_a_source_that_waits_holds_up_nobody() -> None:
+    """A generator that waits for its next line runs in a thread: sites are read meanwhile."""
+    is_read = threading.Event()
+
+    def lines() -> Iterator[str]:
+        yield FAST[0]
+        assert is_read.wait(60)
+        yield FAST[1]
+
+    found = []
+    async with walk_many(lines(), fetcher=MemoryFetcher(make_web(*FAST))) as run:
+        async for site, _ in run.batches():
+            found.append(site)
+            is_read.set()
+    assert found == FAST[:2]
+
+
+async def test_a_source_that_never_goes_on() -> None:
+    """Whoever leaves the run does not wait for it."""
+
+    def lines() -> Iterator[str]:
+        yield FAST[0]
+        time.sleep(3_600)
+
+    async with asyncio.timeout(30):
+        async with walk_many(lines(), fetcher=MemoryFetcher(make_web(*FAST))) as run:
+            async for _ in run.batches():
+                break
+
+
+async def test_a_source_that_fails() -> None:
+    """What it raises is raised to the consumer, after all sites before."""
+
+    def lines() -> Iterator[str]:
+        yield FAST[0]
+        raise LookupError("no such table")
+
+    with pytest.raises(LookupError, match="no such table"):
+        await take_all(walk_many(lines(), fetcher=MemoryFetcher(make_web(*FAST))))
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_outcomes_that_somebody_gets_are_not_kept(*, is_told: bool) -> None:
+    """With `on_site` the list stays empty: of an endless list it would fill the memory."""
+    told: list[SiteOutcome] = []
+    on_site = told.append if is_told else None
+    async with walk_many(FAST, fetcher=MemoryFetcher(make_web(*FAST)), on_site=on_site) as run:
+        async for _ in run.batches():
+            pass
+    assert len(told if is_told else run.outcomes) == len(FAST)
+    assert is_told is not bool(run.outcomes)
+    assert "20 sites ended" in repr(run)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_a_report_has_all_outcomes_whoever_else_gets_them(tmp_path: Path, form: str) -> None:
+    """`write` puts each outcome into its report as it comes, those before it as well."""
+    told: list[SiteOutcome] = []
+    path = tmp_path / f"sites.{form}"
+    start = walk_many_sync(FAST, fetcher=MemoryFetcher(make_web(*FAST)), on_site=told.append)
+    with start as run:
+        time.sleep(0.2)
+        run.write(tmp_path / "urls.csv", report=path)
+        assert run.outcomes == []
+    if form == "parquet":
+        rows = pytest.importorskip("pyarrow.parquet").read_table(path).num_rows
+    else:
+        rows = len(path.read_text().splitlines()) - (form == "csv")
+    assert rows == len(told) == len(FAST)
+
+
+def test_recent_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last names are known, in bounded memory; those long ago are forgotten."""
+    monkeypatch.setattr(seen, "_MOST_RECENT", 100)
+    keys = RecentKeys()
+    for number in range(1_000):
+        assert keys.add(f"s{number}.example")
+        assert not keys.add(f"s{number}.example")
+        assert not keys.add(f"s{max(0, number - 99)}.example")
+    assert keys.add("s0.example")
+    assert len(keys._keys) + len(keys._before) <= 200
+
+
+async def test_an_endless_list_is_left() -> None:
+    """A run over a list without an end gives what it has read, and ends when it is left."""
+    names = (f"s{number}.example" for number in count())
+    run = walk_many(names, fetcher=MemoryFetcher({}), probe="never")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(take_all(run), 0.2)
+    assert run.outcomes
