@@ -21,6 +21,7 @@ import asyncio
 import json
 import threading
 from contextlib import aclosing, asynccontextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -63,9 +64,10 @@ class PageChange:
 class SiteDocuments:
     """The changes of a site's pages since the last time, as a stream of batches.
 
-    A page is deleted when its server answers 404 or 410, or when no sitemap lists it any more. The
-    state knows the latter only of sitemaps that were read to their end. A page that could not be
-    fetched is "missed", remembered in a file beside the state, and tried again next time.
+    A page is deleted when its server answers 404 or 410: those that the sitemaps no longer list are
+    asked, too. A page that could not be fetched is "missed", and tried again next time; one that
+    answers, though no sitemap lists it, stays, and is asked again. A file beside the state, with
+    the suffix `.missed`, remembers both.
 
     Args:
         site: its URL.
@@ -110,11 +112,13 @@ class SiteDocuments:
         """Yield lists of changes; asking for the next list acknowledges this one."""
         async with self._open_fetcher() as fetcher:
             loader = _PageLoader(fetcher, self._options, self._extract, self._workers)
-            for batch in self._begin():
-                yield batch
-            async with aclosing(self._load(loader, self._missed.entries())) as batches:
-                async for batch in batches:
-                    yield batch
+            for changes in (
+                self._confirm(loader, self._begin()),
+                self._load(loader, self._missed.entries()),
+            ):
+                async with aclosing(changes) as batches:
+                    async for batch in batches:
+                        yield batch
             entries = walk(
                 self._site,
                 state=self._state,
@@ -126,15 +130,18 @@ class SiteDocuments:
             self.report = entries.report
             async with entries:
                 async for found in entries.batches():
-                    for batch in self._delete([e.loc for e in found if e.change is Change.REMOVED]):
-                        yield batch
+                    gone = [e.loc for e in found if e.change is Change.REMOVED]
+                    async with aclosing(self._confirm(loader, gone)) as batches:
+                        async for batch in batches:
+                            yield batch
                     listed = [e for e in found if e.change is not Change.REMOVED]
                     async with aclosing(self._load(loader, listed)) as batches:
                         async for batch in batches:
                             yield batch
                 if entries.report.removed:
-                    for batch in self._delete(entries.removed()):
-                        yield batch
+                    async with aclosing(self._confirm(loader, entries.removed())) as batches:
+                        async for batch in batches:
+                            yield batch
 
     @asynccontextmanager
     async def _open_fetcher(self) -> AsyncIterator[Fetcher]:
@@ -145,22 +152,29 @@ class SiteDocuments:
             fetcher.trust(self._site)
             yield fetcher
 
-    def _begin(self) -> Iterator[list[PageChange]]:
-        """Yield the removals of the last walk again: it may have been killed."""
+    def _begin(self) -> Iterator[str]:
+        """Yield what the last walk, which may have been killed, found unlisted."""
         if self._state.exists():
-            yield from self._delete(State(self._state).removed(self._site))
+            yield from State(self._state).removed(self._site)
+        yield from self._missed.unlisted()
 
-    def _delete(self, urls: Iterable[str]) -> Iterator[list[PageChange]]:
-        batch: list[PageChange] = []
-        for url in urls:
-            self._missed.discard(url)
-            batch.append(PageChange("delete", url))
-            if len(batch) == BATCH_PAGES:
+    async def _confirm(
+        self, loader: _PageLoader, urls: Iterable[str]
+    ) -> AsyncGenerator[list[PageChange], None]:
+        """Ask pages that no sitemap lists; yield the deletions of those that are gone."""
+        waiting = iter(urls)
+        while entries := [UrlEntry(url) for url in islice(waiting, BATCH_PAGES)]:
+            batch = []
+            async with aclosing(loader.load(entries)) as changes:
+                async for change in changes:
+                    if change.kind == "delete":
+                        self._missed.discard(change.url)
+                        batch.append(change)
+                    else:
+                        self._missed.keep(change.url)
+            self._missed.save()
+            if batch:
                 yield batch
-                batch = []
-        self._missed.save()
-        if batch:
-            yield batch
 
     async def _load(
         self, loader: _PageLoader, entries: list[UrlEntry]
@@ -179,28 +193,38 @@ class SiteDocuments:
 
 
 class _MissedPages:
-    """The URLs that could not be fetched, in a file."""
+    """The URLs that could not be fetched, and those that answer unlisted, in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._urls: dict[str, None] | None = None
+        self._urls: dict[str, bool] | None = None
         self._is_saved = True
 
-    def _known(self) -> dict[str, None]:
+    def _known(self) -> dict[str, bool]:
+        """Return the URLs -> whether a sitemap lists them."""
         if self._urls is None:
-            text = self._path.read_text("utf-8") if self._path.exists() else "[]"
-            self._urls = dict.fromkeys(json.loads(text))
+            text = self._path.read_text("utf-8") if self._path.exists() else "{}"
+            self._urls = dict(json.loads(text))
         return self._urls
 
     def entries(self) -> list[UrlEntry]:
-        return [UrlEntry(url) for url in self._known()]
+        return [UrlEntry(url) for url, is_listed in self._known().items() if is_listed]
+
+    def unlisted(self) -> list[str]:
+        return [url for url, is_listed in self._known().items() if not is_listed]
 
     def note(self, change: PageChange) -> None:
         if change.kind == "missed" and change.reason != "no-text":
-            self._is_saved &= change.url in self._known()
-            self._known()[change.url] = None
+            self._set(change.url, is_listed=True)
         else:
             self.discard(change.url)
+
+    def keep(self, url: str) -> None:
+        self._set(url, is_listed=False)
+
+    def _set(self, url: str, *, is_listed: bool) -> None:
+        self._is_saved &= self._known().get(url) is is_listed
+        self._known()[url] = is_listed
 
     def discard(self, url: str) -> None:
         if url in self._known():
@@ -211,7 +235,7 @@ class _MissedPages:
         if self._is_saved:
             return
         part = self._path.with_name(f"{self._path.name}.part")
-        part.write_text(json.dumps(list(self._known())), "utf-8")
+        part.write_text(json.dumps(self._known()), "utf-8")
         part.replace(self._path)
         self._is_saved = True
 

@@ -43,6 +43,8 @@ class Site:
     """Name of a sitemap -> path of a page -> lastmod."""
     answers: dict[str, int | str] = attrs.field(factory=dict)
     """Path -> status, or where it leads."""
+    hidden: dict[str, str] = attrs.field(factory=dict)
+    """The same of pages that no sitemap needs to list."""
     robots: str = ""
     requested: list[str] = attrs.field(factory=list)
 
@@ -74,8 +76,9 @@ class Site:
         if pages := self.sitemaps.get(path.removeprefix("/")):
             pairs = ((f"{self.base}{page}", lastmod) for page, lastmod in pages.items())
             return web.Response(body=urlset(*pairs))
-        if path in self.lastmods():
-            html = f"<title>x</title><script>no</script><p>{self.text_of(path)}</p>"
+        if path in self.hidden or path in self.lastmods():
+            text = self.text_of(path) if path in self.lastmods() else "hidden"
+            html = f"<title>x</title><script>no</script><p>{text}</p>"
             return web.Response(text=html.replace("<title>x</title>", ""), content_type="text/html")
         return web.Response(status=404)
 
@@ -218,7 +221,7 @@ async def test_a_page_that_failed_comes_again(site: Site, told: Index, tmp_path:
     await told.run()
     assert told.pages == site.truth()
     assert await told.run() == []
-    assert (tmp_path / "site.db.missed").read_text() == "[]"
+    assert (tmp_path / "site.db.missed").read_text() == "{}"
 
 
 @pytest.mark.parametrize("stops", [1, 2, 3])
@@ -248,6 +251,21 @@ async def test_a_deletion_that_was_lost_comes_again(site: Site, told: Index) -> 
     assert len(told.pages) == 2
     await told.run()
     assert told.pages == site.truth()
+
+
+async def test_a_page_that_answers_is_not_deleted(site: Site, told: Index) -> None:
+    """A page that no sitemap lists is asked each time, and deleted once it is gone."""
+    site.publish("a.xml", "/1", "/2")
+    site.hidden |= {"/2": LASTMOD}
+    await told.run()
+    site.publish("a.xml", "/1")
+    for _ in range(2):
+        assert await told.run() == []
+        assert len(told.pages) == 2
+    site.hidden.clear()
+    assert [each.kind for each in await told.run()] == ["delete"]
+    assert told.pages == site.truth()
+    assert await told.run() == []
 
 
 async def test_few_pages_wait(site: Site, told: Index) -> None:

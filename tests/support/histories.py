@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 HOUR = 3600
 START = 1_700_000_000
-NOWHERE = f"{SITE}page-0"
-"""What a lie lists."""
 _NEWS_HOURS = 48
 _LIES = ("empty", "html", "404", "500", "cut", "half", "text")
 """What a server may say of a document for a day."""
@@ -51,18 +49,20 @@ class Site:
     """A site of the model, and what its server answers.
 
     Attributes:
+        base: its address.
         pages: all pages that ever were.
         hour: the present hour.
         is_honest: whether the server tells the truth about every document now.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, base: str = SITE) -> None:
+        self.base = base
         self.random = choose = random.Random(seed)
         self.pages: dict[str, Page] = {}
         self.hour = 0.0
         self._children: list[str] = []
         self._made = 0
-        self.pages[NOWHERE] = Page(NOWHERE, 0, "", dead=0)
+        self.pages[self.nowhere] = Page(self.nowhere, 0, "", dead=0)
         self.has_list = choose.random() < 0.9
         self.has_feed = not self.has_list or choose.random() < 0.5
         self.has_news = self.has_list and choose.random() < 0.3
@@ -81,6 +81,11 @@ class Site:
                 self._publish(self._children[-1])
 
     # -- the truth
+
+    @property
+    def nowhere(self) -> str:
+        """What a lie lists: no page."""
+        return f"{self.base}page-0"
 
     @property
     def live(self) -> set[str]:
@@ -119,7 +124,7 @@ class Site:
 
     def _publish(self, home: str) -> None:
         self._made += 1
-        url = f"{SITE}page-{self._made}"
+        url = f"{self.base}page-{self._made}"
         self.pages[url] = Page(url, self.hour, home if self.has_list else "")
 
     def _of(self, child: str) -> list[Page]:
@@ -212,11 +217,11 @@ class Site:
             body = index(*(self._date(child, documents[child], now) for child in children))
             served["index.xml"] = self._answer("index.xml", body)
         lie = self._lies.get("robots.txt", ("",))[0]
-        lines = "".join(f"Sitemap: {SITE}{name}\n" for name in self._choose(named, lie))
+        lines = "".join(f"Sitemap: {self.base}{name}\n" for name in self._choose(named, lie))
         served["robots.txt"] = self._answer("robots.txt", f"User-agent: *\n{lines}".encode())
         if "*" in self._lies:
             self._redirect(served)
-        return {f"{SITE}{name}": answer for name, answer in served.items()}
+        return {f"{self.base}{name}": answer for name, answer in served.items()}
 
     def _choose(self, names: list[str], lie: str) -> list[str]:
         return names[: len(names) // 2] if lie == "fewer" else names
@@ -230,7 +235,7 @@ class Site:
         if before != body:
             self._changed[child] = body, (since := now)
         moment = {"none": 0.0, "honest": since, "constant": START - 1e6, "now": now}[self.dates]
-        return f"{SITE}{child}", _write_moment(moment) if moment else ""
+        return f"{self.base}{child}", _write_moment(moment) if moment else ""
 
     def _redirect(self, served: dict[str, Any]) -> None:
         """Let all sitemaps redirect to one page."""
@@ -241,12 +246,12 @@ class Site:
         body = page.body if isinstance(page, StoredResponse) else _HTML
         for child in self._children:
             if child != target and child in served:
-                served[child] = StoredResponse(f"{SITE}{target}", body)
+                served[child] = StoredResponse(f"{self.base}{target}", body)
 
     def _answer(self, name: str, body: bytes) -> Any:
         lie = self._lies.get(name, ("",))[0]
         if lie in {"404", "500", "503"}:
-            return status(int(lie), f"{SITE}{name}")
+            return status(int(lie), f"{self.base}{name}")
         if lie == "half":
             lie = "" if (half := _cut_in_half(body)) is None else lie
             body = half or body
@@ -255,9 +260,9 @@ class Site:
             "html": _HTML,
             "json": b'{"status": "down"}',
             "cut": body[: len(body) * 2 // 3],
-            "text": f"{NOWHERE}\n".encode(),
+            "text": f"{self.nowhere}\n".encode(),
         }.get(lie, body)
-        return StoredResponse(f"{SITE}{name}", body, headers=self._validate(name, body))
+        return StoredResponse(f"{self.base}{name}", body, headers=self._validate(name, body))
 
     def _validate(self, name: str, body: bytes) -> dict[str, str]:
         kind = self.etags
