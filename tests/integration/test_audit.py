@@ -709,3 +709,5 @@ def test_an_unknown_suffix_is_an_error(audited: Audit, tmp_path: Path) -> None:
     """The name of a file says its format, or it is a mistake."""
     with pytest.raises(ValueError, match="end it"):
         audited.write(tmp_path / "report.pdf")
+    with pytest.raises(ValueError, match="choose from text, json, sarif, html"):
+        audited.format("pdf")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SHORT_KEYS = {
-    "audit.formats.html._load_template": "has no key",
+    "audit.report.html._load_template": "has no key",
     "audit.rules.load_rules": "has no key",
     "output.arrow.make_schema": "columns of ours, those of 16 outputs",
     "urls._load": "has no key",

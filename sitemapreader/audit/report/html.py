@@ -58,7 +58,7 @@ _KINDS = {
 """Severity, the gravest first -> class in the style, word for a badge, and noun in the plural."""
 
 
-def format_audit(findings: Sequence[Finding], facts: Facts) -> str:
+def format_html(findings: Sequence[Finding], facts: Facts) -> str:
     """Return the report: one HTML file with its style, its script and its charts.
 
     Args:

@@ -1,0 +1,272 @@
+"""An audit as text, JSON or SARIF; HTML has a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from datetime import date
+from hashlib import sha256
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import attrs
+
+from sitemapreader.audit.figures import count_units
+from sitemapreader.audit.models import AuditInputError, Place
+from sitemapreader.issues import Severity, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sitemapreader.audit.models import AuditRule, Example, Facts, Finding
+
+FORMATS = ("text", "json", "sarif", "html")
+"""Names of the formats."""
+SUFFIXES = {".txt": "text", ".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html"}
+"""Suffix of a file -> the format that it names."""
+HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
+"""Suffixes of a file of all hits; all but the first also with .gz behind them."""
+
+
+def format_audit(name: str, findings: Sequence[Finding], facts: Facts) -> str:
+    """Return the text of an audit in one of `FORMATS`.
+
+    Args:
+        name: the format.
+        findings: the gravest first.
+        facts: what was audited.
+
+    Raises AuditInputError for another name.
+    """
+    if name == "html":
+        from sitemapreader.audit.report.html import format_html  # noqa: PLC0415 (Jinja)
+
+        return format_html(findings, facts)
+    formats = {"text": format_text, "json": format_json, "sarif": format_sarif}
+    if name not in formats:
+        raise AuditInputError(f"there is no format {name!r}: choose from {', '.join(FORMATS)}")
+    return formats[name](findings, facts)
+
+
+def find_audit_format(path: str) -> str:
+    """Return the format by a file's suffix; raise ValueError for an unknown suffix."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise AuditInputError(
+            f"the name {path!r} does not say which format is meant: "
+            f"end it with {', '.join(SUFFIXES)}"
+        )
+    return SUFFIXES[suffix]
+
+
+def find_hits_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix that names the format; raise AuditInputError for another one."""
+    name = os.fspath(path).lower()
+    suffix = Path(name.removesuffix(".gz")).suffix
+    if suffix not in HITS_SUFFIXES or name.endswith(".parquet.gz"):
+        raise AuditInputError(f"hits: end the name of {name!r} with {', '.join(HITS_SUFFIXES)}")
+    return suffix
+
+
+_EXAMPLES = 3
+"""Examples of a finding; the other formats have more."""
+_MAX_TEXT = 200
+_MAX_WHY = 500
+_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def format_text(findings: Sequence[Finding], facts: Facts) -> str:
+    """Return the findings, the gravest first, and what was not run."""
+    lines = [*_describe_site(facts), ""]
+    for finding in findings:
+        lines += [*_describe_finding(finding, facts), ""]
+    return "\n".join([*lines, *_summarize(findings, facts)]) + "\n"
+
+
+def _describe_site(facts: Facts) -> Iterator[str]:
+    yield f"Sitemaps of {excerpt(facts.source, _MAX_TEXT)}"
+    complete = "everything was read" if facts.complete else "not everything was read"
+    sitemaps = count_units(facts.sitemaps, "sitemaps")
+    found = f"{count_units(facts.urls, 'URLs')} in {sitemaps}; {complete}"
+    yield found if facts.sitemaps else "no sitemap was read"
+
+
+def _describe_finding(finding: Finding, facts: Facts) -> Iterator[str]:
+    rule = finding.rule
+    new = "" if finding.new is None else f", {finding.new:,} new"
+    # "1 of 3,000 URLs", but "1 host"
+    hits = f"{finding.count:,} of {count_units(finding.of, rule.unit)}"
+    if not finding.of:
+        hits = count_units(finding.count, rule.unit)
+    yield f"{_NAMES[finding.severity]}: {rule.title} [{rule.code}]"
+    yield f"    {hits}{new}. {rule.advice}"
+    for example in finding.examples[:_EXAMPLES]:
+        yield f"    - {_describe_example(example, facts)}"
+    if finding.count > _EXAMPLES and finding.examples:
+        yield f"    - and {finding.count - len(finding.examples[:_EXAMPLES]):,} more"
+
+
+def _describe_example(example: Example, facts: Facts) -> str:
+    document = facts.files.get(example.document, example.document)
+    parts = [example.url or document, example.detail and f"({example.detail})"]
+    if document and example.document != (example.url or example.document):
+        line = "" if example.line is None else f", line {example.line}"
+        parts.append(f"in {document}{line}")
+    return " ".join(excerpt(part, _MAX_TEXT) for part in parts if part)
+
+
+def _summarize(findings: Sequence[Finding], facts: Facts) -> Iterator[str]:
+    counts = [
+        f"{number} {name}{'s' * (number != 1)}"
+        for severity, name in _NAMES.items()
+        if (number := sum(finding.severity is severity for finding in findings))
+    ]
+    hits = ", ".join(counts) or "no findings"
+    reasons = Counter(each.reason for each in facts.not_run if not each.is_error)
+    why = "; ".join(f"{number} as {reason}" for reason, number in reasons.items())
+    if not facts.sitemaps:
+        why = ""  # all of them, for one reason
+    not_run = f"{len(facts.not_run)} not run" + (f": {why}" if why else "")
+    yield f"{hits}; {len(facts.passed)} rules passed, {excerpt(not_run, _MAX_WHY)}"
+    for each in facts.not_run:
+        if each.is_error:
+            yield f"broken: {each.rule.code}: {excerpt(each.reason, _MAX_TEXT)}"
+
+
+SCHEMA = 1
+"""Raised when a key is renamed, removed or changes its meaning; not for a new one."""
+
+
+def format_json(findings: Sequence[Finding], facts: Facts) -> str:
+    """Return one JSON object: findings, and facts."""
+    content = {
+        "schema": SCHEMA,
+        "findings": [attrs.asdict(finding, value_serializer=_plain) for finding in findings],
+        "facts": attrs.asdict(facts, value_serializer=_plain),
+    }
+    return json.dumps(content, indent=2) + "\n"  # ASCII: it may be shown in a terminal
+
+
+def _plain(_owner: Any, _field: Any, value: Any) -> Any:
+    if isinstance(value, Severity):
+        return value.name.lower()
+    return value.isoformat() if isinstance(value, date) else value
+
+
+MAX_RESULTS = 5_000
+"""Results of a run that GitHub shows."""
+_SARIF = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_MAX_MESSAGE = 500
+
+
+def format_sarif(findings: Sequence[Finding], facts: Facts) -> str:
+    """Return one run, with a result for each rule and sitemap, the gravest first."""
+    rules = [finding.rule for finding in findings] + list(facts.passed)
+    rules += [each.rule for each in facts.not_run]
+    numbers = {rule.code: number for number, rule in enumerate(rules)}
+    results = [
+        _make_result(finding, place, numbers[finding.code], facts)
+        for finding in findings
+        for place in finding.places or (Place("", finding.count),)
+    ]
+    log = {
+        "$schema": _SARIF,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "sitemapreader",
+                        "semanticVersion": facts.version,
+                        "rules": [_describe_rule(rule) for rule in rules],
+                    }
+                },
+                "invocations": [
+                    {
+                        "executionSuccessful": not any(each.is_error for each in facts.not_run),
+                        "startTimeUtc": facts.begun.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                        "toolExecutionNotifications": list(_notify(facts, len(results))),
+                    }
+                ],
+                "columnKind": "unicodeCodePoints",
+                "results": results[:MAX_RESULTS],
+            }
+        ],
+    }
+    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+
+
+def _describe_rule(rule: AuditRule) -> dict[str, Any]:
+    described = {
+        "id": rule.code,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.meaning or rule.title},
+        "help": {"text": " ".join(part for part in (rule.detects, rule.advice) if part) or "-"},
+        "defaultConfiguration": {"level": _NAMES[rule.severity]},
+        "properties": {"tags": [str(rule.category)]},
+    }
+    if rule.sources:
+        described["helpUri"] = rule.sources[0]
+    return described
+
+
+def _make_result(finding: Finding, place: Place, number: int, facts: Facts) -> dict[str, Any]:
+    examples = [each for each in finding.examples if each.document == place.document]
+    shown = "; ".join(
+        excerpt(" ".join(part for part in (each.url, each.detail) if part), _MAX_MESSAGE)
+        for each in examples[:3]
+    )
+    text = f"{finding.rule.title}: {count_units(place.count, finding.rule.unit)}"
+    # the fingerprint of a result is the same in each run, so that a host knows what is new
+    identity = sha256(f"{finding.code}\n{place.document}".encode()).hexdigest()
+    if place.document and place.document not in facts.files:
+        text += f" in {excerpt(place.document, _MAX_MESSAGE)}"
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": number,
+        "level": _NAMES[finding.severity],
+        "message": {"text": f"{text}, such as {shown}" if shown else text},
+        "partialFingerprints": {"ruleAndSitemap/v1": identity},
+        "properties": {"count": place.count, "sitemap": place.document},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": _name_artifact(place.document, facts)},
+                    "region": {"startLine": place.line or 1},
+                }
+            }
+        ],
+    }
+
+
+def _name_artifact(document: str, facts: Facts) -> str:
+    """Return the reference to the file of a sitemap, or a stand-in if there is none.
+
+    GitHub takes relative references and files below the checkout, and refuses web addresses.
+    """
+    name = facts.files.get(document) or document or facts.source
+    if "://" in name:
+        return quote(os.fsencode(name.partition("://")[2].strip("/")))
+    path = PurePath(name)
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+
+
+def _notify(facts: Facts, results: int) -> Iterator[dict[str, Any]]:
+    """Yield what was left out, and what was not run."""
+    if results > MAX_RESULTS:
+        yield {
+            "level": "warning",
+            "message": {"text": f"{results - MAX_RESULTS} of {results} results are left out"},
+        }
+    for each in facts.not_run:
+        yield {
+            "level": "error" if each.is_error else "note",
+            "message": {
+                "text": f"{each.rule.code} was not run: {excerpt(each.reason, _MAX_MESSAGE)}"
+            },
+            "associatedRule": {"id": each.rule.code},
+        }
