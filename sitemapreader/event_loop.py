@@ -70,18 +70,8 @@ class LoopThread:
         self._end: Future[None] = Future()
         self._leaving = asyncio.Event()
 
-    @property
-    def is_begun(self) -> bool:
-        """Whether the thread was started."""
-        return self._thread is not None
-
-    def begin(self, again: str = "it was begun before") -> None:
-        """Start the thread and enter the context; raise what entering raises.
-
-        A second time, raise ValueError with the message `again`.
-        """
-        if self.is_begun:
-            raise ValueError(again)
+    def begin(self) -> None:
+        """Start the thread and enter the context; raise what entering raises."""
         # a daemon: if the interpreter ends inside the context, it does not wait for the network
         self._thread = threading.Thread(target=self._run, name="sitemapreader.walk", daemon=True)
         self._thread.start()

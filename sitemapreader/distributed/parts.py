@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.output.arrow import BATCH_ROWS, GroupWriter, collect_batches, make_site_batches
+from sitemapreader.output.arrow import BATCH_ROWS, GroupWriter, make_site_batches
 from sitemapreader.rows import RowBuffer, SiteRows
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class PartWriter:
         return self.parts
 
     def _make_columns(self, site: str) -> None:
-        batches = list(collect_batches([(site, self._entries.pop(site, []))]))
+        batches = make_site_batches([SiteRows([(site, self._entries.pop(site, []))])])
         if site not in self._own:
             waiting = self._batches.setdefault(site, [])
             waiting += batches

@@ -9,8 +9,7 @@ import attrs
 from sitemapreader.discovery.arguments import check_fetcher
 from sitemapreader.discovery.search import Search
 from sitemapreader.many.plan import RunPlan
-from sitemapreader.many.run import SiteRun
-from sitemapreader.many.sync import BlockingSiteRun
+from sitemapreader.many.run import BlockingSiteRun, SiteRun
 from sitemapreader.options import SITE_SECONDS, FetchOptions, Limits
 from sitemapreader.walker.config import SharedArguments, WalkConfig, is_function, refuse_unknown
 

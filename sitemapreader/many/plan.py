@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sitemapreader.many.task import SiteTask
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import SiteOutcome
-    from sitemapreader.rows import Rows
+    from sitemapreader.rows import SiteRows
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.walk import Walk
 
@@ -41,12 +41,14 @@ class RunArguments(SharedArguments, total=False):
 
 @attrs.define(eq=False)
 class SiteBatch:
-    """Entries of one site on their way to the consumer."""
+    """Entries on their way to the consumer, with their site."""
 
-    site: str
-    rows: Rows
+    rows: SiteRows
     handled: asyncio.Event | None = None
     """Set when the consumer asks for more; `None` if no walk waits for that."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
 
 @attrs.define(eq=False)

@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Self
+from contextlib import nullcontext
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sitemapreader.event_loop import end_task, find_first
+from sitemapreader.event_loop import find_first
+from sitemapreader.many.plan import SiteBatch
 from sitemapreader.many.visitor import SiteVisitor
+from sitemapreader.output import open_output
+from sitemapreader.rows import Rows, SiteRows
+from sitemapreader.walker.stream import BlockingStream, TaskStream, Usage, View
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+    import asyncio
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
     from os import PathLike
-    from pathlib import Path
 
     import pyarrow as pa
 
     from sitemapreader.documents.budget import UrlAllowance
-    from sitemapreader.many.plan import RunPlan, RunWatcher, SiteBatch, Sites
+    from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import SiteOutcome
-    from sitemapreader.rows import Rows
+    from sitemapreader.output.sink import Output
     from sitemapreader.walker.persistence.access import StateAccess
 
 
-class SiteRun:
+_REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
+_ROWS: View[SiteBatch, tuple[str, Rows]] = View(lambda batch: batch.rows.parts)
+_LISTS: View[SiteBatch, tuple[str, list[UrlEntry]]] = View(
+    lambda batch: ((site, list(rows)) for site, rows in batch.rows.parts)
+)
+
+
+def _view_records() -> View[SiteBatch, pa.RecordBatch]:
+    # It takes 0.1 s, and raises here if pyarrow is not installed.
+    from sitemapreader.output.arrow import make_site_batches  # noqa: PLC0415
+
+    return View(lambda batch: make_site_batches([batch.rows]), _join)
+
+
+def _join(batches: Iterable[SiteBatch]) -> SiteBatch:
+    return SiteBatch(SiteRows(list(chain.from_iterable(batch.rows.parts for batch in batches))))
+
+
+class SiteRun(TaskStream[SiteBatch]):
     """The walks over many sites; made by `walk_many`, entered once with `async with`.
 
     `batches` gives the entries as they come, each list with the site that it belongs to. Those of
@@ -40,11 +64,10 @@ class SiteRun:
         self.outcomes: list[SiteOutcome] = self._visitor.outcomes
         self._state = plan.config.state
         self._keeps_outcomes = plan.on_site is None
-        self._handed: SiteBatch | None = None
-        self._task: asyncio.Task[None] | None = None
         self._access: StateAccess | None = None
-        self._is_left = False
-        self._fault_is_known = False
+        loop = "run: async for site, entries in run.batches()"
+        usage = Usage("run", "async with walk_many(...)", loop)
+        super().__init__(usage, self._visitor.channel, gathers=self._state is None)
 
     @property
     def repeated(self) -> int:
@@ -72,38 +95,10 @@ class SiteRun:
         self._visitor.room = room
 
     def __repr__(self) -> str:
-        if self._task is None:
+        if not self._usage.is_entered:
             return "<SiteRun: not entered, use it with `async with`>"
-        how = "over" if self._is_left else f"{len(self._visitor.running)} under way"
+        how = "over" if self._usage.is_left else f"{len(self._visitor.running)} under way"
         return f"<SiteRun: {self._visitor.ended} sites ended, {how}>"
-
-    async def __aenter__(self) -> Self:
-        if self._task is not None:
-            raise ValueError("a run is made once: call walk_many(...) again for another one")
-        self._access = self._open_state()
-        self._task = asyncio.create_task(self._run(), name="sitemapreader.many")
-        return self
-
-    def _open_state(self) -> StateAccess | None:
-        """Open the state for the whole run, so that not each walk has to."""
-        if self._state is None:
-            return None
-        from sitemapreader.walker.persistence.access import (  # noqa: PLC0415 (few runs have a state)
-            StateAccess,
-        )
-
-        return StateAccess.open(self._state.path, f"run {id(self)}")
-
-    async def _run(self) -> None:
-        fault: BaseException | None = None
-        try:
-            await self._visitor.visit_all()
-            if self._access is not None:
-                await self._access.sync()
-        except BaseExceptionGroup as errors:
-            fault = find_first(errors)
-        if fault is not None:
-            raise fault  # outside of `except`, so that it gets no other context
 
     def commit_state(self, files: Iterable[tuple[Path, Path]] = ()) -> None:
         """Rename files, then commit what was held back.
@@ -115,43 +110,26 @@ class SiteRun:
         if self._access is not None:
             self._access.file.commit_held(files)
 
-    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        task = self._check_entered()
-        try:
-            await self.leave()
-        finally:
-            if self._access is not None:
-                await self._access.close(f"run {id(self)}")
-        if error is None and not task.cancelled() and not self._fault_is_known:
-            task.result()
-
-    async def leave(self) -> None:
-        """End all walks as leaving the context does; keep the state for `commit_state`."""
-        self._is_left = True
-        await end_task(self._check_entered())
-
     async def settle(self) -> None:
         """Acknowledge what was handed over: the consumer has handled it, and leaves early."""
         for site in list(self._visitor.running):
             if site.walk is not None:
                 await site.walk.stop()
-                if site.handed is self._handed or site.is_handled:
+                if site.handed is self._last or site.is_handled:
                     await site.walk.settle()
 
     # -- the consumer's side
 
-    async def batches(self) -> AsyncGenerator[tuple[str, list[UrlEntry]], None]:
+    def batches(self) -> AsyncIterator[tuple[str, list[UrlEntry]]]:
         """Yield the entries as they are read: a site as it was given, and a list.
 
         No list is empty. Asking for the next one acknowledges the previous one, for the state.
         """
-        async for site, rows in self.rows():
-            yield site, list(rows)
+        return self._read(_LISTS)
 
-    async def rows(self) -> AsyncGenerator[tuple[str, Rows], None]:
+    def rows(self) -> AsyncIterator[tuple[str, Rows]]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""
-        while (rows := await self.next_rows()) is not None:
-            yield rows
+        return self._read(_ROWS)
 
     def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
         """Yield the rows as Arrow's record batches, with `site` as the first column.
@@ -159,15 +137,7 @@ class SiteRun:
         Each has some thousand rows; with a state, as many as were read at once, because asking for
         the next one acknowledges it. Needs the extra `arrow`.
         """
-        # It takes 0.1 s, and raises here if pyarrow is not installed.
-        from sitemapreader.output.arrow import collect_batches_async  # noqa: PLC0415
-
-        return collect_batches_async(self.rows(), gathers=self.gathers)
-
-    @property
-    def gathers(self) -> bool:
-        """Whether rows may wait for others: a state must not see them acknowledged early."""
-        return self._state is None
+        return self._read(_view_records())
 
     async def write(
         self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
@@ -181,9 +151,17 @@ class SiteRun:
             path: its suffix selects the format, as in `open_output`.
             report: a name with .jsonl, .csv or .parquet, for a row per site.
         """
-        from sitemapreader.many.writing import write_run  # noqa: PLC0415 (not every run writes)
-
-        await write_run(self, path, report)
+        outcomes = open_report(report)
+        with open_output(path, has_sites=True) as output, outcomes or nullcontext():
+            if outcomes is not None:
+                self.pass_outcomes(outcomes.add)
+            has_state = output.is_replaced and await self.hold_state()
+            async for pair in self.rows():
+                output.write(SiteRows([pair]))
+            await self.leave()
+            if has_state:  # else leaving the outputs renames them
+                files = outcomes.prepare() if outcomes else ()
+                self.commit_state([*output.prepare(), *files])
 
     async def hold_state(self) -> bool:
         """Hold back changes of the state until `commit_state`; return if there is a state."""
@@ -193,36 +171,88 @@ class SiteRun:
             self._access.file.hold()
         return True
 
-    async def next_rows(self) -> tuple[str, Rows] | None:
-        """Return a site and the next rows of its entries; `None` at the end.
+    # -- the run's side
 
-        A bug that ended the run is raised here, after all that was read before it.
-        """
-        task = self._check_entered()
-        self._check_inside()
+    def _open(self) -> None:
+        """Open the state for the whole run, so that not each walk has to."""
+        if self._state is not None:
+            from sitemapreader.walker.persistence.access import (  # noqa: PLC0415 (few runs have one)
+                StateAccess,
+            )
+
+            self._access = StateAccess.open(self._state.path, f"run {id(self)}")
+
+    async def _close(self) -> None:
+        if self._access is not None:
+            await self._access.close(f"run {id(self)}")
+
+    async def _acknowledge(self) -> None:
         if not self._keeps_outcomes:
             self.pass_outcomes(lambda _: None)
-        if self._handed is not None and self._handed.handled is not None:
-            self._handed.handled.set()
-        self._handed = await self._visitor.channel.get()
-        if self._handed is None:
-            await asyncio.wait([task])
-            # Left by another task while this one waited: what was read may not look complete.
-            self._check_inside()
-            self._fault_is_known = True
-            if not task.cancelled():
-                task.result()
-            return None
-        return self._handed.site, self._handed.rows
+        if self._last is not None and self._last.handled is not None:
+            self._last.handled.set()
 
-    def _check_inside(self) -> None:
-        if self._is_left:
-            raise ValueError("the run is over: iterate it inside `async with walk_many(...)`")
+    async def _run(self) -> None:
+        fault: BaseException | None = None
+        try:
+            await self._visitor.visit_all()
+            if self._access is not None:
+                await self._access.sync()
+        except BaseExceptionGroup as errors:
+            fault = find_first(errors)
+        if fault is not None:
+            raise fault  # outside of `except`, so that it gets no other context
 
-    def _check_entered(self) -> asyncio.Task[None]:
-        if self._task is None:
-            raise TypeError(
-                "a run has tasks and sockets to close, so enter it first: "
-                "`async with walk_many(...) as run: async for site, entries in run.batches(): ...`"
-            )
-        return self._task
+
+class BlockingSiteRun(BlockingStream[SiteBatch]):
+    """The walks over many sites, in a thread; made by `walk_many_sync`, entered once.
+
+    Attributes:
+        outcomes: one for each site that was begun; complete when the context is left.
+    """
+
+    def __init__(self, run: SiteRun) -> None:
+        self.outcomes: list[SiteOutcome] = run.outcomes
+        self._run = run
+        loop = "run: for site, entries in run.batches()"
+        usage = Usage("run", "with walk_many_sync(...)", loop)
+        super().__init__(run, usage)
+
+    @property
+    def repeated(self) -> int:
+        """How many sites were named before, and not read again."""
+        return self._run.repeated
+
+    def batches(self) -> Iterator[tuple[str, list[UrlEntry]]]:
+        """Yield a site, as it was given, and a list of its entries; see `SiteRun.batches`."""
+        return self._read(_LISTS)
+
+    def rows(self) -> Iterator[tuple[str, Rows]]:
+        """Yield the entries as `batches` does, by columns where the reader gives columns."""
+        return self._read(_ROWS)
+
+    def record_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as Arrow's record batches; see `SiteRun.record_batches`."""
+        return self._read(_view_records())
+
+    def write(
+        self, path: str | PathLike[str], *, report: str | PathLike[str] | None = None
+    ) -> None:
+        """Write all entries and outcomes into files; see `SiteRun.write`."""
+        self._usage.check()
+        self._thread.call(self._run.write(path, report=report)).result()
+
+
+def open_report(path: str | PathLike[str] | None) -> Output | None:
+    """Return the report for a path, a row a site; `None` without a path.
+
+    Raises ValueError: the name has no suffix of a format.
+    """
+    if path is None:
+        return None
+    if Path(path).suffix.lower() not in _REPORT_SUFFIXES:
+        suffixes = ", ".join(_REPORT_SUFFIXES)
+        raise ValueError(f"the name of a report ends with {suffixes}, unlike {str(path)!r}")
+    from sitemapreader.output.columns import OUTCOME_COLUMNS  # noqa: PLC0415 (few runs have one)
+
+    return open_output(path, columns=OUTCOME_COLUMNS)

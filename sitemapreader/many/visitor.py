@@ -22,7 +22,7 @@ from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, che
 from sitemapreader.many.turns import TaskTurns
 from sitemapreader.models import Change, UrlEntry
 from sitemapreader.outcomes import SiteOutcome, SiteStatus
-from sitemapreader.rows import without_removed
+from sitemapreader.rows import SiteRows, without_removed
 from sitemapreader.walker.attempts import needs_search
 from sitemapreader.walker.channel import Channel
 from sitemapreader.walker.seen import RecentKeys
@@ -60,7 +60,7 @@ class SiteVisitor:
         take: called with each outcome.
         repeated: how many sites were named before, and not read again.
         running: the sites that are walked now.
-        channel: the entries on their way to the consumer; closed when all sites have ended.
+        channel: the entries on their way to the consumer.
         watcher: follows all walks.
         allowance: how many URLs all walks together deliver; `None` for all.
         room: held by each walk, unless it is slow; bounds the walks of several runs together.
@@ -92,14 +92,11 @@ class SiteVisitor:
     async def visit_all(self) -> None:
         """Walk over all sites; what ends the run early is raised in an exception group."""
         plan = self._plan
-        try:
-            async with borrow_fetcher(
-                plan.fetcher, plan.options, plan.limits, keepalive_seconds=_KEEPALIVE_SECONDS
-            ) as fetcher:
-                self._fetcher = fetcher
-                await self._turns.run(self._list_sites())
-        finally:
-            self.channel.close()
+        async with borrow_fetcher(
+            plan.fetcher, plan.options, plan.limits, keepalive_seconds=_KEEPALIVE_SECONDS
+        ) as fetcher:
+            self._fetcher = fetcher
+            await self._turns.run(self._list_sites())
 
     async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as it was given; record an outcome for what is not a URL."""
@@ -201,9 +198,7 @@ class SiteVisitor:
         async with walked as entries:
             if self.watcher is not None:
                 self.watcher.note_begin(site)
-            while (batch := await entries.next_by_columns()) is not None:
-                if isinstance(batch, tuple):
-                    continue
+            async for batch in entries.rows():
                 if rows := batch if plan.gives_removed else without_removed(batch):
                     await self._hand_over(site, rows)
             if plan.gives_removed and walked.report.removed is not None:
@@ -219,7 +214,7 @@ class SiteVisitor:
 
     async def _hand_over(self, site: SiteWalk, rows: Rows) -> None:
         """Give entries to the consumer; with a state, wait until it has handled them."""
-        batch = site.handed = SiteBatch(site.name, rows)
+        batch = site.handed = SiteBatch(SiteRows([(site.name, rows)]))
         if self._config.state is not None:
             batch.handled = asyncio.Event()
         await self.channel.put(batch, len(rows))

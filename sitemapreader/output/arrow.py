@@ -28,11 +28,10 @@ except ModuleNotFoundError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence, Sized
+    from collections.abc import Iterable, Sequence, Sized
     from pathlib import Path
 
     from sitemapreader.output.columns import Column
-    from sitemapreader.rows import Rows
 
 BATCH_ROWS = 8_192
 """Entries that wait to become columns, of as many sites as it takes; about 3 MB."""
@@ -213,33 +212,6 @@ def _make_structs(values: list[Any], kind: pa.StructType) -> pa.Array:
 def make_site_batches(parts: Sequence[SiteRows]) -> list[pa.RecordBatch]:
     """Return all rows as one batch, if there are any; its first column is the site."""
     return [make_batch(join_output(parts), _SITE_COLUMNS)] if any(parts) else []
-
-
-def collect_batches(
-    rows: Iterable[tuple[str, Rows]], *, gathers: bool = True
-) -> Iterator[pa.RecordBatch]:
-    """Yield rows and their sites as record batches.
-
-    Without `gathers`, no rows wait for others.
-    """
-    waiting = RowBuffer[SiteRows](BATCH_ROWS if gathers else 1)
-    for pair in rows:
-        if waiting.add(SiteRows([pair])):
-            yield from make_site_batches(waiting.take())
-    yield from make_site_batches(waiting.take())
-
-
-async def collect_batches_async(
-    rows: AsyncIterable[tuple[str, Rows]], *, gathers: bool = True
-) -> AsyncIterator[pa.RecordBatch]:
-    """Do the work of `collect_batches` as the rows come."""
-    waiting = RowBuffer[SiteRows](BATCH_ROWS if gathers else 1)
-    async for pair in rows:
-        if waiting.add(SiteRows([pair])):
-            for batch in make_site_batches(waiting.take()):
-                yield batch
-    for batch in make_site_batches(waiting.take()):
-        yield batch
 
 
 # -- Parquet

@@ -18,8 +18,7 @@ from sitemapreader.tables.summary import WalkSummary
 from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker.api import walk_sync
 from sitemapreader.walker.attempts import list_attempts, needs_search
-from sitemapreader.walker.sync import BlockingWalk
-from sitemapreader.walker.walk import Walk
+from sitemapreader.walker.walk import BlockingWalk, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -2,7 +2,6 @@
 
 from sitemapreader.walker.api import walk, walk_sync
 from sitemapreader.walker.config import WalkArguments
-from sitemapreader.walker.sync import BlockingWalk
-from sitemapreader.walker.walk import Walk
+from sitemapreader.walker.walk import BlockingWalk, Walk
 
 __all__ = ["BlockingWalk", "Walk", "WalkArguments", "walk", "walk_sync"]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.discovery.search import Search
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.walker.config import WalkConfig, explain_unknown
-from sitemapreader.walker.sync import BlockingWalk
-from sitemapreader.walker.walk import Walk
+from sitemapreader.walker.walk import BlockingWalk, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING
 
 from sitemapreader.discovery.arguments import check_fetcher
 from sitemapreader.documents.budget import Budget, UrlAllowance
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
-from sitemapreader.event_loop import end_task
 from sitemapreader.fetch.throttle import REQUESTER
 from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Via
 from sitemapreader.report import Report
-from sitemapreader.rows import EntryColumns, Rows
 from sitemapreader.walker.channel import Channel
 from sitemapreader.walker.runner import WalkRunner
-from sitemapreader.walker.streams import WalkStreams
+from sitemapreader.walker.stream import (
+    ENTRIES,
+    EVENTS,
+    LISTS,
+    ROWS,
+    BlockingStream,
+    TaskStream,
+    Usage,
+    view_records,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     import pyarrow as pa
 
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.issues import Issue
-    from sitemapreader.models import Event, SitemapEntry, UrlEntry
+    from sitemapreader.models import Event, UrlEntry
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.rows import Rows
     from sitemapreader.state.state import State
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.persistence.writer import Delivery, StateWriter
-
-T = TypeVar("T")
 
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
@@ -42,7 +46,7 @@ _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
 
 
-class Walk:
+class Walk(TaskStream[Batch]):
     """The stream of one walk; made by `walk`, and entered with `async with`, once.
 
     Iterate it for the entries, one by one; `batches` gives them in lists as they come, `events`
@@ -74,15 +78,10 @@ class Walk:
         self._fetcher = fetcher
         self._limits = limits
         self._options = options
-        self._channel: Channel[Batch] = Channel(buffered)
-        self._task: asyncio.Task[None] | None = None
         self._runner: WalkRunner | None = None
-        self._is_left = False
-        self._fault_is_known = False
         self._writer: StateWriter | None = None
-        self._streams = WalkStreams(
-            self._get_batch, self._raise_fault, gathers=config.state is None
-        )
+        usage = Usage("walk", "async with walk(...)", "entries: async for entry in entries")
+        super().__init__(usage, Channel(buffered), gathers=config.state is None)
 
     def __repr__(self) -> str:
         return f"<Walk {self.describe('async with')}>"
@@ -90,38 +89,15 @@ class Walk:
     def describe(self, keyword: str) -> str:
         """Return in one line what is walked, and how far; `keyword` is how to enter it."""
         what = show_url(self._find_name())
-        if self._task is None:
+        if not self._usage.is_entered:
             return f"{what}: not entered, use it with `{keyword}`"
-        how = "over" if self._is_left else "under way"
+        how = "over" if self._usage.is_left else "under way"
         return f"{what}: {how}, {self.report.entries} URLs, {self.pending} sitemaps to read"
 
     def _find_name(self) -> str:
         """Return the URL that stands for the walk: of the site, or of the first sitemap."""
         search = self._config.search
         return search.site if search else self._config.sitemaps[0].loc
-
-    async def __aenter__(self) -> Self:
-        if self._task is not None:
-            raise ValueError("a walk is walked once: call walk(...) again for another one")
-        self._writer = self._open_state()
-        self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
-        if self._config.search is not None:
-            self.report.tally.homes = set()
-        self._task = asyncio.create_task(self._run(), name="sitemapreader.walk")
-        return self
-
-    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        task = self._check_entered()
-        self._is_left = True
-        try:
-            await end_task(task)
-        finally:
-            if self._writer is not None:
-                await self._writer.close()
-        await self._streams.close()
-        del self._streams  # it leads back to the walk: see `Frontier.end`
-        if error is None and not task.cancelled() and not self._fault_is_known:
-            task.result()  # a bug that the consumer has not met
 
     @property
     def pending(self) -> int:
@@ -131,11 +107,11 @@ class Walk:
     # -- the consumer's side
 
     def __aiter__(self) -> AsyncIterator[UrlEntry]:
-        return self._open("entries", WalkStreams.iterate_entries)
+        return self._read(ENTRIES)
 
     def batches(self) -> AsyncIterator[list[UrlEntry]]:
         """Yield the entries in lists, as they are read; no list is empty."""
-        return self._open("batches", WalkStreams.iterate_batches)
+        return self._read(LISTS)
 
     def record_batches(self) -> AsyncIterator[pa.RecordBatch]:
         """Yield the entries as Arrow's record batches, with the documented columns.
@@ -144,61 +120,15 @@ class Walk:
         the next one acknowledges it. Entries without extensions become rows without becoming
         objects. Needs the extra `arrow`.
         """
-        # It takes 0.1 s, and raises here if pyarrow is not installed.
-        from sitemapreader.output.arrow import make_batch  # noqa: PLC0415
-
-        start = partial(WalkStreams.iterate_record_batches, make_batch=make_batch)
-        return self._open("record batches", start)
+        return self._read(view_records())
 
     def rows(self) -> AsyncIterator[Rows]:
         """Yield the entries as `batches` does, by columns where the reader gives columns."""
-        return self._open("rows", WalkStreams.iterate_rows)
+        return self._read(ROWS)
 
     def events(self) -> AsyncIterator[Event]:
         """Yield entries, found sitemaps and Issues, in the order in which they are met."""
-        return self._open("events", WalkStreams.iterate_events)
-
-    async def next_batch(self) -> list[UrlEntry] | tuple[SitemapEntry | Issue, ...] | None:
-        """Return the next batch, of entries or of other events; `None` at the end.
-
-        A bug that ended the walk is raised here, after all that was read before it.
-        """
-        batch = await self.next_by_columns()
-        return list(batch) if isinstance(batch, EntryColumns) else batch
-
-    async def next_by_columns(self) -> Batch | None:
-        """Return the next batch as `next_batch` does; entries may come by columns."""
-        batch = await self._get_batch()
-        if batch is None:
-            await self._raise_fault()
-        return batch
-
-    async def _get_batch(self) -> Batch | None:
-        """Acknowledge the batches before, and return the next one."""
-        self._check_entered()
-        if self._writer is not None and not self._is_left:
-            await self._writer.acknowledge()
-        return await self._channel.get()
-
-    async def _raise_fault(self) -> None:
-        """Wait for the end of the walk, and raise the bug that ended it, if one did."""
-        task = self._check_entered()
-        await asyncio.wait([task])
-        if not self._is_left:
-            self._fault_is_known = True
-            task.result()
-
-    async def next_batches(self) -> list[Batch]:
-        """Wait for a batch, and return all that are there; none at the end."""
-        batch = await self.next_by_columns()
-        if batch is None:
-            return []
-        # With a state one at a time: asking for more acknowledges the previous batch.
-        return [batch] if self._writer is not None else [batch, *self._channel.drain()]
-
-    async def stop(self) -> None:
-        """End the tasks of the walk early."""
-        await end_task(self._check_entered())
+        return self._read(EVENTS)
 
     async def settle(self) -> None:
         """End the walk at a limit: the consumer has handled all batches that it was given."""
@@ -226,7 +156,7 @@ class Walk:
                 (`report.removed` is not `None`).
         """
         state, writer = self._get_settled_state()
-        return state.removed(writer.name) if self._is_left else writer.list_removed()
+        return state.removed(writer.name) if self._usage.is_left else writer.list_removed()
 
     def removals_unknown(self) -> Iterator[tuple[str, str]]:
         """Yield the sitemaps whose removals are unknown, and why.
@@ -234,7 +164,9 @@ class Walk:
         `State.removals_unknown` names the reasons. Raises ValueError as `removed` does.
         """
         state, writer = self._get_settled_state()
-        return state.removals_unknown(writer.name) if self._is_left else writer.list_unknown()
+        if self._usage.is_left:
+            return state.removals_unknown(writer.name)
+        return writer.list_unknown()
 
     def _get_settled_state(self) -> tuple[State, StateWriter]:
         state, writer = self._config.state, self._writer
@@ -251,25 +183,9 @@ class Walk:
         Without this, asking for the next batch acknowledges the previous one. Without a state, this
         does nothing.
         """
-        self._check_entered()
+        self._get_task()
         if self._writer is not None:
             self._writer.delivery = delivery
-
-    def _open(
-        self, name: str, start: Callable[[WalkStreams], AsyncGenerator[T, None]]
-    ) -> AsyncIterator[T]:
-        self._check_entered()
-        if self._is_left:
-            raise ValueError("the walk is over: iterate it inside `async with walk(...)`")
-        return self._streams.open(name, start)
-
-    def _check_entered(self) -> asyncio.Task[None]:
-        if self._task is None:
-            raise TypeError(
-                "a walk has tasks and sockets to close, so enter it first: "
-                "`async with walk(...) as entries: async for entry in entries: ...`"
-            )
-        return self._task
 
     # -- the walk's side
 
@@ -296,7 +212,6 @@ class Walk:
                 await self._walk(context)
         finally:
             self.report.tally.end()
-            self._channel.close()
 
     async def _walk(self, context: WalkContext) -> None:
         writer = self._writer
@@ -335,16 +250,72 @@ class Walk:
                 yield entry.loc
         yield from self._config.logins
 
-    def _open_state(self) -> StateWriter | None:
-        state = self._config.state
-        if state is None:
-            return None
-        from sitemapreader.walker.persistence.writer import (  # noqa: PLC0415 (few walks have one)
-            StateWriter,
-        )
+    def _open(self) -> None:
+        if self._config.state is not None:
+            from sitemapreader.walker.persistence.writer import (  # noqa: PLC0415 (few walks have one)
+                StateWriter,
+            )
 
-        return StateWriter(state, self._config, self._channel)
+            self._writer = StateWriter(self._config.state, self._config, self._channel)
+        self.report.tally.begin(self._find_name(), counts_changes=self._config.changes)
+        if self._config.search is not None:
+            self.report.tally.homes = set()
+
+    async def _close(self) -> None:
+        if self._writer is not None:
+            await self._writer.close()
+
+    async def _acknowledge(self) -> None:
+        if self._writer is not None:
+            await self._writer.acknowledge()
 
 
 async def _put_batch(channel: Channel[Batch], batch: Batch, size: int = 0) -> None:
     await channel.put(batch, max(len(batch), size // _BYTES_PER_EVENT))
+
+
+class BlockingWalk(BlockingStream[Batch]):
+    """The stream of one walk, in a thread; made by `walk_sync`, entered once.
+
+    Iterate it for the entries, one by one; the other loops are those of `Walk`, to be mixed as
+    there. Leaving the context, early or not, ends all tasks of the walk and its thread.
+
+    Attributes:
+        report: the outcome of each document, and all Issues; final when the context is left.
+    """
+
+    def __init__(self, walk: Walk) -> None:
+        self.report: Report = walk.report
+        self._walk = walk
+        loop = "entries: for entry in entries"
+        super().__init__(walk, Usage("walk", "with walk_sync(...)", loop))
+
+    def __repr__(self) -> str:
+        return f"<BlockingWalk {self._walk.describe('with')}>"
+
+    def __iter__(self) -> Iterator[UrlEntry]:
+        return self._read(ENTRIES)
+
+    def batches(self) -> Iterator[list[UrlEntry]]:
+        """Yield the entries in lists, as they are read; no list is empty."""
+        return self._read(LISTS)
+
+    def record_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the entries as record batches of Arrow; see `Walk.record_batches`."""
+        return self._read(view_records())
+
+    def rows(self) -> Iterator[Rows]:
+        """Yield the entries as `batches` does, by columns where the reader gives columns."""
+        return self._read(ROWS)
+
+    def events(self) -> Iterator[Event]:
+        """Yield entries, found sitemaps and Issues, in the order in which they are met."""
+        return self._read(EVENTS)
+
+    def removed(self) -> Iterator[str]:
+        """Yield the URLs that no sitemap lists any more; see `Walk.removed`."""
+        return self._walk.removed()
+
+    def removals_unknown(self) -> Iterator[tuple[str, str]]:
+        """Yield the sitemaps whose removals are unknown; see `Walk.removals_unknown`."""
+        return self._walk.removals_unknown()

@@ -266,10 +266,10 @@ async def test_a_wait_that_timed_out_acknowledges_nothing(db: Path) -> None:
     async with walk(sitemaps=MAPS[:2], state=db, fetcher=MemoryFetcher(pages)) as entries:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.02):
-                await entries.next_batch()
+                await anext(entries.batches())
         full.gate.set()
         await _let_others_run()
-        assert len(await entries.next_batch() or ()) == 5
+        assert len(await anext(entries.batches())) == 5
         empty.gate.set()
         await _let_others_run()  # while this consumer is at work with the batch
     part = await run(pages, db, sitemaps=MAPS[:2])

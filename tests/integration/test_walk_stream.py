@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import random
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,10 +19,25 @@ from sitemapreader.walker.channel import Channel
 from sitemapreader.walker.walk import BUFFERED_EVENTS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 TOP = "https://example.org/top.xml"
 LOCS = [f"https://example.org/page/{n}" for n in range(2_000)]
+MAPS = [f"https://example.org/{name}.xml" for name in "abc"]
+MANY: Pages = {
+    url: urlset(*(LOCS if url == MAPS[0] else (f"{url}/{n}" for n in range(2_000)))) for url in MAPS
+}
+
+
+@attrs.define
+class Late(StoredResponse):
+    """A response whose body comes when `release` is set."""
+
+    release: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        await self.release.wait()
+        yield self.body
 
 
 def start(pages: Pages | None = None, **arguments: Any) -> Walk:
@@ -89,19 +105,66 @@ def _key(event: UrlEntry | SitemapEntry | Issue) -> str:
 
 async def test_a_time_out_of_the_consumer_loses_nothing() -> None:
     """A consumer may give up waiting for the next entry, and then go on with it."""
-    release = asyncio.Event()
-
-    @attrs.define
-    class Late(StoredResponse):
-        async def chunks(self) -> AsyncIterator[bytes]:
-            await release.wait()
-            yield self.body
-
-    async with start({TOP: Late(TOP, urlset(*LOCS))}) as entries:
+    late = Late(TOP, urlset(*LOCS))
+    async with start({TOP: late}) as entries:
+        kept = aiter(entries)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(aiter(entries)), 0.05)
-        release.set()
-        assert [entry.loc async for entry in entries] == LOCS
+            await asyncio.wait_for(anext(kept), 0.05)
+        late.release.set()
+        assert [entry.loc async for entry in kept] == LOCS
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_mixed_loops_lose_nothing(seed: int) -> None:
+    """Loops of all kinds that take turns, each for some steps, give every event once."""
+    dice = random.Random(seed)
+    async with start(MANY, sitemaps=MAPS) as entries:
+        kinds: list[Callable[[], AsyncIterator[Any]]] = [
+            entries.__aiter__,
+            entries.batches,
+            entries.rows,
+            entries.events,
+        ]
+        kept = [make() for make in kinds]
+        locs, more = [], True
+        while more:
+            number = dice.randrange(len(kinds))
+            loop = dice.choice([kept[number], kinds[number]()])
+            for _ in range(dice.choice([1, 3, 150])):
+                item = await anext(loop, None)
+                more = item is not None
+                if number in {1, 2}:
+                    locs += [entry.loc for entry in item or ()]
+                elif isinstance(item, UrlEntry):
+                    locs.append(item.loc)
+    assert len(locs) == len(set(locs)) == 3 * len(LOCS)
+    assert [loc for loc in locs if loc in set(LOCS)] == LOCS
+
+
+async def test_tasks_may_share_a_walk() -> None:
+    """Several tasks that loop over one walk get each entry once together."""
+    locs: list[str] = []
+
+    async def work(entries: Walk) -> None:
+        async for entry in entries:
+            locs.append(entry.loc)
+            if len(locs) % 7 == 0:
+                await asyncio.sleep(0)
+
+    async with start(MANY, sitemaps=MAPS) as entries, asyncio.TaskGroup() as group:
+        for _ in range(5):
+            group.create_task(work(entries))
+    assert len(locs) == len(set(locs)) == 3 * len(LOCS)
+
+
+async def test_a_walk_that_is_left_by_another_task_does_not_look_complete() -> None:
+    """Who waits for the next entry when another task leaves the walk is told that it is over."""
+    fetcher = MemoryFetcher({TOP: Late(TOP, urlset(*LOCS))})
+    async with walk(sitemaps=[TOP], fetcher=fetcher) as entries:
+        waiting = asyncio.ensure_future(anext(aiter(entries)))
+        await asyncio.sleep(0.02)
+    with pytest.raises(ValueError, match="the walk is over"):
+        await waiting
 
 
 @attrs.define
@@ -185,7 +248,7 @@ async def test_iterating_without_entering() -> None:
         with pytest.raises(TypeError, match="async with walk"):
             misuse()
     with pytest.raises(TypeError, match="async with walk"):
-        await entries.next_batch()
+        await entries.next()
     assert fetcher.requested == []
 
 
@@ -275,9 +338,10 @@ async def test_a_bug_is_told_once() -> None:
         raise ZeroDivisionError(entry.loc)
 
     async with start({TOP: index("https://example.org/a.xml")}, follow=follow) as entries:
-        assert isinstance(await entries.next_batch(), tuple)
+        events = entries.events()
+        assert isinstance(await anext(events), SitemapEntry)
         with pytest.raises(ZeroDivisionError):
-            await entries.next_batch()
+            await anext(events)
 
 
 async def test_a_bug_of_the_fetcher() -> None:

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import sys
 import threading
 import time
-from typing import Any
+from contextlib import asynccontextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_walk_stream import LOCS, TOP, Endless
+from test_walk_stream import LOCS, MANY, MAPS, TOP, Endless
 from walking import Pages, index, urlset
 
 from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.many import walk_many_sync
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.walker import BlockingWalk, walk_sync
 from sitemapreader.walker.walk import BUFFERED_EVENTS
 
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
 
 def start(pages: Pages | None = None, **arguments: Any) -> BlockingWalk:
     stored = {TOP: urlset(*LOCS)} if pages is None else pages
-    return walk_sync(fetcher=MemoryFetcher(stored), **{"sitemaps": [TOP], **arguments})
+    return walk_sync(**{"sitemaps": [TOP], "fetcher": MemoryFetcher(stored), **arguments})
 
 
 def walks_on() -> bool:
@@ -55,6 +64,48 @@ def test_a_loop_can_be_left_and_taken_up() -> None:
         locs += [event.loc, *(entry.loc for entry in one_by_one)]
         assert list(entries) == []
     assert locs == LOCS
+
+
+def test_mixed_loops_lose_nothing() -> None:
+    """Loops of all kinds that take turns give every entry once, whatever a batch has left."""
+    locs: list[str] = []
+    with start(MANY, sitemaps=MAPS) as entries:
+        one_by_one, events = iter(entries), entries.events()
+        while found := next(one_by_one, None):
+            locs += [found.loc, *(e.loc for e in islice(events, 3) if isinstance(e, UrlEntry))]
+            locs += [entry.loc for entry in islice(entries, 4)]
+            if len(locs) > 1_000:
+                locs += [entry.loc for rows in islice(entries.rows(), 1) for entry in rows]
+                locs += [entry.loc for entry in next(entries.batches(), [])]
+    assert len(locs) == len(set(locs)) == 3 * len(LOCS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal of a process to itself: not Windows")
+@pytest.mark.parametrize("sites", [False, True], ids=["walk", "many"])
+def test_ctrl_c_in_a_wait_loses_nothing(*, sites: bool) -> None:
+    """Whoever catches Ctrl-C goes on with the very batch that the loop was waiting for."""
+    asked, caught = threading.Event(), threading.Event()
+
+    class Interrupting(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
+            await asyncio.to_thread(asked.wait)
+            if not caught.is_set():
+                os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.to_thread(caught.wait)
+            async with super().open(url) as response:
+                yield response
+
+    fetcher, found = Interrupting({TOP: urlset(*LOCS)}), list[str]()
+    made = walk_many_sync([TOP], fetcher=fetcher) if sites else start(fetcher=fetcher)
+    with made as entries:
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012 (the signal comes while it waits)
+            asked.set()
+            list(entries.batches())
+        caught.set()
+        for item in entries.batches():
+            found += [entry.loc for entry in (item[1] if isinstance(item, tuple) else item)]
+    assert found == LOCS
 
 
 def test_it_streams() -> None:

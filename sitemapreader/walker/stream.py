@@ -1,0 +1,350 @@
+"""Streams: the way of the batches from the tasks that read to their consumer.
+
+A channel has the batches that wait; a cursor is the place of the consumer in them; a view is what
+one kind of loop makes of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+
+import attrs
+
+from sitemapreader.event_loop import LoopThread, end_task
+from sitemapreader.rows import Rows, join_rows
+
+if TYPE_CHECKING:
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Iterable,
+        Iterator,
+        Sequence,
+        Sized,
+    )
+    from concurrent.futures import Future
+
+    import pyarrow as pa
+
+    from sitemapreader.documents.context import Batch
+    from sitemapreader.models import Event, UrlEntry
+    from sitemapreader.walker.channel import Channel
+
+B = TypeVar("B", bound="Sized")
+T = TypeVar("T")
+
+_ROWS_AT_ONCE = 8_192
+"""Rows of a record batch, unless there are no more; about 3 MB as entries."""
+
+
+@attrs.frozen(eq=False)
+class View(Generic[B, T]):
+    """What one kind of loop makes of the batches.
+
+    Attributes:
+        read: returns the items of one batch.
+        join: makes one batch of several; with it, items have some thousand rows.
+    """
+
+    read: Callable[[B], Iterable[T]]
+    join: Callable[[Iterable[B]], B] | None = None
+
+
+def _list_rows(batch: Batch) -> list[Rows]:
+    """Return the entries of a batch as one item; none for other events."""
+    return [batch] if batch and not isinstance(batch, tuple) else []
+
+
+def _join(batches: Iterable[Batch]) -> Batch:
+    return join_rows([rows for batch in batches for rows in _list_rows(batch)])
+
+
+ENTRIES: View[Batch, UrlEntry] = View(lambda batch: () if isinstance(batch, tuple) else batch)
+EVENTS: View[Batch, Event] = View(lambda batch: batch)
+LISTS: View[Batch, list[UrlEntry]] = View(lambda batch: map(list, _list_rows(batch)))
+ROWS: View[Batch, Rows] = View(_list_rows)
+
+
+def view_records() -> View[Batch, pa.RecordBatch]:
+    """Return the view of Arrow's record batches; raise if there is no pyarrow."""
+    from sitemapreader.output.arrow import make_batch  # noqa: PLC0415 (takes 0.1 s)
+
+    return View(lambda batch: map(make_batch, _list_rows(batch)), _join)
+
+
+class Cursor(Generic[B]):
+    """The place of the consumer in a stream, which all loops over it share.
+
+    Args:
+        gathers: whether rows may wait for others to come into one item.
+
+    Attributes:
+        view: of the loop that read last.
+        items: what that loop has still to give of the batch that it began.
+    """
+
+    # A caller may mix loops: three entries, then lists, then events; and nothing may be lost where
+    # one kind goes over into the other. Generators with places of their own would each hold a rest
+    # that the next one cannot see. So whole batches are kept here, a view is applied only when a
+    # batch begins, and what a loop leaves of one becomes a batch again when a loop with another
+    # view comes. Therefore a loop has nothing to lose when it is cancelled or forgotten, and
+    # nothing has to be closed. The price: two loops that take turns entry by entry copy the rest
+    # of the batch each time, some thousand entries at most.
+
+    def __init__(self, *, gathers: bool) -> None:
+        self._gathers = gathers
+        self.view: View[B, Any] | None = None
+        self.items: Iterator[Any] = iter(())
+        self._waiting: deque[B] = deque()
+        self._size = 0
+        self._is_tuple = False
+
+    def turn_to(self, view: View[B, T]) -> Iterator[T]:
+        """Return the rest of the batch that was begun, as a view has it."""
+        if self.view is not view:
+            self._put_back()
+            self.view = view
+        return self.items
+
+    def _put_back(self) -> None:
+        rest: Any = tuple(self.items) if self._is_tuple else list(self.items)
+        if rest:
+            self._waiting.appendleft(rest)
+            self._size += len(rest)
+        self.items = iter(())
+
+    def add(self, batches: Sequence[B]) -> bool:
+        """Let batches wait to be begun; return whether there were any."""
+        self._waiting += batches
+        self._size += sum(map(len, batches))
+        return bool(batches)
+
+    def has_enough(self, view: View[B, Any]) -> bool:
+        """Return whether a batch can begin."""
+        return self._size >= (_ROWS_AT_ONCE if view.join and self._gathers else 1)
+
+    def begin(self, view: View[B, Any]) -> bool:
+        """Begin the next batch; return whether there was one."""
+        self._put_back()  # what a loop of another task may have begun meanwhile
+        if not self._waiting:
+            return False
+        batch = self._waiting.popleft()
+        self._size -= len(batch)
+        if view.join is not None:
+            batch = view.join([batch, *self._waiting])
+            self._waiting.clear()
+            self._size = 0
+        self._is_tuple = isinstance(batch, tuple)
+        self.view, self.items = view, iter(view.read(batch))
+        return True
+
+
+# -- streams
+
+
+@attrs.define
+class Usage:
+    """How a stream is used: entered once, read inside; else an error says so.
+
+    Attributes:
+        noun: what is entered.
+        entering: the statement that enters it.
+        loop: its target, and a loop inside.
+    """
+
+    noun: str
+    entering: str
+    loop: str
+    is_entered: bool = attrs.field(default=False, init=False)
+    is_left: bool = attrs.field(default=False, init=False)
+
+    def enter(self) -> None:
+        """Raise ValueError if it was entered before."""
+        if self.is_entered:
+            maker = self.entering.rpartition(" ")[2]
+            raise ValueError(f"a {self.noun} is entered once: call {maker} again for another one")
+        self.is_entered = True
+
+    def check(self) -> None:
+        """Raise TypeError if it was not entered, ValueError if it was left."""
+        if not self.is_entered:
+            raise TypeError(
+                f"a {self.noun} has tasks and sockets to close, so enter it first: "
+                f"`{self.entering} as {self.loop}: ...`"
+            )
+        if self.is_left:
+            raise ValueError(f"the {self.noun} is over: iterate it inside `{self.entering}`")
+
+
+class TaskStream(Generic[B]):
+    """The batches that a task makes for one consumer: under `Walk` and `SiteRun`.
+
+    Leaving the context, early or not, ends the task.
+
+    Attributes:
+        gathers: whether the consumer may take several batches before it handles the first: a state
+            must not see them acknowledged early.
+    """
+
+    def __init__(self, usage: Usage, channel: Channel[B], *, gathers: bool) -> None:
+        self._usage = usage
+        self._channel = channel
+        self.gathers = gathers
+        self._cursor = Cursor[B](gathers=gathers)
+        self._task: asyncio.Task[None] | None = None
+        self._last: B | None = None
+        self._fault_is_known = False
+
+    async def __aenter__(self) -> Self:
+        self._usage.enter()
+        self._open()
+        self._task = asyncio.create_task(
+            self._run_to_end(), name=f"sitemapreader.{self._usage.noun}"
+        )
+        return self
+
+    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        try:
+            await self.leave()
+        finally:
+            await self._close()
+        task = self._get_task()
+        if error is None and not self._fault_is_known and not task.cancelled():
+            task.result()  # a bug that the consumer has not met
+
+    async def leave(self) -> None:
+        """End all tasks as leaving the context does."""
+        self._usage.is_left = True
+        await self.stop()
+
+    async def stop(self) -> None:
+        """End all tasks early; what was read can still be taken."""
+        await end_task(self._get_task())
+
+    def _get_task(self) -> asyncio.Task[None]:
+        if self._task is None:
+            self._usage.check()
+            raise RuntimeError("entering has failed")
+        return self._task
+
+    # -- the consumer's side
+
+    def _read(self, view: View[B, T]) -> AsyncIterator[T]:
+        """Return a loop over the batches; it goes on where the one before stopped."""
+        self._usage.check()
+        return _Loop(self._cursor, view, self._advance)
+
+    async def _advance(self, view: View[B, Any]) -> bool:
+        cursor = self._cursor
+        while not cursor.has_enough(view) and cursor.add(await self.next()):
+            pass
+        return cursor.begin(view) or await self.fail()
+
+    async def next(self, *, all_there: bool = False) -> list[B]:
+        """Acknowledge the batches before; return the next one or more, none at the end."""
+        self._usage.check()
+        await self._acknowledge()
+        self._last = await self._channel.get()
+        if self._last is None:
+            return []
+        return [self._last, *(self._channel.drain() if all_there and self.gathers else ())]
+
+    async def fail(self) -> Literal[False]:
+        """Raise the bug that ended the task, if one did, when it has ended."""
+        task = self._get_task()
+        await asyncio.wait([task])
+        self._usage.check()  # left by another task meanwhile: what was read may not look complete
+        self._fault_is_known = True
+        task.result()
+        return False
+
+    # -- the task's side
+
+    async def _run_to_end(self) -> None:
+        try:
+            await self._run()
+        finally:
+            self._channel.close()
+
+    async def _run(self) -> None:
+        """Fill the channel."""
+        raise NotImplementedError
+
+    def _open(self) -> None:
+        """Open what the task needs."""
+
+    async def _close(self) -> None:
+        """Close what `_open` opened, when the task has ended."""
+
+    async def _acknowledge(self) -> None:
+        """Record that the consumer has handled all it was given: it asks for more."""
+
+
+@attrs.frozen(eq=False)
+class _Loop(Generic[B, T]):
+    """A loop over a stream; it has no place of its own, so it can be left."""
+
+    _cursor: Cursor[B]
+    _view: View[B, T]
+    _advance: Callable[[View[B, T]], Awaitable[bool]]
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T:
+        cursor, view = self._cursor, self._view
+        while True:
+            for item in cursor.items if cursor.view is view else cursor.turn_to(view):
+                return item
+            if not await self._advance(view):
+                raise StopAsyncIteration
+
+
+class BlockingStream(Generic[B]):
+    """A stream for code without `await`: its event loop runs in a thread of its own.
+
+    So it works inside a running event loop as well, as in a notebook. The thread reads no further
+    than the channel has room, until the consumer asks for batches.
+    """
+
+    def __init__(self, stream: TaskStream[B], usage: Usage) -> None:
+        self._usage = usage
+        self._stream = stream
+        self._thread = LoopThread(stream)
+        self._cursor = Cursor[B](gathers=stream.gathers)
+        self._coming: Future[list[B]] | None = None
+
+    def __enter__(self) -> Self:
+        self._usage.enter()
+        self._thread.begin()
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        self._usage.is_left = True
+        self._thread.end(error)
+
+    def _read(self, view: View[B, T]) -> Iterator[T]:
+        """Return a loop over the batches; it goes on where the one before stopped."""
+        self._usage.check()
+        return self._iterate(view)
+
+    def _iterate(self, view: View[B, T]) -> Iterator[T]:
+        cursor = self._cursor
+        while True:
+            yield from cursor.turn_to(view)
+            while not cursor.has_enough(view) and cursor.add(self._next()):
+                pass
+            if not cursor.begin(view):
+                self._thread.call(self._stream.fail()).result()
+                return
+
+    def _next(self) -> list[B]:
+        self._usage.check()
+        if self._coming is None:  # else Ctrl-C interrupted the wait for it
+            self._coming = self._thread.call(self._stream.next(all_there=True))
+        batches = self._coming.result()
+        self._coming = None
+        return batches
