@@ -241,23 +241,21 @@ def _find_doubted(db: sqlite3.Connection, values: Mapping[str, int]) -> None:
 
 def _find_proven_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     """Return the newest run whose losses are proven by now; 0 if none are."""
-    # All documents must be seen in one walk: between two walks a URL may move twice. And pages that
-    # are deleted during a walk pull those of the next sitemap of a series into one that was read
-    # already, so what one walk of several lists missed is looked for in the next one. What is new
-    # on a site may be wrong on its first day: it must have been seen on another one.
+    # Of several lists each must be seen in a later walk than the one that missed the URL: pages
+    # that are deleted during a walk pull those of the next sitemap of a series into one that was
+    # read already. It need not be one walk for all: of a thousand sitemaps one fails each day. What
+    # is new on a site may be wrong on its first day: it must have been seen on another one.
     seen = "max(first_run, format_run)"
-    unseen, lists, new, since = db.execute(
-        "SELECT sum(vouched_run IS NOT :run), sum(children = 0),"
+    oldest, lists, new, since = db.execute(
+        "SELECT min(vouched_run), sum(children = 0),"
         f" min(iif({seen} > (SELECT min(first_run) FROM document WHERE site = :site)"
         f"  AND vouched_run - {seen} < :run - :settled, {seen} - 1, NULL)),"
         " (SELECT min(since) - 1 FROM doubted)"
         f" FROM document WHERE site = :site AND {_IS_WAITED_FOR}",
         values,
     ).fetchone()
-    if unseen:
-        return 0
     is_at_once = (lists or 0) < 2 or values["settled"] == values["run"]
-    proven = values["run"] - (not is_at_once)
+    proven = (values["run"] if oldest is None else oldest) - (not is_at_once)
     return min(int(run) for run in (proven, new, since) if run is not None)
 
 
