@@ -137,6 +137,15 @@ SHAPES = (
     in_record("digits of a priority", b"1", b"</priority></url>")._replace(
         before=b"<url>" + LOC + b"<priority>0."
     ),
+    in_record("declarations in a text", b"xmlns", b"</x:a></url>")._replace(
+        before=b"<url>" + LOC + b"<x:a>"
+    ),
+    in_record("declarations in a text, nearly", b" xmlns=", b"</x:a>&</url>")._replace(
+        before=b"<url>" + LOC + b"<x:a>"
+    ),
+    in_record(
+        "declarations in a text, with quotes", b" xmlns='\" xmlns=\"'", b"</x:a></url>"
+    )._replace(before=b"<url>" + LOC + b"<x:a>"),
     in_record("images", IMAGE),
     in_record("images, record not ended", IMAGE, b""),
     in_record("images, not ended", b"<image:image><image:loc>https://cdn.example.com/</image:loc>"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from unittest import mock
 
 import pytest
@@ -20,7 +21,7 @@ from shapes import (
     per_block,
     read_once,
 )
-from timing import is_linear, slowness
+from timing import is_linear, least_seconds, slowness
 
 from sitemapreader import Issue, read
 from sitemapreader.readers import reader
@@ -80,6 +81,15 @@ def test_growth_tells_square_from_linear() -> None:
 def test_what_is_hidden_is_passed_once(shape: Shape) -> None:
     """Comments, sections and instructions that seem to begin inside of another cost no time."""
     assert is_linear(read_once, shape.make(16 * KIB), shape.make(64 * KIB))
+
+
+def test_declarations_in_a_text_are_not_looked_into() -> None:
+    """A text that is full of `xmlns` takes the time of any other text."""
+    (shape,) = (shape for shape in SHAPES if shape.name == "record: declarations in a text")
+    flood = shape.make(64 * KIB)
+    other = flood.replace(b"xmlns" * 9, b"xmlnt" * 9)
+    times = {data: least_seconds(partial(read_once, data)) for data in (flood, other)}
+    assert times[flood] < 5 * times[other]
 
 
 @pytest.mark.parametrize("root", ENDS, ids=["urlset", "rss", "atom"])

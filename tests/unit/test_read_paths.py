@@ -230,6 +230,18 @@ def test_common_records_are_left_to_nobody(name: str) -> None:
     assert count_left_to_tree(urlset(records.encode())) == 0
 
 
+@pytest.mark.parametrize("every", [1, 20, 100])
+@pytest.mark.parametrize("name", ALIKE)
+def test_comments_leave_no_records_to_the_tree(name: str, every: int) -> None:
+    """Comments between records, however many, keep the pattern from none of them."""
+    records = [ALIKE[name].replace("%d", str(number)) for number in range(1_000)]
+    for place in range(every, 1_000, every):
+        records[place] += f"\n<!-- {place} & more -->\n"
+    written = urlset("".join(records).encode())
+    assert len(locs(read(written))) == 1_000
+    assert count_left_to_tree(written) == 0
+
+
 ODD = (
     b"<", b">", b"&", b'"', b"'", b"]]>", b"<![CDATA[", b"<!--", b"-->", b"<!-- a -->", b"<?p?>",
     b"\x00", b"\x01", b"\x02", b"\x03", b"\x05", b"\x0b", b"\r", b"\n", b"\t", b"\x7f", b"\xff",
@@ -328,9 +340,11 @@ def test_a_small_document_keeps_every_limit() -> None:
 
 
 @pytest.mark.parametrize("record", ["", "<lastmod>odd</lastmod>", "<x:y/>", "<!-- </url> -->"])
-def test_nobody_checks_comments_between_records(record: str) -> None:
-    """A character that XML forbids, in a comment behind a record, says nothing of the record."""
+def test_a_broken_comment_says_nothing_of_records(record: str) -> None:
+    """A character that XML forbids, in a comment behind a record, is an Issue of the document."""
     comment = b"<!-- \x04 &nbsp; <url></url> -->"
     records = (url(record.encode()) + b"\n" + comment + b"\n") * 3
-    check_ways(urlset(records))
-    check_ways(urlset(records + url(b"<lastmod>odd</lastmod>")))
+    for written in (records, records + url(b"<lastmod>odd</lastmod>")):
+        events = check_ways(urlset(written))
+        assert issues(events).count(IssueCode.NOT_WELL_FORMED) == 1
+        assert len(locs(events)) == written.count(b"<loc>")

@@ -23,6 +23,7 @@ from sitemapreader.readers.xml.characters import (
     HIDDEN,
     ILLEGAL,
     SECTION_START,
+    are_sound,
 )
 
 if TYPE_CHECKING:
@@ -225,7 +226,8 @@ def swallows_record(text: str, records: frozenset[str]) -> bool:
     If it holds its own element's end as well, that is XML, but not what was meant: the first
     section was not closed.
     """
-    if text.count(SECTION_START) <= text.count(CLOSINGS[SECTION_START]):
+    sections = text.count(SECTION_START)
+    if sections < 2 or sections <= text.count(CLOSINGS[SECTION_START]):
         return False
     record_end = write_end_pattern(records)
     return any(
@@ -278,15 +280,21 @@ def pass_nothing(text: str, position: int) -> int:
     return position
 
 
-def find_break(text: str, spans: list[Span], end: int) -> tuple[int, int]:
-    """Find a comment between records that is not well-formed.
+def find_unsound(text: str, spans: list[Span], end: int) -> tuple[set[int], int, int]:
+    """Find the records that are not sound, up to a comment that is not well-formed.
 
-    Returns the number of records before it, and where the last of them ends.
+    Returns their places, the number of all records before that comment, and where these end.
     """
-    for place, ((_, behind), (following, _)) in enumerate(pairwise([*spans, (end, end)]), 1):
-        if pass_nothing(text, behind) < following:
-            return place, behind
-    return len(spans), end
+    unsound = set()
+    for place, ((start, behind), (following, _)) in enumerate(pairwise([*spans, (end, end)])):
+        if are_sound(text[start:following]):
+            continue
+        has_comment = text[behind:following].strip()
+        if not (has_comment and are_sound(text[start:behind])):
+            unsound.add(place)
+        if has_comment and pass_nothing(text, behind) < following:
+            return unsound, place + 1, behind
+    return unsound, len(spans), end
 
 
 @lru_cache(maxsize=16)

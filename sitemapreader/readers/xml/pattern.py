@@ -24,7 +24,7 @@ from sitemapreader.models import (
 from sitemapreader.readers.formats import RECORD_OF
 from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
 from sitemapreader.readers.records.namespaces import ATOM, HISTORY, MEDIA, OWN, RESOURCESYNC, XHTML
-from sitemapreader.readers.xml.boundaries import find_break, pass_nothing
+from sitemapreader.readers.xml.boundaries import find_unsound, pass_nothing
 from sitemapreader.readers.xml.characters import SECTION, are_sound
 from sitemapreader.readers.xml.columns import Columns
 from sitemapreader.readers.xml.grammar import (
@@ -148,10 +148,9 @@ class PatternReader:
         if odd or not is_sound:
             spans = _find_spans(pattern, text, start, end)
             if not is_sound:
-                size, end = find_break(text, spans, end)
+                unsound, size, end = find_unsound(text, spans, end)
                 read, spans, found = text[start:end], spans[:size], [one[:size] for one in found]
-                unsound = (n for n, span in enumerate(spans) if not are_sound(text[slice(*span)]))
-                odd = {n for n in odd if n < size}.union(unsound)
+                odd = {place for place in odd if place < size} | unsound
             found = [_blank(column, odd) for column in found]
         columns = Columns(read)
         entries = self._make_entries(columns, found, sitemap)
@@ -186,7 +185,7 @@ class PatternReader:
                 return alike, rest
             if size < _FEW_RECORDS:
                 self._is_uniform, self._uniform = False, None
-            start = len(text) - len(rest)
+            start = pass_nothing(text, len(text) - len(rest))
         found, rest = _find_records(pattern, text, start)
         self._is_long = self._is_long or len(found[0]) > _FEW_RECORDS
         return [[*a, *b] for a, b in zip(alike, found, strict=True)] if alike else found, rest

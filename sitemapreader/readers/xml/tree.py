@@ -34,7 +34,8 @@ _STEP_CHARS = 16_384
 _SHORTEST_ATTRIBUTE = len(" a=''")
 _END_TAG = "</r>"
 _LONG_NAMESPACE = re.compile(
-    rf"xmlns[^<>=]{{0,{MAX_NAMESPACE_CHARS}}}+=[^<>]{{{MAX_NAMESPACE_CHARS}}}"
+    r"\sxmlns[^\s=<>]*+\s*+=\s*+"
+    rf"""(?:"[^"<]{{{MAX_NAMESPACE_CHARS}}}|'[^'<]{{{MAX_NAMESPACE_CHARS}}})"""
 )
 """A parser makes the name of each element with it."""
 _MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|(<\?.*?\?>|<[^/])", re.DOTALL)
