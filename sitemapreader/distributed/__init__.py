@@ -24,7 +24,6 @@ from sitemapreader.installation import advise_extra
 if TYPE_CHECKING:
     from sitemapreader.distributed.cluster import run
     from sitemapreader.distributed.commits import Commit
-    from sitemapreader.distributed.layout import OutputError
     from sitemapreader.distributed.options import ScaleOptions
     from sitemapreader.distributed.partition import run_partition, run_partitions
     from sitemapreader.distributed.planning import HostList, plan
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
         iterate_statuses,
         status,
     )
-    from sitemapreader.distributed.storage import Storage
+    from sitemapreader.distributed.storage import OutputError, Storage
 
 __all__ = [
     "Commit",
@@ -61,7 +60,7 @@ __all__ = [
 _HOMES = {
     "Commit": "commits",
     "HostList": "planning",
-    "OutputError": "layout",
+    "OutputError": "storage",
     "ScaleRun": "runs",
     "ScaleOptions": "options",
     "Storage": "storage",

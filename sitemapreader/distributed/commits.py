@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.distributed.layout import (
-    OutputError,
+from sitemapreader.distributed.planning import (
     name_attempts,
     name_commit,
     name_partition,
@@ -16,6 +15,7 @@ from sitemapreader.distributed.layout import (
     partition_of_commit,
     write_json,
 )
+from sitemapreader.distributed.storage import OutputError
 
 if TYPE_CHECKING:
     from sitemapreader.distributed.storage import Storage

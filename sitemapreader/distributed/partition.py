@@ -12,23 +12,124 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import attrs
+import zstandard
 
 from sitemapreader.distributed.commits import Commit, begin_attempt, create_commit, load_commit
-from sitemapreader.distributed.hosts import HostReader, Reading
-from sitemapreader.distributed.isolation import read_isolated
-from sitemapreader.distributed.layout import name_partition, name_state_folder
-from sitemapreader.distributed.memory import PartitionMemory
-from sitemapreader.distributed.packing import pack_state
+from sitemapreader.distributed.hosts import HostReader, Reading, read_isolated
+from sitemapreader.distributed.parts import (
+    Row,
+    carry_row,
+    is_due,
+    load_rows,
+    make_row,
+    now_utc,
+    write_rows,
+)
+from sitemapreader.distributed.planning import (
+    name_partition,
+    name_state_folder,
+    read_partition_hosts,
+)
 from sitemapreader.distributed.runs import ScaleRun, load_run
-from sitemapreader.distributed.status_rows import carry_row, is_due, make_row, now_utc, write_rows
-from sitemapreader.distributed.storage import Storage
+from sitemapreader.distributed.storage import OutputError, Storage
 from sitemapreader.event_loop import end_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+MAX_STATE_BYTES = 4 * 1024**3
+"""SECURITY: a packed state comes from the storage; one that unpacks to more is refused."""
+_PIECE_BYTES = 1 << 20
+
+
+class UnusableStateError(Exception):
+    """A packed state that cannot be used; the message says why."""
+
+
+def pack_state(state: Path, packed: Path) -> None:
+    """Compress a state file."""
+    compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+    with state.open("rb") as source, packed.open("wb") as target:
+        compressor.copy_stream(source, target, size=state.stat().st_size)
+
+
+def unpack_state(packed: Path, state: Path) -> None:
+    """Decompress a state file; raise UnusableStateError for anything else."""
+    try:
+        with packed.open("rb") as source, state.open("wb") as target:
+            size = zstandard.frame_content_size(source.read(18))  # RFC 8878: the longest header
+            if not 0 < size <= MAX_STATE_BYTES:
+                raise UnusableStateError(f"it says that it unpacks to {size} bytes")
+            source.seek(0)
+            reader = zstandard.ZstdDecompressor().stream_reader(source)
+            written = 0
+            while written <= size and (piece := reader.read(_PIECE_BYTES)):
+                written += target.write(piece)
+    except zstandard.ZstdError as error:
+        raise UnusableStateError(f"it is damaged: {error}") from None
+    if written != size:
+        raise UnusableStateError(f"it has {written} bytes instead of {size}")
+
+
+NO_MEMORY, KEPT = "none", "kept"
+
+
+@attrs.frozen
+class PartitionMemory:
+    """The hosts of a partition and what is known of them.
+
+    Attributes:
+        due: hosts to read, those that took longest the last time first.
+        waiting: rows of hosts that are not due yet.
+        rows: all rows of the run before, by site.
+        state: the state file on the local disk, which may not exist yet; `None` without a state.
+        condition: "none" if there was no state, "kept", or why the old one could not be used.
+    """
+
+    due: list[str]
+    waiting: list[Row]
+    rows: dict[str, Row]
+    state: Path | None
+    condition: str
+
+    @classmethod
+    def load(cls, storage: Storage, run: ScaleRun, partition: int, folder: Path) -> Self:
+        """Load the memory from the storage; lost or damaged parts count as unknown."""
+        sites = read_partition_hosts(storage, run.listed, partition)
+        rows: dict[str, Row] = {}
+        condition = NO_MEMORY
+        commit = load_commit(storage, run.previous, partition) if run.previous else None
+        state = folder / "state.db" if run.options.state else None
+        if commit is not None:
+            try:
+                rows = load_rows(storage, commit.status)
+            except OutputError as error:
+                condition = str(error)
+            if state and commit.state and not run.full:
+                condition = _load_state(storage, commit.state, state)
+        now = now_utc()
+        due = [site for site in sites if run.retry or is_due(rows.get(site), now)]
+        due.sort(key=lambda site: -((rows.get(site) or {}).get("seconds") or 0.0))
+        waiting = set(sites).difference(due)
+        return cls(due, [rows[site] for site in sites if site in waiting], rows, state, condition)
+
+
+def _load_state(storage: Storage, path: str, state: Path) -> str:
+    """Unpack the state of the run before; return `KEPT`, or why that failed."""
+    packed = state.with_suffix(".packed")
+    try:
+        storage.download(path, packed)
+        unpack_state(packed, state)
+    except (FileNotFoundError, UnusableStateError) as error:
+        state.unlink(missing_ok=True)
+        return f"{path} cannot be used: {error}"
+    finally:
+        packed.unlink(missing_ok=True)
+    return KEPT
+
 
 ISOLATE_FROM = 3
 """The attempt from which on hosts are read in child processes, to find one that kills."""

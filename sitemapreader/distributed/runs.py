@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.distributed.commits import Commit, list_committed, load_commit
-from sitemapreader.distributed.layout import (
+from sitemapreader.distributed.options import ScaleOptions
+from sitemapreader.distributed.parts import Row, load_rows
+from sitemapreader.distributed.planning import (
     ATTEMPTS,
     SUCCESS,
-    OutputError,
+    HostList,
     is_state_folder,
     is_written_by,
+    load_list,
     name_partition,
     name_run,
     write_json,
 )
-from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.planning import HostList, load_list
-from sitemapreader.distributed.status_rows import Row, load_rows
-from sitemapreader.distributed.storage import Storage
+from sitemapreader.distributed.storage import OutputError, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,10 +16,14 @@ from typing import TYPE_CHECKING, Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from sitemapreader.distributed.layout import OutputError
+from sitemapreader.errors import SitemapReaderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+class OutputError(SitemapReaderError):
+    """An output that cannot be used as it is: the message says what to do."""
 
 
 class Storage:

@@ -26,7 +26,7 @@ from scale_runs import WebServer, check_first_day, read_rows, read_statuses, ser
 from timing import retried
 
 from sitemapreader import FetchOptions
-from sitemapreader.distributed import isolation, partition
+from sitemapreader.distributed import hosts, partition
 from sitemapreader.distributed.commits import Commit, begin_attempt, load_commit
 from sitemapreader.distributed.hosts import HostReader, Reading
 from sitemapreader.distributed.options import ScaleOptions
@@ -361,12 +361,12 @@ async def test_a_host_that_stops_its_process_is_named(
     """A child whose event loop stands still is killed; its host is named, the others are read."""
     for name, value in make_environment(trap=scale_web.name_host(BOMB)).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(isolation, "_GRACE_SECONDS", 4.0)
+    monkeypatch.setattr(hosts, "_GRACE_SECONDS", 4.0)
     folder = tmp_path / token_hex(4)  # another one each time this is tried
     folder.mkdir()
     sites = [scale_web.name_site(number) for number in range(5)]
     options = web.make_options(site_seconds=4.0)
-    outcomes = (await isolation.read_isolated(sites, folder, None, options)).outcomes
+    outcomes = (await hosts.read_isolated(sites, folder, None, options)).outcomes
     ends = {outcome["site"]: outcome["status"] for outcome in outcomes}
     assert ends.pop(scale_web.name_site(BOMB)) == "error"
     assert len(ends) == 4

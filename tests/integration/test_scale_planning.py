@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader.distributed.layout import (
-    OutputError,
+from sitemapreader.distributed.planning import (
     choose_partition,
     count_partitions,
     hash_site,
+    plan,
+    read_partition_hosts,
 )
-from sitemapreader.distributed.planning import plan, read_partition_hosts
-from sitemapreader.distributed.storage import Storage
+from sitemapreader.distributed.storage import OutputError, Storage
 from sitemapreader.many.task import name_site
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import pytest
 
 from sitemapreader import FetchOptions, Limits
 from sitemapreader.distributed.commits import Commit, create_commit, load_commit
-from sitemapreader.distributed.layout import OutputError, name_commit
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.packing import UnusableStateError, pack_state, unpack_state
+from sitemapreader.distributed.partition import UnusableStateError, pack_state, unpack_state
 from sitemapreader.distributed.planning import (
     count_layout_partitions,
+    name_commit,
     plan,
     read_partition_hosts,
 )
@@ -28,7 +28,7 @@ from sitemapreader.distributed.runs import (
     load_run,
     status,
 )
-from sitemapreader.distributed.storage import Storage
+from sitemapreader.distributed.storage import OutputError, Storage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,7 +178,7 @@ def test_a_packed_state_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(UnusableStateError):
             unpack_state(packed, back)
     packed.write_bytes(whole)
-    monkeypatch.setattr("sitemapreader.distributed.packing.MAX_STATE_BYTES", 16_383)
+    monkeypatch.setattr("sitemapreader.distributed.partition.MAX_STATE_BYTES", 16_383)
     with pytest.raises(UnusableStateError, match="unpacks to 16384"):
         unpack_state(packed, back)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sitemapreader.distributed.status_rows import (
+from sitemapreader.distributed.parts import (
     MAX_WAIT_DAYS,
     NO_SITEMAP_DAYS,
     OUTCOME_FIELDS,
