@@ -18,7 +18,6 @@ from sitemapreader.audit.issues import (
     KNOWN_AS,
     MEANINGS,
     REFUSALS,
-    SAME,
 )
 from sitemapreader.audit.models import AuditInputError, Category
 from sitemapreader.audit.options import FAIL_ON, AuditOptions, fill_figures, find_settings
@@ -34,6 +33,78 @@ from sitemapreader.cli.options import audit as audit_options
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+SAME = frozenset(
+    {
+        IssueCode.LEADING_BYTES,
+        IssueCode.TRAILING_BYTES,
+        IssueCode.ENCODING,
+        IssueCode.ENCODING_UNSUPPORTED,
+        IssueCode.CONTENT_ENCODING,
+        IssueCode.WRONG_CONTENT_ENCODING,
+        IssueCode.DOCTYPE,
+        IssueCode.DTD_REFUSED,
+        IssueCode.MISSING_ROOT,
+        IssueCode.NESTED_ROOT,
+        IssueCode.TRUNCATED,
+        IssueCode.HTML_NOT_SITEMAP,
+        IssueCode.NOT_A_SITEMAP,
+        IssueCode.FEED_SALVAGED,
+        IssueCode.FEED_UNREADABLE,
+        IssueCode.COMPRESSION_NESTED,
+        IssueCode.COMPRESSION_TOO_MANY_LAYERS,
+        IssueCode.COMPRESSION_TOO_MANY_MEMBERS,
+        IssueCode.GZIP_HEADER_TOO_LONG,
+        IssueCode.COMPRESSION_CHECKSUM,
+        IssueCode.COMPRESSION_TRAILING_BYTES,
+        IssueCode.COMPRESSION_TRAILING_DOCUMENT,
+        IssueCode.COMPRESSION_TRUNCATED,
+        IssueCode.COMPRESSION_CORRUPT,
+        IssueCode.HTML_ENTITY,
+        IssueCode.BARE_AMPERSAND,
+        IssueCode.BARE_LESS_THAN,
+        IssueCode.CONTROL_CHARACTER,
+        IssueCode.UNBOUND_PREFIX,
+        IssueCode.MISMATCHED_TAG,
+        IssueCode.NOT_WELL_FORMED,
+        IssueCode.MALFORMED,
+        IssueCode.TEMPLATE,
+        IssueCode.RECORD_TOO_LONG,
+        IssueCode.FIELD_TOO_LONG,
+        IssueCode.TOO_DEEP,
+        IssueCode.TOO_MANY_ELEMENTS,
+        IssueCode.TOO_MANY_ATTRIBUTES,
+        IssueCode.TOO_MANY_NAMES,
+        IssueCode.REPEATED_LOC,
+        IssueCode.NOT_A_URL,
+        IssueCode.UNTIDY_LINE,
+        IssueCode.REPEATED_FIELD,
+        IssueCode.CHANGEFREQ,
+        IssueCode.PRIORITY,
+        IssueCode.EXTENSION,
+        IssueCode.INVALID_URL,
+        IssueCode.CHILD_URL_TOO_LONG,
+        IssueCode.USERINFO_REMOVED,
+        IssueCode.TLS,
+        IssueCode.BAD_HTTP,
+        IssueCode.HTTP_STATUS,
+        IssueCode.SITEMAP_WITH_ERROR_STATUS,
+        IssueCode.REDIRECT_LOOP,
+        IssueCode.TOO_MANY_REDIRECTS,
+        IssueCode.DOWNGRADE,
+        IssueCode.ROBOTS_UNREACHABLE,
+        IssueCode.ROBOTS_NOT_TEXT,
+        IssueCode.ROBOTS_TOO_LARGE,
+        IssueCode.ROBOTS_TOO_COMPLEX,
+        IssueCode.SITE_MOVED,
+        IssueCode.OTHER_SITE,
+        IssueCode.NO_SITEMAP,
+        IssueCode.CYCLE,
+        IssueCode.REDIRECTS_UP,
+        IssueCode.DUPLICATE_DOCUMENT,
+    }
+)
+"""Codes that mean in an audit what they mean to the reader."""
 
 PAGE = package.ROOT / "docs" / "audit-rules.md"
 HEAD = """# Rules of an audit
