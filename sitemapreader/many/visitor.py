@@ -24,8 +24,8 @@ from sitemapreader.models import Change, UrlEntry
 from sitemapreader.outcomes import SiteOutcome, SiteStatus
 from sitemapreader.rows import SiteRows, without_removed
 from sitemapreader.walker.attempts import needs_search
-from sitemapreader.walker.channel import Channel
 from sitemapreader.walker.seen import RecentKeys
+from sitemapreader.walker.stream import Channel
 from sitemapreader.walker.walk import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Via
 from sitemapreader.report import Report
-from sitemapreader.walker.channel import Channel
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.stream import (
     ENTRIES,
@@ -21,6 +20,7 @@ from sitemapreader.walker.stream import (
     LISTS,
     ROWS,
     BlockingStream,
+    Channel,
     TaskStream,
     Usage,
     view_records,

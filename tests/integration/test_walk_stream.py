@@ -15,7 +15,7 @@ from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import Issue
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.walker import Walk, walk
-from sitemapreader.walker.channel import Channel
+from sitemapreader.walker.stream import Channel
 from sitemapreader.walker.walk import BUFFERED_EVENTS
 
 if TYPE_CHECKING:

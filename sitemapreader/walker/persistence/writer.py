@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from sitemapreader.documents.context import Batch
     from sitemapreader.state.state import State
-    from sitemapreader.walker.channel import Channel
     from sitemapreader.walker.config import WalkConfig
+    from sitemapreader.walker.stream import Channel
 
 T = TypeVar("T")
 
