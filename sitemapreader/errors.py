@@ -18,12 +18,25 @@ from typing import TYPE_CHECKING, Self
 from sitemapreader.issues import Issue, IssueCode, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 
 LOGIN_STATUSES = frozenset({401, 407})
 """The server or a proxy requires a login (RFC 9110, sections 15.5.2 and 15.5.8)."""
+
+
+def advise_extra(extra: str) -> str:
+    """Return the words that name an extra of this package, with what installs it."""
+    return f"the extra `{extra}` brings it: pip install 'sitemapreader[{extra}]'"
+
+
+def suggest(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return " did you mean ...?" with the known word that is closest, if any is."""
+    from difflib import get_close_matches  # noqa: PLC0415 (only where something is wrong)
+
+    close = get_close_matches(word, list(known), n=1)
+    return f" did you mean {close[0]}?" if close else otherwise
 
 
 class SitemapReaderError(Exception):

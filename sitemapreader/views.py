@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import attrs
 
-from sitemapreader.installation import advise_extra
+from sitemapreader.errors import advise_extra
 from sitemapreader.issues import Issue, excerpt, show_url
 from sitemapreader.models import Via
 from sitemapreader.outcomes import Document, Status

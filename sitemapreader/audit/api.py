@@ -101,7 +101,7 @@ def plan_rules(
     for code in severities:
         if code not in everything:
             raise AuditInputError(
-                f"severity: there is no rule {code!r}{suggest_word(code, everything)}"
+                f"severity: there is no rule {code!r}:{suggest_word(code, everything)}"
             )
     chosen = {
         code: attrs.evolve(rule, detects=fill_figures(rule.detects, figures))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -13,6 +12,7 @@ import attrs
 from sitemapreader.audit.figures import count_units, show_number
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.dates import as_since
+from sitemapreader.errors import suggest
 from sitemapreader.issues import Severity
 from sitemapreader.options import MIB
 from sitemapreader.outcomes import show_bytes
@@ -204,7 +204,7 @@ def _read_figures(name: str, value: Any) -> dict[str, Any]:
     known = [field.name for field in attrs.fields(AuditOptions)]
     for figure in value:
         if figure not in known:
-            raise AuditInputError(f"{name}: there is no {figure!r}{suggest(figure, known)}")
+            raise AuditInputError(f"{name}: there is no {figure!r}:{_suggest(figure, known)}")
     try:
         AuditOptions(**value).make_parameters(datetime.now(UTC))
     except (TypeError, ValueError, OverflowError) as error:
@@ -285,13 +285,10 @@ def parse_settings(table: Mapping[str, Any]) -> AuditSettings:
     values = {}
     for key, value in table.items():
         if key not in _KEYS:
-            raise AuditInputError(f"there is no setting {key!r}{suggest(key, _KEYS)}")
+            raise AuditInputError(f"there is no setting {key!r}:{_suggest(key, _KEYS)}")
         values[key.replace("-", "_")] = _KEYS[key](key, value)
     return AuditSettings(**values)
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Return words that name the known word that is nearest, or all of them."""
-    known = list(known)
-    close = get_close_matches(word, known, n=1, cutoff=0.5)
-    return f": did you mean {close[0]!r}?" if close else f": choose from {', '.join(known)}"
+def _suggest(word: str, known: Iterable[str]) -> str:
+    return suggest(word, known, f" choose from {', '.join(known)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -16,6 +15,7 @@ import attrs
 from sitemapreader.audit.issues import ABOUT_US, CHANGED, KNOWN_AS, MEANINGS
 from sitemapreader.audit.models import AuditInputError, AuditRule, Category, Need
 from sitemapreader.audit.options import AuditOptions, fill_figures
+from sitemapreader.errors import suggest
 from sitemapreader.issues import IssueCode, Severity
 
 if TYPE_CHECKING:
@@ -256,16 +256,13 @@ def match_codes(rules: Mapping[str, AuditRule], word: str) -> set[str]:
     if not found:
         categories = [category.lower() for category in Category]
         hint = suggest_word(word, [*rules, *categories])
-        raise AuditInputError(f"there is no rule, category or prefix {word!r}{hint}")
+        raise AuditInputError(f"there is no rule, category or prefix {word!r}:{hint}")
     return found
 
 
 def suggest_word(word: str, known: Iterable[str]) -> str:
     """Return words that name the known one that is nearest, or how to list all."""
-    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    if close:
-        return f": did you mean {close[0]!r}?"
-    return ": `sitemapreader audit --list-rules` lists all codes"
+    return suggest(word, known, " `sitemapreader audit --list-rules` lists all codes")
 
 
 _NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "info"}

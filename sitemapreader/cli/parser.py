@@ -6,10 +6,11 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from sitemapreader.errors import suggest
 from sitemapreader.issues import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 Add: TypeAlias = "Callable[..., argparse.Action]"
 """Adds an option to a group: the method `add_argument` of the group."""
@@ -85,11 +86,3 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the usage and a message, and exit with 2."""
         super().error(excerpt(message, MAX_MESSAGE))
-
-
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Return " did you mean ...?" with the known word that is closest, or ""."""
-    from difflib import get_close_matches  # noqa: PLC0415 (only where something is wrong)
-
-    close = get_close_matches(word, list(known), n=1, cutoff=0.7)
-    return f" did you mean {close[0]}?" if close else ""

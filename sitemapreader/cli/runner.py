@@ -12,10 +12,11 @@ from sitemapreader.cli.commands.table import COMMANDS, PROGRAM
 from sitemapreader.cli.config import find_unused_proxy
 from sitemapreader.cli.files import UnreadableError, open_pieces, read_lines
 from sitemapreader.cli.options.sources import STANDARD_INPUT
-from sitemapreader.cli.parser import UsageError, suggest
+from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.progress import show_progress
 from sitemapreader.cli.sources import SourceResult, UnknownSourceError
 from sitemapreader.cli.writer import is_for_many
+from sitemapreader.errors import suggest
 from sitemapreader.many.task import find_domain, is_in_shard
 from sitemapreader.many.turns import TaskTurns
 from sitemapreader.urls import url_key
@@ -180,5 +181,5 @@ def _make_named(word: str, make: Callable[[str], S]) -> S:
     except UnknownSourceError as error:
         hint = ""
         if word.isalpha():  # it may be a mistyped command
-            hint = suggest(word, COMMANDS) or f" the commands are {', '.join(COMMANDS)}"
+            hint = suggest(word, COMMANDS, f" the commands are {', '.join(COMMANDS)}")
         raise UsageError(f"{error}{';' * bool(hint)}{hint}") from None

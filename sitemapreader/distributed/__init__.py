@@ -19,7 +19,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.installation import advise_extra
+from sitemapreader.errors import advise_extra
 
 if TYPE_CHECKING:
     from sitemapreader.distributed.cluster import run

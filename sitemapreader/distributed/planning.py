@@ -85,11 +85,6 @@ def is_partition_count(value: object) -> bool:
     return isinstance(value, int) and 1 <= value <= MAX_PARTITIONS and value.bit_count() == 1
 
 
-def name_list(number: int) -> str:
-    """Return the folder of a list of hosts."""
-    return f"lists/{number:04}"
-
-
 def name_list_file(folder: str, partition: int, partitions: int) -> str:
     """Return the file of a list that holds the hosts of a partition."""
     files = min(partitions, LIST_FILES)

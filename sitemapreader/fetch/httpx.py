@@ -28,7 +28,7 @@ from socket import gaierror
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sitemapreader.errors import FetchError
+from sitemapreader.errors import FetchError, advise_extra
 from sitemapreader.fetch.addresses import AddressPolicy, literal_address
 from sitemapreader.fetch.body import Body, DeadlineClock, read_start
 from sitemapreader.fetch.headers import (
@@ -42,7 +42,6 @@ from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Ref
 from sitemapreader.fetch.request import REDIRECTS, RedirectChain, parse_request_url
 from sitemapreader.fetch.retries import fetch_with_retries
 from sitemapreader.fetch.trust import FetcherTrust, TrustSet
-from sitemapreader.installation import advise_extra
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 

@@ -14,7 +14,7 @@ from itertools import accumulate, chain
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from sitemapreader.installation import advise_extra
+from sitemapreader.errors import advise_extra
 from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, choose_columns, has_nothing
 from sitemapreader.output.text import to_json
 from sitemapreader.rows import EntryColumns, OutputRows, RowBuffer, SiteRows, join_output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.installation import advise_extra
+from sitemapreader.errors import advise_extra
 
 try:
     import pandas as pd

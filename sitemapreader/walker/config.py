@@ -18,6 +18,7 @@ import attrs
 from sitemapreader.dates import as_since, as_until
 from sitemapreader.discovery.arguments import check_url, one_of
 from sitemapreader.discovery.search import Search  # noqa: TC001 (attrs resolves field types at run time)
+from sitemapreader.errors import suggest
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Document
@@ -147,12 +148,10 @@ _INSTEAD = {
 def refuse_unknown(function: str, names: Iterable[str]) -> None:
     """Raise TypeError for names of arguments that do not exist: what to write."""
     for name in names:
-        from difflib import get_close_matches  # noqa: PLC0415 (only where something is wrong)
-
-        close = get_close_matches(name, WalkArguments.__annotations__, n=1)
-        instead = _INSTEAD.get(name) or "".join(f"{each}=..." for each in close)
-        hint = f": write {instead}" if instead else "; see its documentation"
-        raise TypeError(f"{function} has no argument {name!r}{hint}")
+        hint = suggest(name, WalkArguments.__annotations__, " see its documentation")
+        if name in _INSTEAD:
+            hint = f" write {_INSTEAD[name]}"
+        raise TypeError(f"{function} has no argument {name!r}:{hint}")
 
 
 def explain_unknown(function: Callable[P, T]) -> Callable[P, T]:

@@ -111,13 +111,13 @@ def test_advice_names_options_of_the_shell(folder: Path, tmp_path: Path) -> None
 MISTAKES: dict[tuple[str, ...], str] = {
     ("https://b.example",): "takes one SOURCE, so run it once for each",
     ("--baseline", __file__): "write one with --write-baseline",
-    ("--select", "url-asset,url-fragmnt"): "did you mean 'url-fragment'",
+    ("--select", "url-asset,url-fragmnt"): "did you mean url-fragment",
     ("--urls", "none.csv"): "there is no file none.csv",
     ("--baseline", "none.json"): "none.json cannot be read",
     ("--rules", "none"): "rules in none cannot be read",
     ("-o", "report.pdf"): "end it with",
     ("--hits", "hits.xlsx"): "end the name",
-    ("--explain", "lastmod-al-equal"): "did you mean 'lastmod-all-equal'",
+    ("--explain", "lastmod-al-equal"): "did you mean lastmod-all-equal",
 }
 
 

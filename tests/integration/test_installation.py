@@ -1,79 +1,15 @@
-"""Advice on extras: the command that fits how this copy was installed."""
+"""What works without the extras, and what names them."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
-from urllib.request import pathname2url
 
 import package
-import pytest
-
-from sitemapreader.installation import advise_extra
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
-
-
-def install(folder: Path, origin: dict[str, object] | None) -> None:
-    """Write what pip leaves behind when it has installed the package."""
-    info = folder / "sitemapreader-9.9.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sitemapreader\nVersion: 9.9\n")
-    if origin is not None:
-        (info / "direct_url.json").write_text(json.dumps(origin), "utf-8")
-
-
-@pytest.mark.parametrize(
-    ("origin", "command"),
-    [
-        (None, "pip install 'sitemapreader[arrow]'"),
-        ({"url": "file://HERE", "dir_info": {"editable": True}}, "pip install -e 'PATH[arrow]'"),
-        (
-            {"url": "file://HERE", "dir_info": {}},
-            "pip install 'sitemapreader[arrow] @ file://HERE'",
-        ),
-        (
-            {"url": "file://HERE", "archive_info": {"hash": "sha256=00"}},
-            "pip install 'sitemapreader[arrow] @ file://HERE'",
-        ),
-        (
-            {"url": "https://a.example/r.git", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
-            f"pip install 'sitemapreader[arrow] @ git+https://a.example/r.git@{COMMIT}'",
-        ),
-    ],
-)
-def test_the_command(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    origin: dict[str, object] | None,
-    command: str,
-) -> None:
-    """The command names the index, the folder, the file or the repository that it came from."""
-    source = tmp_path / "my sources"
-    source.mkdir()
-    here = pathname2url(str(source))
-    if origin is not None:
-        origin = origin | {"url": str(origin["url"]).replace("HERE", here)}
-    install(tmp_path / "site", origin)
-    monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
-    command = command.replace("HERE", here).replace("PATH", str(source))
-    assert advise_extra("arrow") == f"the extra `arrow` brings it: {command}"
-
-
-def test_sources_that_are_gone_or_were_never_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a place to install from again, only the extra is named."""
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    said = "the extra `pandas` brings it, or install that alone"
-    assert advise_extra("pandas") == said
-    install(tmp_path, {"url": "file:///no/such/folder", "dir_info": {}})
-    assert advise_extra("pandas") == said
 
 
 def test_parquet_without_pyarrow(tmp_path: Path) -> None:

@@ -301,14 +301,14 @@ def test_settings_of_a_project(tmp_path: Path) -> None:
 
 
 BAD_SETTINGS = {
-    "ingore = []": "did you mean 'ignore'",
+    "ingore = []": "did you mean ignore",
     'ignore = "url-*"': "must be a list",
     'fail-on = "errors"': "there is no 'errors'",
     "rules = 1": "name of a file",
     'severity = "error"': "must be a table",
     'severity = { url-asset = "grave" }': "there is no 'grave'",
     "figures = 1": "must be a table",
-    "figures = { stale_year = 1 }": "did you mean 'stale_years'",
+    "figures = { stale_year = 1 }": "did you mean stale_years",
     "figures = { stale_years = -1 }": "a number from 0 to",
     "figures = { examples = 1e300 }": "a number from 0 to",
     'figures = { session_parameters = "sid" }': "as a list",

@@ -13,7 +13,7 @@ import sitemapreader
 
 LAYERS = (
     {"version"},
-    {"models", "issues", "errors", "event_loop", "options", "installation", "logs"},
+    {"models", "issues", "errors", "event_loop", "options", "logs"},
     {
         "dates",
         "urls",

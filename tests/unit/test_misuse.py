@@ -64,7 +64,7 @@ def test_on_site_is_no_coroutine() -> None:
         ("walk_seconds", r"write limits=Limits\(walk_seconds=...\)"),
         ("session", r"write fetcher=HttpFetcher\(session=...\)"),
         ("limit", r"write walk_many\(\[site\], site_urls=...\)"),
-        ("excludes", "write exclude=..."),
+        ("excludes", r"did you mean exclude\?"),
         ("qqq", "see its documentation"),
     ],
 )

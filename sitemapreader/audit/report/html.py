@@ -27,7 +27,7 @@ from sitemapreader.audit.report.sitemaps import (
     shorten_url,
 )
 from sitemapreader.audit.report.treemap import chart_sections, name_section
-from sitemapreader.installation import advise_extra
+from sitemapreader.errors import advise_extra
 from sitemapreader.issues import Severity, excerpt
 from sitemapreader.outcomes import show_bytes
 from sitemapreader.urls import host_of

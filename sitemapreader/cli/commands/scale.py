@@ -25,7 +25,7 @@ from sitemapreader.cli.exit_codes import (
 from sitemapreader.cli.options.sources import STANDARD_INPUT
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.writer import LineWriter
-from sitemapreader.installation import advise_extra
+from sitemapreader.errors import advise_extra
 from sitemapreader.issues import IssueCode, excerpt
 
 if TYPE_CHECKING:
