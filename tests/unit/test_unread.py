@@ -9,8 +9,9 @@ from unittest import mock
 
 import attrs
 import pytest
-from reading import URLSET, check_ways, read, read_by_tree
+from reading import URLSET, check_ways, issues, read, read_by_tree
 
+from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Extra, Image, News, UrlEntry, Video
 from sitemapreader.readers.xml.batches import BatchReader
 
@@ -112,6 +113,9 @@ def test_threads_see_the_same() -> None:
 
 ODD_PARTS = (
     "<image:image><image:loc>https://</image:loc></image:image>",
+    "<image:image><image:loc><![CDATA[https://]]></image:loc></image:image>",
+    "<image:image><image:loc> <![CDATA[ HTTP://]]> </image:loc></image:image>",
+    "<video:video><video:content_loc><![CDATA[http://]]></video:content_loc></video:video>",
     "<image:image><image:loc>https://{{x}}/</image:loc></image:image>",
     "<image:image><image:loc>https://a/&lt;%= x %></image:loc></image:image>",
     "<image:image><image:loc><![CDATA[https://a/<b>]]></image:loc></image:image>",
@@ -185,6 +189,21 @@ def test_names_in_the_section_of_an_extra_are_text(text: str) -> None:
     assert isinstance(entry, UrlEntry)
     assert [extra.name for extra in entry.extras] == ["a"]
     assert read_by_tree(document, names=1) == [entry]
+
+
+@pytest.mark.parametrize("blank", [" ", "\n\t", "\xa0", "&#32;", "\u3000&#10;"])
+def test_blanks_around_the_url_of_a_link(blank: str) -> None:
+    """Blanks are no part of a link's URL, and one that is nothing else is none."""
+    links = [
+        f'<xhtml:link rel="alternate" hreflang="de" href="{before}{href}{behind}"/>'
+        for before, behind in ((blank, ""), ("", blank), (blank, blank))
+        for href in ("https://a.example/x y", "")
+    ]
+    record = f"<url><loc>https://a.example/</loc>{''.join(links)}</url>"
+    entry, *said = check_ways(urlset(record.encode()))[::-1]
+    assert isinstance(entry, UrlEntry)
+    assert entry.alternates == (Alternate("https://a.example/x y", "de"),) * 3
+    assert issues(said) == [IssueCode.EXTENSION] * 3
 
 
 def test_names_of_late_extras_are_counted() -> None:

@@ -42,8 +42,8 @@ def add_extension(
         return
     is_link = name.tag == "link" and name.key in _LINK_KEYS
     attributes = read_attributes(element) if is_link else {}
-    if attributes.get("href"):
-        _add_link(context, found, element, attributes, url)
+    if href := attributes.get("href", "").strip():
+        _add_link(context, found, element, {**attributes, "href": href}, url)
         return
     if is_link and name.key == XHTML:
         context.add_issue(IssueCode.EXTENSION, element, url=url, value=f"<{name.local}>")

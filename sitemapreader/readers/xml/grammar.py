@@ -318,7 +318,7 @@ def write_uniform_pattern(
 
 _QUOTED = '[^"<>]*+'
 # Not a URL without a host; the first alternative passes nearly all URLs
-_HOSTED = r"""(?:https?://[^/?#\s<">{&\]]|(?!(?i:https?://)[/?#\s<"]))"""
+_HOSTED = r"""(?:https?://[^/?#\s<">{&\]]|(?!(?i:https?://)[/?#\s<"\]]))"""
 REFERENCE = rf"""{_HOSTED}[^"<>{{&]*+(?>(?:&(?:amp|apos|quot|#0*+3[89]);[^"<>{{&]*+)*)"""
 """A URL, relative or not, without a template, so that `parse_reference` takes it."""
 
@@ -331,7 +331,7 @@ def write_clean_pattern(key: str, prefix: str) -> re.Pattern[str]:
     """Write the pattern of extension elements that can be read later without an Issue."""
     grammar, start = Grammar(), f"<{prefix}:"
     if key == XHTML:
-        values = {"rel": "(?ai:alternate)", "href": rf'(?=[^"\s]){REFERENCE}'}
+        values = {"rel": "(?ai:alternate)", "href": rf'(?=[^"\s]){REFERENCE}(?<!\s)'}
         attributes = grammar.quoted(dict.fromkeys(LINK_ATTRIBUTES, _QUOTED) | values)
         has_href = f"(?({1 + LINK_ATTRIBUTES.index('href')})|(?!))"
         return re.compile(f"{start}link{attributes}{has_href}(?:/>|></{prefix}:link>){_GAP}")
