@@ -57,6 +57,13 @@ class Via(StrEnum):
     PAGE = "page"
     """Linked by a feed as its next page."""
     GIVEN = "given"
+    SITE = "site"
+    """The URL that was named as the site is a sitemap itself."""
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether nobody has named it as a sitemap."""
+        return self in (Via.WELL_KNOWN, Via.SITE)
 
 
 @attrs.define(weakref_slot=False)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.issues import Issue, IssueCode, Severity, make_issue, show_url
-from sitemapreader.models import Format, Via
+from sitemapreader.models import Format, Via  # noqa: TC001 (attrs resolves field types at run time)
 
 if TYPE_CHECKING:
     from sitemapreader.errors import FetchError
@@ -209,7 +209,7 @@ class Document:
     @property
     def is_left_out(self) -> bool:
         """Whether it is a sitemap that was listed and skipped."""
-        is_listed = self.role is Role.SITEMAP and self.via is not Via.WELL_KNOWN
+        is_listed = self.role is Role.SITEMAP and not (self.via and self.via.is_guess)
         return is_listed and self.status is Status.SKIPPED
 
     @property

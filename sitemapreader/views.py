@@ -161,7 +161,7 @@ def _is_shown(document: Document) -> bool:
 def _is_missed(document: Document) -> bool:
     """Return whether a probe found nothing, or a page instead of a sitemap."""
     is_skipped = document.status is Status.SKIPPED and document.format is None
-    return is_skipped and (document.via is Via.WELL_KNOWN or bool(document.final_url))
+    return is_skipped and (bool(document.via and document.via.is_guess) or bool(document.final_url))
 
 
 def _is_below(node: DocumentNode, other: DocumentNode, places: dict[str, DocumentNode]) -> bool:

@@ -31,10 +31,11 @@ from sitemapreader.audit.runner import RuleRunner, add_issues, find_missing
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Severity
+from sitemapreader.models import Via
 from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.outcomes import Status
 from sitemapreader.version import __version__
 from sitemapreader.walker.api import walk
-from sitemapreader.walker.attempts import needs_search
 from sitemapreader.walker.config import WalkArguments
 
 if TYPE_CHECKING:
@@ -155,20 +156,24 @@ class AuditRun:
                         limits=arguments.get("limits", Limits()),
                     )
                 )
-            for attempt in source.attempts:
-                loader = WalkLoader(self._database, arguments.get("on_document"))
-                passed: WalkArguments = {
-                    **arguments,
-                    "sitemaps": attempt.sitemaps,
-                    "fetcher": fetcher,
-                    "on_document": loader.note_end,
-                }
-                async with walk(attempt.site, **passed) as entries:
-                    await loader.load(entries)
-                    self._robots = list_known_robots(entries, is_http=self._is_http)
-                self._report, self._is_site = entries.report, attempt.site is not None
-                if not needs_search(self._report):
-                    break
+            loader = WalkLoader(self._database, arguments.get("on_document"))
+            passed: WalkArguments = {
+                **arguments,
+                "sitemaps": [source.sitemap] if source.sitemap else (),
+                "fetcher": fetcher,
+                "on_document": loader.note_end,
+            }
+            entries = walk(source.site, **passed)
+            if source.is_page:
+                entries.search_only()
+            async with entries:
+                await loader.load(entries)
+                self._robots = list_known_robots(entries, is_http=self._is_http)
+            self._report = entries.report
+            self._is_site = source.site is not None and not any(
+                each.via is Via.SITE and each.status is not Status.SKIPPED
+                for each in entries.report.documents
+            )
             loader.load_report(self._report, is_http=self._is_http, now=self._figures.now)
             if self._is_http and self._needs_robots():
                 self._robots |= await fetch_robots(self._database, fetcher, self._robots)

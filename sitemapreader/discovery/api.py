@@ -16,7 +16,6 @@ from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import Issue, make_issue
-from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Document, Status, make_document
 from sitemapreader.report import Report
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from sitemapreader.discovery.arguments import DiscoverArguments, Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import IssueCode
-    from sitemapreader.models import Format
+    from sitemapreader.models import Format, SitemapEntry
     from sitemapreader.readers.formats import ExtraFormats
     from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.rows import Rows
@@ -73,8 +72,8 @@ async def discover(
     """Find the sitemaps of a site; read only the beginning of each.
 
     Args:
-        site: its URL; one with a path, such as `https://example.org/blog/`, is searched below that
-            path first, then at the root.
+        site: its URL; one with a path, such as `https://example.org/blog/`, may be a sitemap or a
+            feed, and is else searched below that path first, then at the root.
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made.
         options: how the network is used.
         limits: how much is read.
@@ -177,7 +176,7 @@ class DiscoveryProber:
 
     async def try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
         """Record what the site names, and probe until one is a sitemap."""
-        guessed = [entry for entry in entries if entry.via is Via.WELL_KNOWN]
+        guessed = [entry for entry in entries if entry.via.is_guess]
         for entry in entries:
             if entry not in guessed:
                 self.sitemaps.setdefault(url_key(entry.loc), entry)

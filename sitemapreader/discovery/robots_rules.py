@@ -33,7 +33,7 @@ _PARSED_AT_ONCE_BYTES = 4_096
 """Larger files are parsed and compiled in a thread; this size takes some milliseconds. Nine of ten
 files are smaller."""
 
-_NAMED = (Via.GIVEN, Via.ROBOTS)
+_NAMED = (Via.GIVEN, Via.SITE, Via.ROBOTS)
 """Ways of naming a sitemap that ask for it to be fetched."""
 _LEADS_NOWHERE = frozenset(
     {IssueCode.TOO_MANY_REDIRECTS, IssueCode.REDIRECT_LOOP, IssueCode.DOWNGRADE}
@@ -85,7 +85,7 @@ class RobotsRules:
 
         Who names a sitemap does not name what another origin has at the end of its redirects.
         """
-        if entry.via is Via.GIVEN and origin_of(url) == origin_of(entry.loc):
+        if entry.via in (Via.GIVEN, Via.SITE) and origin_of(url) == origin_of(entry.loc):
             return None
         # The fetch of a robots.txt is not part of the document that waits for it.
         token = BREAKER.set(None)

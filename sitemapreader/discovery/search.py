@@ -14,6 +14,7 @@ from enum import Enum, auto
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -100,7 +101,9 @@ def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
 
 
 def _site(value: str) -> str:
-    return check_url("site", value).partition("#")[0]
+    url = check_url("site", value).partition("#")[0]
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/" if parts.path == "/robots.txt" else url
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -113,6 +116,8 @@ class Search:
     """
 
     site: str = attrs.field(converter=_site)
+    is_page: bool = False
+    """Whether the URL is not that of a sitemap; one with a path may be."""
     probe: Probe = attrs.field(default="auto", validator=one_of(Probe))
     extra_paths: tuple[str, ...] = attrs.field(default=(), converter=check_paths)
     feeds: bool = False
@@ -137,6 +142,8 @@ async def search_site(
         rules: the robots.txt files.
         try_entries: tries sitemaps.
     """
+    if not search.is_page and await _try_site(search.site, context, try_entries):
+        return
     outcome = await _search(search, context, rules, try_entries)
     target = search
     if outcome.result is not ProbeResult.FOUND and outcome.moved_to:
@@ -151,6 +158,18 @@ async def search_site(
         target.site
     ):
         await _report_failure(outcome.result, search, context)
+
+
+async def _try_site(site: str, context: WalkContext, try_entries: TryEntries) -> bool:
+    """Try a URL with a path as a sitemap; return whether that was all there is to do."""
+    # Only its content can tell: a feed's URL looks like that of a section.
+    parts = urlsplit(site)
+    if not parts.path.strip("/") and not parts.query:
+        return False
+    if await try_entries([SitemapEntry(site, via=Via.SITE)]) is ProbeResult.FOUND:
+        return True
+    tried = next((each for each in context.report.documents if each.via is Via.SITE), None)
+    return tried is None or tried.status is not Status.SKIPPED
 
 
 @attrs.frozen

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import aclosing
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, cast
+from urllib.parse import urlsplit
 
 from sitemapreader.documents.download import (
     charset_of,
@@ -18,7 +19,7 @@ from sitemapreader.documents.download import (
     read_patiently,
 )
 from sitemapreader.documents.revalidation import ReplayBuffer
-from sitemapreader.errors import FetchError
+from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.breaker import HOST_CODES
 from sitemapreader.fetch.headers import read_etag, select_validators
 from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
@@ -59,6 +60,8 @@ _CONSEQUENCES = frozenset(
     }
 )
 """Issues that follow from a body that was cut short; the fault that cut it is the Issue."""
+_SITEMAP_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom")
+"""Suffixes of sitemaps. Such a URL that is missing is the caller's mistake, not a site."""
 _URL_ENTRIES_ONLY = {UrlEntry}
 
 
@@ -129,7 +132,7 @@ class DocumentVisit:
         self._context = context
         self._handler = handler
         self._is_run_taken = False
-        self._guessed = document.via is Via.WELL_KNOWN
+        self._guessed = bool(document.via and document.via.is_guess)
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
         self._outcome: tuple[Status, str] | None = None
@@ -229,7 +232,9 @@ class DocumentVisit:
     async def _choose_extra_formats(self) -> frozenset[Format]:
         """Return the formats that are read besides sitemaps."""
         # No pages at a guessed path: many servers answer any path with a page.
-        formats = self._context.extra_formats - {Format.HTML if self._guessed else None}
+        formats = self._context.extra_formats - {
+            Format.HTML if self.document.via is Via.WELL_KNOWN else None
+        }
         if formats and not has_suffixes():  # they tell which links stay on the site
             await asyncio.to_thread(load_suffixes)
         return formats
@@ -381,10 +386,21 @@ class DocumentVisit:
     def _is_wrong_guess(self, fault: FetchError | None) -> bool:
         if not self._guessed or self.document.format is not None or self._outcome:
             return False
+        if self.document.via is Via.SITE:
+            return self._is_page(fault)
         if fault is not None:
             return is_absent(fault) and fault.code is not IssueCode.SITEMAP_WITH_ERROR_STATUS
         # A body that cannot be decoded may be a sitemap.
         return IssueCode.CONTENT_ENCODING not in self._held_codes()
+
+    def _is_page(self, fault: FetchError | None) -> bool:
+        """Return whether a site may lie below a URL: a page, or a folder without one."""
+        if fault is None:
+            return IssueCode.HTML_NOT_SITEMAP in self._held_codes()
+        # A site that demands a login is not searched: the password would be sent again.
+        is_refused = fault.http_status is None or fault.http_status in LOGIN_STATUSES
+        names_sitemap = urlsplit(self.document.url).path.lower().endswith(_SITEMAP_SUFFIXES)
+        return fault.code is IssueCode.HTTP_STATUS and not is_refused and not names_sitemap
 
     def _explain_wrong_guess(self, fault: FetchError | None) -> str:
         if fault is not None:

@@ -57,7 +57,7 @@ class SiteWalk:
 
     Attributes:
         name: the site, as it was given.
-        walk: its walk, or the last of several attempts; `None` for what is not a URL.
+        walk: its walk; `None` for what is not a URL.
         handed: the last entries that were given to the consumer.
         is_slow: whether it has given its place among those at once to another site.
         removals_unknown: documents whose removed URLs are unknown, if removed ones are delivered.

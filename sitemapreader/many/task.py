@@ -19,7 +19,6 @@ from sitemapreader.urls import (
     site_of,
     url_key,
 )
-from sitemapreader.walker.attempts import Attempt, list_attempts
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -75,13 +74,6 @@ class CheckedTask:
     def host(self) -> str:
         """The host."""
         return host_of(self.url)
-
-    def list_attempts(self) -> tuple[Attempt, ...]:
-        """Return the walks to try, each only if the one before found no sitemap."""
-        if self.task.kind == "sitemap":
-            return (Attempt(sitemaps=(self.url,)),)
-        attempts = list_attempts(self.url)
-        return attempts if self.task.kind == "auto" else attempts[-1:]
 
 
 def check_task(given: object) -> CheckedTask:

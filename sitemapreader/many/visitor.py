@@ -23,7 +23,6 @@ from sitemapreader.many.turns import TaskTurns
 from sitemapreader.models import Change, UrlEntry
 from sitemapreader.outcomes import SiteOutcome, SiteStatus
 from sitemapreader.rows import SiteRows, without_removed
-from sitemapreader.walker.attempts import needs_search
 from sitemapreader.walker.seen import RecentKeys
 from sitemapreader.walker.stream import Channel
 from sitemapreader.walker.walk import BUFFERED_EVENTS, Walk
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
     from sitemapreader.rows import Rows
-    from sitemapreader.walker.attempts import Attempt
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -142,21 +140,18 @@ class SiteVisitor:
 
     async def _read_site(self, task: CheckedTask, site: SiteWalk) -> str:
         """Walk over a site; return the name of the exception if a bug ended that, or ""."""
-        for attempt in task.list_attempts():
-            walked = site.walk = self._make_walk(task, attempt)
-            walked.report.tally.on_crawl_delay = partial(self._note_delay, site)
-            try:
-                await self._read(site, walked)
-            except StateError:  # of the disk or the file: nothing more can be remembered
+        walked = site.walk = self._make_walk(task)
+        walked.report.tally.on_crawl_delay = partial(self._note_delay, site)
+        try:
+            await self._read(site, walked)
+        except StateError:  # of the disk or the file: nothing more can be remembered
+            raise
+        except Exception as error:  # a bug in reading one site must not cost the others
+            # Its traceback is logged, and the outcome of the site names it.
+            if error is self._callers_fault:
                 raise
-            except Exception as error:  # a bug in reading one site must not cost the others
-                # Its traceback is logged, and the outcome of the site names it.
-                if error is self._callers_fault:
-                    raise
-                LOGGER.exception("a bug ended the walk over %s", task.name)
-                return type(error).__name__
-            if not needs_search(walked.report):
-                break
+            LOGGER.exception("a bug ended the walk over %s", task.name)
+            return type(error).__name__
         return ""
 
     def _end_site(self, site: SiteWalk, bug: str) -> None:
@@ -167,16 +162,16 @@ class SiteVisitor:
             outcome = attrs.evolve(outcome, status=SiteStatus.ERROR, reason=bug)
         self._end(site, outcome)
 
-    def _make_walk(self, task: CheckedTask, attempt: Attempt) -> Walk:
+    def _make_walk(self, task: CheckedTask) -> Walk:
         plan, config = self._plan, self._config
         trusted = config.trusted if task.task.trusted is None else task.task.trusted
-        search = None
-        if attempt.site is not None and config.search is not None:
-            search = attrs.evolve(config.search, site=attempt.site)
+        kind, search = task.task.kind, None
+        if kind != "sitemap" and config.search is not None:
+            search = attrs.evolve(config.search, site=task.url, is_page=kind == "site")
         config = attrs.evolve(
             config,
             search=search,
-            sitemaps=attempt.sitemaps,
+            sitemaps=() if search else (task.url,),
             trusted=trusted,
             logins=(task.login,) if task.login and trusted else (),
         )

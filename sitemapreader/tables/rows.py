@@ -17,7 +17,6 @@ from sitemapreader.rows import Rows, join_rows, list_sitemaps
 from sitemapreader.tables.summary import WalkSummary
 from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker.api import walk_sync
-from sitemapreader.walker.attempts import list_attempts, needs_search
 from sitemapreader.walker.walk import BlockingWalk, Walk
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class RowSource:
 
     def _open(self, source: object, arguments: WalkArguments) -> _Batches:
         if source is None or isinstance(source, str | Path):
-            return self._read_site(_plan_walks(source, arguments))
+            return self._read_site(_plan_walk(source, arguments))
         if isinstance(source, BlockingWalk):
             _refuse_arguments(arguments)
             return self._follow(source)
@@ -105,14 +104,14 @@ class RowSource:
             raise _mistaken(first, " in the list")
         return self._sort(chain([first], items))
 
-    def _read_site(self, walks: list[BlockingWalk]) -> _Batches:
-        report = yield from _walk("", *walks)
+    def _read_site(self, walking: BlockingWalk) -> _Batches:
+        report = yield from _walk("", walking)
         self.summary = WalkSummary(report)
 
     def _read_sites(self, sites: list[Site], arguments: WalkArguments) -> _Batches:
         reports = {}
         for site in sites:
-            reports[str(site)] = yield from _walk(str(site), *_plan_walks(site, arguments))
+            reports[str(site)] = yield from _walk(str(site), _plan_walk(site, arguments))
         self.summary = WalkSummary.of_sites(reports)
 
     def _follow(self, walking: BlockingWalk) -> _Batches:
@@ -141,35 +140,23 @@ class RowSource:
 _Batches: TypeAlias = "Generator[tuple[str, Rows], None, None]"
 
 
-def _walk(
-    name: str, walking: BlockingWalk, *others: BlockingWalk
-) -> Generator[tuple[str, Rows], None, Report]:
-    """Yield the entries of the first walk that has any sitemap; return its report."""
+def _walk(name: str, walking: BlockingWalk) -> Generator[tuple[str, Rows], None, Report]:
+    """Yield the entries of a walk; return its report."""
     with walking as entries:
         for rows in entries.rows():
             yield name, rows
-    if others and needs_search(walking.report):
-        return (yield from _walk(name, *others))
     return walking.report
 
 
-def _plan_walks(source: Site | None, arguments: WalkArguments) -> list[BlockingWalk]:
-    """Make the walk for a site; for a possible page, another one below that page."""
+def _plan_walk(source: Site | None, arguments: WalkArguments) -> BlockingWalk:
     if source is None:
         if not arguments.get("sitemaps"):
             raise TypeError(f"there is not a source of rows: {_USAGE}, or sitemaps=[url]")
-        return [walk_sync(None, **arguments)]
+        return walk_sync(None, **arguments)
     if folder := _find_folder(source, arguments):
         passed: WalkArguments = {**arguments, "fetcher": folder}
-        return [walk_sync(folder.base_url, **passed)]
-    url = str(source)
-    if arguments.get("sitemaps"):
-        return [walk_sync(url, **arguments)]
-    walks = []
-    for attempt in list_attempts(url):
-        given: WalkArguments = {**arguments, "sitemaps": attempt.sitemaps}
-        walks.append(walk_sync(attempt.site, **given))
-    return walks
+        return walk_sync(folder.base_url, **passed)
+    return walk_sync(str(source), **arguments)
 
 
 def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None:

@@ -71,7 +71,8 @@ def walk(
     ```
 
     Args:
-        site: its URL; its sitemaps are searched as `discover` does it.
+        site: its URL; its sitemaps are searched as `discover` does it. A URL with a path may be
+            that of a sitemap or a feed, which is read instead.
         sitemaps: URLs of sitemaps, which are fetched even against robots.txt; or entries that
             `discover` or an index gave, to which the rules for such entries apply. Nothing is
             searched for these.

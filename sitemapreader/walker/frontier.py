@@ -136,7 +136,7 @@ def _make_root(entry: SitemapEntry, site: str | None) -> Job:
     referrers = tuple(url for url in (site, entry.sitemap) if url)
     # https://www.sitemaps.org/protocol.html#sitemaps_cross_submits: the proof of a whole host
     scope = (f"{origin_of(entry.sitemap)}/",) if entry.via is Via.ROBOTS else ()
-    named_by = () if entry.via is Via.WELL_KNOWN else referrers
+    named_by = () if entry.via.is_guess else referrers
     aliases = {key, *map(url_key, named_by)}
     return Job(entry, key, referrers=referrers, scope=scope, aliases=aliases)
 

@@ -100,7 +100,7 @@ class WalkDocumentHandler:
     async def accept_format(self, kind: Format) -> bool:
         """Record that this is a sitemap, for the discovery that waits for it."""
         self._job.resolve(is_sitemap=True)
-        if self._job.entry.via is Via.WELL_KNOWN:  # a guessed path becomes a find
+        if self._job.entry.via.is_guess:  # a guessed path becomes a find
             await self._context.emit((self._job.entry,))
         if kind is Format.INDEX and self._job.depth:
             await self._report(IssueCode.NESTED_INDEX)

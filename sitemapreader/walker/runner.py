@@ -21,7 +21,6 @@ from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import find_first
 from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.issues import IssueCode, make_issue
-from sitemapreader.models import Via
 from sitemapreader.outcomes import ALREADY_READ, LEFT_EARLY, Role, Status, make_document
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier, Job
@@ -146,7 +145,7 @@ class WalkRunner:
     async def _try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
         """Add sitemaps to the frontier; return the result as soon as it is known."""
         self._context.report.announce_outcomes()  # robots.txt, and what was tried before
-        named = tuple(entry for entry in entries if entry.via is not Via.WELL_KNOWN)
+        named = tuple(entry for entry in entries if not entry.via.is_guess)
         if named:
             await self._context.emit(named)
         await self._add_roots(entries)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import attrs
+
 from sitemapreader.discovery.arguments import check_fetcher
 from sitemapreader.documents.budget import Budget, UrlAllowance
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
@@ -82,6 +84,12 @@ class Walk(TaskStream[Batch]):
         self._writer: StateWriter | None = None
         usage = Usage("walk", "async with walk(...)", "entries: async for entry in entries")
         super().__init__(usage, Channel(buffered), gathers=config.state is None)
+
+    def search_only(self) -> None:
+        """Take the URL of the site for a page, not for a sitemap; call it before entering."""
+        if self._config.search is not None:
+            search = attrs.evolve(self._config.search, is_page=True)
+            self._config = attrs.evolve(self._config, search=search)
 
     def __repr__(self) -> str:
         return f"<Walk {self.describe('async with')}>"

@@ -10,30 +10,92 @@ from aiohttp import web
 from commands import run, serving, urlset
 
 import sitemapreader
-from sitemapreader import walk_sync
-from sitemapreader.walker.attempts import Attempt, list_attempts
+from sitemapreader import MemoryFetcher, SiteTask, discover_sync, walk_many_sync, walk_sync
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from commands import Answer
 
 SITE = "https://example.org"
 
 
 @pytest.mark.parametrize(
-    ("url", "attempts"),
+    ("url", "first"),
     [
-        (SITE, [Attempt(site=SITE)]),
-        (f"{SITE}/", [Attempt(site=f"{SITE}/")]),
-        (f"{SITE}/robots.txt", [Attempt(site=f"{SITE}/")]),
+        (SITE, "/robots.txt"),
+        (f"{SITE}/", "/robots.txt"),
+        (f"{SITE}/robots.txt", "/robots.txt"),
         *(
-            (f"{SITE}{path}", [Attempt(sitemaps=(SITE + path,)), Attempt(site=SITE + path)])
-            for path in ("/blog/", "/blog", "/a.xml", "/?map=1", "/blog/robots.txt")
+            (SITE + path, path)
+            for path in ("/blog/", "/blog", "/a.xml", "/?map=1", "/b/robots.txt")
         ),
     ],
 )
-def test_what_is_tried(url: str, attempts: list[Attempt]) -> None:
+def test_what_is_tried_first(url: str, first: str) -> None:
     """A URL without a path is a site; any other one is fetched first, and may be a site then."""
-    assert list(list_attempts(url)) == attempts
+    fetcher = MemoryFetcher({})
+    with walk_sync(url, fetcher=fetcher) as entries:
+        assert list(entries) == []
+    assert fetcher.requested[0] == SITE + first
+
+
+FEED = """<rss version="2.0"><channel><title>News</title>
+<item><link>https://example.org/1</link></item>
+<item><link>https://example.org/2</link></item></channel></rss>"""
+
+
+async def answer_feed(request: web.Request) -> web.StreamResponse:
+    """Answer for a site whose robots.txt forbids its feed, and names another sitemap."""
+    base = f"http://{request.host}"
+    if request.path == "/robots.txt":
+        return web.Response(text=f"Sitemap: {base}/all.xml\nUser-agent: *\nDisallow: /feed/")
+    if request.path == "/all.xml":
+        return web.Response(body=urlset(9, base))
+    if request.path == "/feed/":
+        return web.Response(text=FEED, content_type="application/rss+xml")
+    return web.Response(text="<!doctype html><p>", content_type="text/html", status=404)
+
+
+def walk_locs(url: str) -> list[str]:
+    with walk_sync(url) as entries:
+        return [entry.loc for entry in entries]
+
+
+def walk_many_locs(url: str) -> list[str]:
+    with walk_many_sync([SiteTask(url, trusted=True)]) as run:
+        return [entry.loc for _, entries in run.batches() for entry in entries]
+
+
+def make_table(url: str) -> list[str]:
+    return list(sitemapreader.to_dataframe(url)["loc"])
+
+
+def run_shell(url: str) -> list[str]:
+    return run(url, "-q").stdout.split()
+
+
+def find_and_walk(url: str) -> list[str]:
+    found = [entry.loc for entry in discover_sync(url).sitemaps]
+    with walk_sync(sitemaps=found) as entries:
+        return [entry.loc for entry in entries]
+
+
+@pytest.mark.parametrize("read", [walk_locs, walk_many_locs, make_table, run_shell, find_and_walk])
+def test_a_feed_is_a_feed_everywhere(read: Callable[[str], list[str]]) -> None:
+    """The URL of a feed gives its items, and not the site, wherever it is written."""
+    with serving(answer_feed) as (url,):
+        assert read(f"{url}/feed/") == ["https://example.org/1", "https://example.org/2"]
+        assert len(read(f"{url}/news/")) == 9
+
+
+def test_a_site_that_is_a_sitemap_in_its_report() -> None:
+    """The document says how it was found, and nothing else was asked for."""
+    with serving(answer_feed) as (url,), walk_sync(f"{url}/feed/") as entries:
+        assert len(list(entries)) == 2
+    (document,) = entries.report.documents
+    assert (document.via, document.format, document.status) == ("site", "rss", "complete")
+    assert entries.report.complete
 
 
 def archive(status: int, asked: list[str]) -> Answer:

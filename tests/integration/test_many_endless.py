@@ -121,15 +121,17 @@ async def test_a_source_that_waits_holds_up_nobody() -> None:
 
 async def test_a_source_that_never_goes_on() -> None:
     """Whoever leaves the run does not wait for it."""
+    is_over = threading.Event()
 
     def lines() -> Iterator[str]:
         yield FAST[0]
-        time.sleep(3_600)
+        is_over.wait(3_600)
 
     async with asyncio.timeout(30):
         async with walk_many(lines(), fetcher=MemoryFetcher(make_web(*FAST))) as run:
             async for _ in run.batches():
                 break
+    is_over.set()
 
 
 async def test_a_source_that_fails() -> None:

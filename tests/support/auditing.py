@@ -15,7 +15,6 @@ from sitemapreader.audit.api import AuditRun, plan_rules
 from sitemapreader.audit.database.connection import AuditDatabase
 from sitemapreader.audit.database.known import load_known
 from sitemapreader.audit.database.source import AuditSource
-from sitemapreader.walker.attempts import Attempt
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOST = "https://www.shop.example"
@@ -180,10 +179,10 @@ class RuleTrial:
         run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW))
         fetcher = tried.make_fetcher()
         given = (HOST + tried.sitemap,) if tried.sitemap else ()
-        attempt = Attempt(site=None if given else f"{HOST}/", sitemaps=given)
+        site, sitemap = (None, *given) if given else (f"{HOST}/", None)
         if tried.known is not None:
             load_known(self.database, tried.known)
-        source = AuditSource("shop", (attempt,), None if tried.is_http else fetcher)
+        source = AuditSource("shop", site, sitemap, fetcher=None if tried.is_http else fetcher)
         await run.walk(source, {"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
         run.judge(has_known=tried.known is not None)
         runner = run._runner

@@ -1,4 +1,4 @@
-"""The source of an audit - site, sitemap, folder or file - as walks to try."""
+"""The source of an audit: a site, sitemap, folder or file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sitemapreader.fetch.folder import FALLBACK_BASE_URL, FolderFetcher
 from sitemapreader.issues import without_userinfo
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url
-from sitemapreader.walker.attempts import Attempt, list_attempts
 
 if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
@@ -27,12 +26,16 @@ class AuditSource:
 
     Attributes:
         name: as the caller named it, without a password.
-        attempts: walks to try, one after the other.
+        site: the URL of a site, which may be a sitemap itself.
+        sitemap: the URL of a sitemap, if it is known to be one.
+        is_page: whether the URL of the site is not that of a sitemap.
         fetcher: reads a folder; `None` for the network.
     """
 
     name: str
-    attempts: tuple[Attempt, ...]
+    site: str | None = None
+    sitemap: str | None = None
+    is_page: bool = False
     fetcher: Fetcher | None = None
 
 
@@ -54,18 +57,18 @@ def find_source(
     if isinstance(source, str) and has_web_scheme(text):
         if parse_url(text) is None:
             raise AuditInputError(f"{without_userinfo(text)!r} is not a URL that can be requested")
-        attempts = list_attempts(text)
-        if is_sitemap is not None:
-            attempts = (Attempt(sitemaps=(text,)),) if is_sitemap else attempts[-1:]
-        return AuditSource(without_userinfo(text), attempts)
+        name = without_userinfo(text)
+        if is_sitemap:
+            return AuditSource(name, sitemap=text)
+        return AuditSource(name, text, is_page=is_sitemap is False)
     path = Path(source)
     if path.is_dir():
         folder = FolderFetcher(path, base_url)
-        return AuditSource(text, (Attempt(site=folder.base_url),), folder)
+        return AuditSource(text, folder.base_url, is_page=True, fetcher=folder)
     if path.is_file():
         folder = FolderFetcher(path.parent, base_url or _find_base_url(path))
         url = folder.base_url + quote(path.name)
-        return AuditSource(text, (Attempt(sitemaps=(url,)),), folder)
+        return AuditSource(text, sitemap=url, fetcher=folder)
     raise AuditInputError(
         f"{without_userinfo(text)!r} is neither an http(s) URL nor a file or folder that exists"
     )

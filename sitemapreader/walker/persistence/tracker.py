@@ -316,7 +316,7 @@ class DocumentTracker:
         self._visit = None  # it leads back to this tracker: see `Frontier.end`
         lastmod, asked_at, children = _lastmod_of(self._entry), self._asked_at, self._children
         filters = self._filters(document)
-        if document.status is Status.SKIPPED and self._entry.via is Via.WELL_KNOWN:
+        if document.status is Status.SKIPPED and self._entry.via.is_guess:
             return  # a path that was guessed wrong
 
         def write() -> None:
