@@ -72,7 +72,7 @@ _DEEPEST = 32
 """Of what the patterns take: elements in one another."""
 _NAME = re.compile(rf"{SECTION}|<([^\s<>/:]++):([^\s<>/]++)")
 """A section, which holds no names, or the name of an element."""
-_PAGE_LINK = re.compile(r"""\brel\s*+=\s*+["'][^"'<]*?(?:next|archive|&)""", re.IGNORECASE)
+_PAGE_LINK = re.compile(r"""rel\s*+=\s*+["'][^"'<]*?(?:next|archive|&)""")
 _MAX_PREFIX_CHARS, _MAX_PREFIXES_CHARS = 64, 500
 """Of one prefix, and of all: each stands in a pattern up to 15 times."""
 _MOST_CHANGES = 8
@@ -167,7 +167,7 @@ class PatternReader:
         """
         if self._find_pattern() and self._head and not self._says_more:
             head = self._head.match(text, start)
-            if head and are_sound(head[0]) and not _PAGE_LINK.search(head[0]):
+            if head and are_sound(head[0]) and not _PAGE_LINK.search(head[0].lower()):
                 return head.end(), head[1]
         return start, None
 
