@@ -75,8 +75,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.robots.rules import OtherLine, Robots
     from sitemapreader.report import Report
     from sitemapreader.state import State
-    from sitemapreader.tables import read_batches, to_arrow, to_dataframe
-    from sitemapreader.tables.summary import IncompleteWarning
+    from sitemapreader.tables import IncompleteWarning, read_batches, to_arrow, to_dataframe
     from sitemapreader.urls import origin_of
     from sitemapreader.walker import Walk, WalkArguments, walk, walk_sync
 
@@ -158,8 +157,7 @@ _EXPORTS_BY_MODULE = {
     "fetch.folder": ("FolderFetcher",),
     "fetch.http": ("HttpFetcher",),
     "fetch.memory": ("MemoryFetcher", "StoredResponse"),
-    "tables": ("read_batches", "to_arrow", "to_dataframe"),
-    "tables.summary": ("IncompleteWarning",),
+    "tables": ("IncompleteWarning", "read_batches", "to_arrow", "to_dataframe"),
     "many": ("SiteRun", "SiteTask", "walk_many", "walk_many_sync"),
     "issues": ("Issue", "IssueCode", "Severity", "make_issue"),
     "models": (

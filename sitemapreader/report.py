@@ -168,17 +168,23 @@ class Report:
         first = self.documents[0].url if self.documents else ""
         return "".join(draw_tree(origin_of(first) or first, self.documents, in_ascii=in_ascii))
 
+    def count(self) -> dict[str, Any]:
+        """Return how many entries, documents by their status, and Issues by their code."""
+        return {
+            "entries": self.entries,
+            "statuses": {str(status): count for status, count in self.statuses.items()},
+            "counts": {str(code): count for code, count in self.counts.items()},
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return all that it has as JSON's types, with `complete`."""
         return {
             "complete": self.complete,
-            "entries": self.entries,
+            **self.count(),
             "bytes_raw": self.bytes_raw,
             "resumed": self.resumed,
             "removed": self.removed,
             "removals_unknown": self.removals_unknown,
-            "statuses": {str(status): count for status, count in self.statuses.items()},
-            "counts": {str(code): count for code, count in self.counts.items()},
             "left_out": dict(self.left_out),
             "documents": [document.to_dict() for document in self.documents],
             "issues": [issue.to_dict() for issue in self.issues],

@@ -113,6 +113,12 @@ class SiteRows:
     def __len__(self) -> int:
         return sum(len(rows) for _, rows in self.parts)
 
+    @property
+    def columns(self) -> EntryColumns | None:
+        """The entries by columns, if all are."""
+        parts = [rows for _, rows in self.parts if isinstance(rows, EntryColumns)]
+        return EntryColumns.join(parts) if parts and len(parts) == len(self.parts) else None
+
     def get(self, name: str) -> list[Any]:
         """Return the values of a column."""
         if name == "site":
@@ -180,6 +186,10 @@ def list_sitemaps(rows: Rows) -> Iterable[str]:
 
 
 _Part = TypeVar("_Part", bound="Sized")
+
+
+BATCH_ROWS = 8_192
+"""Entries that wait to become columns, of as many sites as it takes; about 3 MB."""
 
 
 class RowBuffer(Generic[_Part]):

@@ -74,7 +74,7 @@ def show_table(name: str, records: Sequence[Document | Issue], total: int) -> st
     """
     if not total:
         return ""
-    pd, rows = _import_pandas(), [record.to_dict() for record in records[:_MAX_ROWS]]
+    pd, rows = import_pandas(), [record.to_dict() for record in records[:_MAX_ROWS]]
     cells = {column: [_show(row[column]) for row in rows] for column in _SHOWN[name]}
     with pd.option_context("display.max_colwidth", None):
         table = pd.DataFrame(cells).to_html(index=False, border=0)
@@ -89,7 +89,8 @@ def _show(value: object) -> object:
     return excerpt(show_url(value or ""), 300) if isinstance(value, str | None) else value
 
 
-def _import_pandas() -> Any:
+def import_pandas() -> Any:
+    """Import pandas; raise ModuleNotFoundError that says how to get it."""
     try:
         import pandas as pd  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError as error:
@@ -101,7 +102,7 @@ def _import_pandas() -> Any:
 
 def _make_frame(types: dict[str, Any], rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Make a DataFrame whose column types do not depend on its rows."""
-    pd = _import_pandas()
+    pd = import_pandas()
     series = {
         name: pd.Series([_plain(row[name]) for row in rows], dtype=_find_dtype(kind))
         for name, kind in types.items()

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 
 from sitemapreader.distributed.storage import OutputError
 from sitemapreader.issues import IssueCode
-from sitemapreader.output.arrow import BATCH_ROWS, GroupWriter, make_site_batches
-from sitemapreader.rows import RowBuffer, SiteRows
+from sitemapreader.output.arrow import GroupWriter, make_batches
+from sitemapreader.output.columns import SITE_COLUMNS
+from sitemapreader.rows import BATCH_ROWS, RowBuffer, SiteRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -219,21 +220,22 @@ class PartWriter:
         if site in self._own:
             self.parts.append(self._own.pop(site).close())
         elif site in self._batches:
-            self._write_shared(make_site_batches(self._ended.take()))
+            self._write_shared(make_batches(self._ended.take(), SITE_COLUMNS))
             self._write_shared(self._batches.pop(site))
         elif self._ended.add(SiteRows([(site, self._entries.pop(site, []))])):
-            self._write_shared(make_site_batches(self._ended.take()))
+            self._write_shared(make_batches(self._ended.take(), SITE_COLUMNS))
 
     def close(self) -> list[WrittenPart]:
         """Finish all sites and files; return the files."""
         for site in {**self._entries, **self._batches, **self._own}:
             self.finish(site)
-        self._write_shared(make_site_batches(self._ended.take()))
+        self._write_shared(make_batches(self._ended.take(), SITE_COLUMNS))
         self._close_shared()
         return self.parts
 
     def _make_columns(self, site: str) -> None:
-        batches = make_site_batches([SiteRows([(site, self._entries.pop(site, []))])])
+        entries = SiteRows([(site, self._entries.pop(site, []))])
+        batches = make_batches([entries], SITE_COLUMNS)
         if site not in self._own:
             waiting = self._batches.setdefault(site, [])
             waiting += batches
@@ -245,8 +247,6 @@ class PartWriter:
 
     def _write_shared(self, batches: Iterable[pa.RecordBatch]) -> None:
         for batch in batches:
-            if not batch.num_rows:
-                continue
             if self._shared is None:
                 self._shared = self._make_file(batch.schema)
             self._shared.write([batch])

@@ -11,6 +11,7 @@ from sitemapreader.event_loop import find_first
 from sitemapreader.many.plan import SiteBatch
 from sitemapreader.many.visitor import SiteVisitor
 from sitemapreader.output import open_output
+from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.rows import Rows, SiteRows
 from sitemapreader.walker.stream import BlockingStream, TaskStream, Usage, View
 
@@ -38,9 +39,9 @@ _LISTS: View[SiteBatch, tuple[str, list[UrlEntry]]] = View(
 
 def _view_records() -> View[SiteBatch, pa.RecordBatch]:
     # It takes 0.1 s, and raises here if pyarrow is not installed.
-    from sitemapreader.output.arrow import make_site_batches  # noqa: PLC0415
+    from sitemapreader.output.arrow import make_batches  # noqa: PLC0415
 
-    return View(lambda batch: make_site_batches([batch.rows]), _join)
+    return View(lambda batch: make_batches([batch.rows], SITE_COLUMNS), _join)
 
 
 def _join(batches: Iterable[SiteBatch]) -> SiteBatch:

@@ -15,9 +15,16 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from sitemapreader.errors import advise_extra
-from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, choose_columns, has_nothing
+from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, has_nothing
 from sitemapreader.output.text import to_json
-from sitemapreader.rows import EntryColumns, OutputRows, RowBuffer, SiteRows, join_output
+from sitemapreader.rows import (
+    BATCH_ROWS,
+    EntryColumns,
+    OutputRows,
+    RowBuffer,
+    SiteRows,
+    join_output,
+)
 
 try:
     import pyarrow as pa
@@ -28,16 +35,13 @@ except ModuleNotFoundError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence, Sized
+    from collections.abc import Iterable, Iterator, Sequence, Sized
     from pathlib import Path
 
     from sitemapreader.output.columns import Column
 
-BATCH_ROWS = 8_192
-"""Entries that wait to become columns, of as many sites as it takes; about 3 MB."""
 GROUP_ROWS = 40_960
 """Rows of a group, which is written at once; about 7 MB. DuckDB reads groups in parallel."""
-_SITE_COLUMNS = choose_columns(None, has_sites=True)
 VERSION_KEY = b"sitemapreader.schema"
 """Key of the metadata whose value is the version of the schema, in digits."""
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
@@ -71,10 +75,13 @@ def make_batch(
     Lone surrogates, which UTF-8 cannot have, are written with backslashes.
     """
     schema, written = make_schema(columns), None
-    if isinstance(rows, EntryColumns) and rows.has("lastmod_text"):
-        written = make_array(rows.get("lastmod_text"), pa.string())
-    pairs = zip(columns, schema.types, strict=True)
-    arrays = [_make_column(rows, column, kind, written) for column, kind in pairs]
+    entries = (rows.columns if isinstance(rows, SiteRows) else None) or rows
+    if isinstance(entries, EntryColumns) and entries.has("lastmod_text"):
+        written = make_array(entries.get("lastmod_text"), pa.string())
+    arrays = [
+        _make_column(rows if column.name == SITE_COLUMN.name else entries, column, kind, written)
+        for column, kind in zip(columns, schema.types, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -206,12 +213,23 @@ def _make_structs(values: list[Any], kind: pa.StructType) -> pa.Array:
     return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
 
 
-# -- rows of several sites
+# -- rows that wait for others
 
 
-def make_site_batches(parts: Sequence[SiteRows]) -> list[pa.RecordBatch]:
-    """Return all rows as one batch, if there are any; its first column is the site."""
-    return [make_batch(join_output(parts), _SITE_COLUMNS)] if any(parts) else []
+def make_batches(parts: Sequence[OutputRows], columns: tuple[Column, ...]) -> list[pa.RecordBatch]:
+    """Return all rows as one batch, if there are any."""
+    return [make_batch(join_output(parts), columns)] if any(parts) else []
+
+
+def collect_batches(
+    parts: Iterable[OutputRows], columns: tuple[Column, ...]
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows as record batches."""
+    waiting = RowBuffer[OutputRows](BATCH_ROWS)
+    for part in parts:
+        if waiting.add(part):
+            yield from make_batches(waiting.take(), columns)
+    yield from make_batches(waiting.take(), columns)
 
 
 # -- Parquet
@@ -281,8 +299,8 @@ class ParquetEncoder:
         return self._buffer.take_bytes()
 
     def _make_columns(self) -> None:
-        if parts := self._rows.take():
-            self._writer.add(make_batch(join_output(parts), self._columns))
+        for batch in make_batches(self._rows.take(), self._columns):
+            self._writer.add(batch)
 
 
 class _ByteBuffer(io.RawIOBase):

@@ -129,6 +129,8 @@ DERIVED_COLUMNS = (
 )
 """Derived columns, which are written only if they are chosen."""
 
+SITE_COLUMNS = (SITE_COLUMN, *COLUMNS)
+"""Those of entries of several sites."""
 OUTCOME_COLUMNS = tuple(
     Column(name, kind, always=True, is_url=name == "site", is_repetitive=True)
     for name, kind in get_type_hints(SiteOutcome).items()
@@ -158,7 +160,7 @@ def choose_columns(names: Sequence[str] | None, *, has_sites: bool = False) -> t
     A column that is asked for is always there. Raises ValueError for names that cannot be meant.
     """
     if names is None:
-        return (SITE_COLUMN, *COLUMNS) if has_sites else COLUMNS
+        return SITE_COLUMNS if has_sites else COLUMNS
     known = {column.name: column for column in (*COLUMNS, *DERIVED_COLUMNS)}
     if has_sites:
         known[SITE_COLUMN.name] = SITE_COLUMN

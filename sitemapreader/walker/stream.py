@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 import attrs
 
 from sitemapreader.event_loop import LoopClock, LoopThread, end_task
-from sitemapreader.rows import Rows, join_rows
+from sitemapreader.rows import BATCH_ROWS, Rows, join_rows
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 B = TypeVar("B", bound="Sized")
 T = TypeVar("T")
-
-_ROWS_AT_ONCE = 8_192
-"""Rows of a record batch, unless there are no more; about 3 MB as entries."""
 
 
 class Channel(Generic[B]):
@@ -212,7 +209,7 @@ class Cursor(Generic[B]):
 
     def has_enough(self, view: View[B, Any]) -> bool:
         """Return whether a batch can begin."""
-        return self._size >= (_ROWS_AT_ONCE if view.join and self._gathers else 1)
+        return self._size >= (BATCH_ROWS if view.join and self._gathers else 1)
 
     def begin(self, view: View[B, Any]) -> bool:
         """Begin the next batch; return whether there was one."""

@@ -41,8 +41,6 @@ USERS = (
     "audit.database.connection",
     "fetch.httpx",
     "output.arrow",
-    "output.parquet",
-    "tables.pandas",
 )
 """Modules that import them."""
 STAND_IN = """\

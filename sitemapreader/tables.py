@@ -1,0 +1,431 @@
+"""The URLs of a site as a table of pandas or Arrow.
+
+The functions import the extras when they are called: their names are there without these.
+"""
+
+# ruff: noqa: PLC0415 (as said above)
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from sitemapreader.dates import parse_lastmod
+from sitemapreader.discovery.arguments import check_url
+from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.issues import Issue, Severity, excerpt, show_url
+from sitemapreader.models import SitemapEntry, UrlEntry
+from sitemapreader.outcomes import Status
+from sitemapreader.output.columns import choose_columns
+from sitemapreader.report import Report
+from sitemapreader.rows import BATCH_ROWS, SiteRows, list_sitemaps
+from sitemapreader.urls import has_web_scheme, url_key
+from sitemapreader.views import import_pandas
+from sitemapreader.walker.api import walk_sync
+from sitemapreader.walker.walk import BlockingWalk, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from typing import Unpack
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from sitemapreader.models import Event
+    from sitemapreader.rows import OutputRows, Rows
+    from sitemapreader.walker.config import WalkArguments
+
+Site: TypeAlias = "str | Path"
+"""URL of a site, sitemap or page, or the path of a folder."""
+Source: TypeAlias = "Site | Iterable[Site] | BlockingWalk | Iterable[Event] | None"
+"""A site or several, a walk that was entered, or what `read` gives."""
+
+_EVENTS = (UrlEntry, SitemapEntry, Issue)
+_USAGE = (
+    "pass the URL of a site or a list of such URLs, the path of a folder, "
+    "a walk_sync(...) that was entered, or entries, as read(...) gives them"
+)
+_MISTAKEN: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((bytes, bytearray, memoryview), "pass read(...) of the bytes of a sitemap"),
+    ((Walk,), "pass walk_sync(...), entered, or a list of the entries"),
+    ((BlockingWalk,), "pass one walk alone, or a list of the URLs of sites"),
+)
+"""What is passed by mistake, and what to do instead."""
+_NOTHING = object()
+_Parts: TypeAlias = "Generator[tuple[str, Rows], None, None]"
+_MAX_LISTED = 100
+"""Issues and documents in an `WalkSummary`; it is copied with each table and written into files."""
+_NAMED = 3
+"""Sites that a warning names; the rest is counted."""
+_DOCUMENT_FIELDS = ("url", "status", "reason", "http_status")
+_NOT_WHOLE = (Status.FAILED, Status.PARTIAL)
+_WALK_KEY = b"sitemapreader.walk"
+"""Key of a table's metadata; its value is the outcome of the walk, as JSON."""
+_MIB = 1024 * 1024
+
+
+def to_dataframe(source: Source = None, **arguments: Unpack[WalkArguments]) -> pd.DataFrame:
+    """Return all URLs of one or several sites as a DataFrame; in notebooks too.
+
+    ```python
+    frame = to_dataframe("https://example.org/", since=datetime(2026, 1, 1, tzinfo=UTC))
+    frame = to_dataframe(["https://example.org/", "https://example.com/"])
+    frame = to_dataframe(sitemaps=["https://example.org/sitemap.xml"])
+    frame = to_dataframe(read(data))
+    ```
+
+    Args:
+        source: one of these.
+
+            - URL of a site, or of a sitemap, page or robots.txt. What turns out to be a page, or
+              is not there, is searched below.
+            - Path of a folder, which is read as `FolderFetcher` reads it.
+            - Several of these: a list, a column of a DataFrame, any iterable. They are walked one
+              after the other, each once, and the first column, `site`, says which a row is of.
+            - A walk that was entered, made by `walk_sync`.
+            - Entries, or all events, as `read` gives them. The children of an index among those
+              are counted, not fetched.
+        arguments: the keyword arguments of `walk`, with sites or instead of one.
+
+    Raises TypeError for anything else, and what `walk` raises.
+
+    One row a URL, columns as in docs/columns.md: `lastmod` is aware (UTC); `images`, `videos`,
+    `alternates` and `extras` hold lists of dicts and `news` a dict, or `None` where the record has
+    none (`frame.images.str.len()`, `frame.news.str["title"]`). Behind these stand what is known of
+    the row's sitemap, under the names that advertools gave it: `etag`, `sitemap_last_modified`,
+    `sitemap_size_mb` (MiB, after inflating), `download_date`.
+
+    `frame.attrs["walk"]` is a `WalkSummary`; its `report` has the outcome of each sitemap. An
+    IncompleteWarning is given if something was lost. Needs the extra `pandas`.
+    """
+    pd = import_pandas()
+    rows = RowSource(source, arguments)
+    table = _add_documents(rows.collect(), rows)
+    # Lists and structs become plain objects: a column of pandas' own Arrow type for these could be
+    # written, and not be read again.
+    names = table.column_names
+    nested = [field.name for field in table.schema if field.type.num_fields]
+    objects = {name: _to_objects(table[name]) for name in nested}
+    table = table.drop_columns(nested)
+    frame = table.to_pandas(split_blocks=True, self_destruct=True)
+    for name, column in objects.items():
+        frame.insert(names.index(name), name, pd.Series(column, frame.index, dtype=object))
+    frame.attrs["walk"] = rows.summary
+    rows.summary.warn("see frame.attrs['walk']")
+    return frame
+
+
+def to_arrow(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.Table:
+    """Return all URLs of a site as a `pyarrow.Table`, with the documented columns.
+
+    Takes what `to_dataframe` takes. The outcome of the walk is in the metadata of the schema, under
+    "sitemapreader.walk", as JSON; an IncompleteWarning is given if something was lost. Needs the
+    extra `arrow`.
+    """
+    rows = RowSource(source, arguments)
+    table = rows.collect()
+    rows.summary.warn("the schema's metadata has the Issues; walk_sync has the whole report")
+    written = json.dumps(rows.summary)
+    return table.replace_schema_metadata({**table.schema.metadata, _WALK_KEY: written})
+
+
+def read_batches(source: Source = None, **arguments: Unpack[WalkArguments]) -> pa.RecordBatchReader:
+    """Return the URLs of a site as a stream: a `pyarrow.RecordBatchReader`.
+
+    ```python
+    with walk_sync("https://example.org/") as entries:
+        reader = read_batches(entries)
+        duckdb.sql("SELECT sitemap, count(*) FROM reader GROUP BY sitemap").show()
+    print(entries.report.counts)
+    ```
+
+    Polars, DuckDB and other tools that read Arrow accept it, and memory does not grow. Takes
+    what `to_dataframe` takes. Pass a walk of your own to get its report; otherwise an
+    IncompleteWarning at the end says that something was lost. Needs the extra `arrow`.
+    """
+    from sitemapreader.output.arrow import make_schema
+
+    import pyarrow as pa  # isort: skip (the line above says how to get it)
+
+    rows = RowSource(source, arguments)
+
+    def stream() -> Iterator[pa.RecordBatch]:
+        yield from rows.batches()
+        rows.summary.warn("pass walk_sync(...) to have its report")
+
+    return pa.RecordBatchReader.from_batches(make_schema(rows.columns), stream())
+
+
+class IncompleteWarning(UserWarning):
+    """A warning that sitemaps were not read; `WalkSummary` has the details."""
+
+
+class WalkSummary(dict[str, Any]):
+    """The summary of a walk: a dict of JSON's types, which pandas can write to a file.
+
+    Its keys: "complete", "entries", "children" (listed, but never to be read: see `to_dataframe`),
+    "statuses" and "counts" (of documents, of Issues), "documents" (failed or partial) and "issues";
+    of these two the first hundred. For several sites "sites" has "complete" and "entries" of each.
+    Copies of a table share it.
+
+    Attributes:
+        report: all that was reported, of all sites together.
+        reports: the reports of several sites, under the sites as they were given.
+    """
+
+    def __init__(
+        self, report: Report, children: int = 0, reports: Mapping[str, Report] | None = None
+    ) -> None:
+        lost = [document for document in report.documents if document.status in _NOT_WHOLE]
+        documents = [document.to_dict() for document in lost[:_MAX_LISTED]]
+        super().__init__(
+            report.count(),
+            complete=report.complete and not children,
+            children=children,
+            documents=[{name: each[name] for name in _DOCUMENT_FIELDS} for each in documents],
+            issues=[issue.to_dict() for issue in report.issues[:_MAX_LISTED]],
+        )
+        self.report = report
+        self.reports = dict(reports or {})
+        if reports is not None:
+            self["sites"] = {
+                site: {"complete": each.complete, "entries": each.entries}
+                for site, each in reports.items()
+            }
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
+        return self  # pandas copies attrs with every operation
+
+    def warn(self, hint: str) -> None:
+        """Warn if something was lost; `hint` says where the details are."""
+        if self["complete"]:
+            return
+        said = "; ".join(part for part in map(", ".join, self._describe_losses()) if part)
+        text = f"not everything was read ({said}): {hint}"
+        warnings.warn(text, IncompleteWarning, stacklevel=3)
+
+    def _describe_losses(self) -> Iterator[list[str]]:
+        """Yield descriptions of lost sites, documents and Issues; some lists are empty."""
+        lost = [site for site, how in self.get("sites", {}).items() if not how["complete"]]
+        if lost:
+            more = [f"{len(lost) - _NAMED} more"] if len(lost) > _NAMED else []
+            shown = [excerpt(site) for site in lost[:_NAMED]] + more
+            yield [f"{len(lost)} of {len(self['sites'])} sites: {', '.join(shown)}"]
+        statuses = self["statuses"]
+        yield [
+            f"{statuses[status]} {_plural('document', statuses[status])} {status}"
+            f" ({self._name_documents(status)})"
+            for status in _NOT_WHOLE
+            if status in statuses
+        ]
+        if children := self["children"]:
+            yield [f"{children} {_plural('sitemap', children)} listed and not fetched"]
+        # only Issues that cost something; of a walk that has none such, all
+        codes = self.report.counts
+        worst = max((code.severity for code in codes), default=Severity.ERROR)
+        yield [f"{count} {code}" for code, count in codes.items() if code.severity is worst]
+
+    def _name_documents(self, status: str) -> str:
+        """Name the first document with this status, and count the others."""
+        urls = [each["url"] for each in self["documents"] if each["status"] == status]
+        more = self["statuses"][status] - 1
+        return " ".join(map(show_url, urls[:1])) + (f" and {more} more" if more else "")
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+class RowSource:
+    """The entries of a source, some thousands at once; iterated once, then closed.
+
+    Parts come with their site as it was given, or "" for a single site.
+
+    Attributes:
+        has_sites: whether several sites were given, or could have been.
+        columns: those of the rows.
+        summary: of the walks; complete once the iteration is over.
+        first_seen: URL of a sitemap -> when its first entries came.
+    """
+
+    def __init__(self, source: Source, arguments: WalkArguments) -> None:
+        self.has_sites = False
+        self.first_seen: dict[str, datetime] = {}
+        self.summary = WalkSummary(Report(0))
+        self._parts = self._open(source, arguments)
+        self.columns = choose_columns(None, has_sites=self.has_sites)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows in record batches; end the walk when this is closed."""
+        from sitemapreader.output.arrow import collect_batches
+
+        with closing(self._parts):
+            yield from collect_batches(self._note_times(), self.columns)
+
+    def _note_times(self) -> Iterator[OutputRows]:
+        for site, rows in self._parts:
+            now = datetime.now(UTC)
+            for sitemap in list_sitemaps(rows):
+                self.first_seen.setdefault(sitemap, now)
+            yield SiteRows([(site, rows)]) if self.has_sites else rows
+
+    def collect(self) -> pa.Table:
+        """Return all rows as a table."""
+        from sitemapreader.output.arrow import make_schema
+
+        import pyarrow as pa  # isort: skip (the line above says how to get it)
+
+        return pa.Table.from_batches(self.batches(), make_schema(self.columns))
+
+    def _open(self, source: object, arguments: WalkArguments) -> _Parts:
+        if source is None or isinstance(source, str | Path):
+            return self._read_site(_plan_walk(source, arguments))
+        if isinstance(source, BlockingWalk):
+            _refuse_arguments(arguments)
+            return self._follow(source)
+        if not isinstance(source, Iterable) or isinstance(source, Mapping | bytes | bytearray):
+            raise _mistaken(source)
+        items = iter(source)
+        first = next(items, _NOTHING)
+        if isinstance(first, str | Path):
+            self.has_sites = True
+            return self._read_sites(_check_sites([first, *items], arguments), arguments)
+        _refuse_arguments(arguments)
+        if first is _NOTHING:
+            if not isinstance(source, Iterator):  # which may be a document without records
+                said = f"{type(source).__name__} is empty: {_USAGE}"
+                warnings.warn(said, IncompleteWarning, stacklevel=4)
+            return self._sort(iter(()))
+        if not isinstance(first, _EVENTS):
+            raise _mistaken(first, " in the list")
+        return self._sort(chain([first], items))
+
+    def _read_site(self, walking: BlockingWalk) -> _Parts:
+        with walking as entries:
+            yield from (("", rows) for rows in entries.rows())
+        self.summary = WalkSummary(walking.report)
+
+    def _read_sites(self, sites: list[Site], arguments: WalkArguments) -> _Parts:
+        reports, everything = {}, Report(0)
+        for site in sites:
+            with _plan_walk(site, arguments) as entries:
+                yield from ((str(site), rows) for rows in entries.rows())
+            everything.merge(entries.report)
+            reports[str(site)] = entries.report
+        self.summary = WalkSummary(everything, reports=reports)
+
+    def _follow(self, walking: BlockingWalk) -> _Parts:
+        yield from (("", rows) for rows in walking.rows())
+        self.summary = WalkSummary(walking.report)
+
+    def _sort(self, events: Iterator[object]) -> _Parts:
+        report, children = Report(0), 0
+        while chunk := list(islice(events, BATCH_ROWS)):
+            batch = []
+            for event in chunk:
+                if isinstance(event, UrlEntry):
+                    batch.append(event)
+                elif isinstance(event, Issue):
+                    report.add_issue(event)
+                elif isinstance(event, SitemapEntry):
+                    children += 1
+                else:
+                    raise _mistaken(event, " among entries")
+            report.entries += len(batch)
+            yield "", batch
+        self.summary = WalkSummary(report, children)
+
+
+def _plan_walk(source: Site | None, arguments: WalkArguments) -> BlockingWalk:
+    if source is None:
+        if not arguments.get("sitemaps"):
+            raise TypeError(f"there is not a source of rows: {_USAGE}, or sitemaps=[url]")
+        return walk_sync(None, **arguments)
+    if folder := _find_folder(source, arguments):
+        passed: WalkArguments = {**arguments, "fetcher": folder}
+        return walk_sync(folder.base_url, **passed)
+    return walk_sync(str(source), **arguments)
+
+
+def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None:
+    """Return the fetcher of a folder; `None` for a URL."""
+    if isinstance(source, str) and has_web_scheme(source):
+        return None
+    path = Path(source)
+    if not path.is_dir():
+        if isinstance(source, Path) or path.exists():
+            hint = "read a file with read(open(path, 'rb'))" if path.exists() else _USAGE
+            raise ValueError(f"{str(path)!r} is not a folder: {hint}")
+        return None  # the walk says what a URL looks like
+    if arguments.get("fetcher"):
+        raise TypeError("a folder is read by a fetcher of its own: leave out fetcher=")
+    return FolderFetcher(str(path))
+
+
+def _check_sites(sites: list[object], arguments: WalkArguments) -> list[Site]:
+    """Return the sites without repeats; raise if one is invalid, before any request."""
+    if arguments.get("sitemaps"):
+        raise TypeError("sitemaps= goes with one site: walk several one by one, or leave it out")
+    checked: dict[str, Site] = {}
+    for site in sites:
+        if not isinstance(site, str | Path):
+            raise _mistaken(site, " among sites")
+        if _find_folder(site, arguments) is None:
+            check_url("each of the sites", str(site))
+        checked.setdefault(url_key(str(site)), site)
+    walk_sync("https://localhost/", **arguments)  # which checks the arguments
+    return list(checked.values())
+
+
+def _refuse_arguments(arguments: WalkArguments) -> None:
+    if arguments:
+        raise TypeError(
+            f"{', '.join(arguments)}: give the arguments of a walk with the URL of a site, "
+            "or to walk_sync, whose walk you pass"
+        )
+
+
+def _mistaken(source: object, place: str = "") -> TypeError:
+    kind = type(source).__name__
+    for kinds, instead in _MISTAKEN:
+        if isinstance(source, kinds):
+            return TypeError(f"{kind}{place} is not a source of rows: {instead}")
+    return TypeError(f"{kind}{place} is not a source of rows: {_USAGE}")
+
+
+def _to_objects(column: pa.ChunkedArray) -> list[Any]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_list = pa.types.is_list(column.type)
+    present = pc.greater(pc.list_value_length(column), 0) if is_list else pc.is_valid(column)
+    objects = iter(column.filter(present).to_pylist())
+    return [next(objects) if there else None for there in present.to_pylist()]
+
+
+def _add_documents(table: pa.Table, rows: RowSource) -> pa.Table:
+    """Add what is known of the sitemap of each row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    moment = pa.timestamp("us", "UTC")
+    listed = rows.summary.report.documents
+    documents = {document.final_url: document for document in listed if document.entries}
+    found = [documents.get(url) for url in rows.first_seen]
+    modified = [each and parse_lastmod(each.last_modified or "") for each in found]
+    sizes = [each and each.bytes_inflated / _MIB for each in found]
+    columns = {
+        "etag": pa.array([each and each.etag for each in found], pa.string()),
+        "sitemap_last_modified": pa.array(modified, moment),
+        "sitemap_size_mb": pa.array(sizes, pa.float64()),
+        "download_date": pa.array(rows.first_seen.values(), moment),
+    }
+    places = pc.index_in(table["sitemap"], pa.array(rows.first_seen, pa.string()))
+    for name, values in columns.items():
+        table = table.append_column(name, pc.take(values, places))
+    return table
