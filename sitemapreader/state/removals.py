@@ -27,7 +27,14 @@ import attrs
 
 from sitemapreader.state import url_index
 from sitemapreader.state.fingerprints import URL_HASH_BYTES
-from sitemapreader.state.rows import FULLY_READ, Run, load_children, nanoseconds
+from sitemapreader.state.rows import (
+    FULLY_READ,
+    DocumentRow,
+    Run,
+    insert_document,
+    load_children,
+    nanoseconds,
+)
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -97,10 +104,21 @@ _ELSEWHERE = (
     "  AND also.fingerprint = url_index.fingerprint AND also.document = url_index.document))"
 )
 """SQL condition: a document lists the URL of a row of `gone`."""
-_IS_WAITED_FOR = (
-    "(dropped_run IS NOT NULL OR url NOT IN (SELECT url FROM reachable WHERE NOT is_wanted))"
-    f" AND NOT (missed >= {_PATIENCE_RUNS}"
+_IN_WINDOW = (
+    "EXISTS (SELECT 1 FROM url_index JOIN document AS other ON other.id = url_index.document"
+    f" WHERE url_index.site = :site AND (window OR {url_index.is_news('url_index.fingerprint')})"
+    f" AND {url_index.same_url('url_index.fingerprint', 'gone.fingerprint')}"
+    " AND NOT EXISTS (SELECT 1 FROM gone AS also WHERE also.site = :site"
+    "  AND also.fingerprint = url_index.fingerprint AND also.document = url_index.document))"
+)
+"""SQL condition: a window lists the URL of a row of `gone`; it may leave that later."""
+_IS_GIVEN_UP = (
+    f"(missed >= {_PATIENCE_RUNS}"
     f" AND max(vouched_run, first_run) < :run - {nanoseconds(_PATIENCE)})"
+)
+_IS_WAITED_FOR = (
+    "(read_run IS NOT NULL OR url NOT IN (SELECT url FROM reachable WHERE NOT is_wanted))"
+    f" AND NOT {_IS_GIVEN_UP}"
 )
 _WAS_READ_SINCE = "(gone.document < 0 OR document.vouched_run >= gone.run)"
 """SQL condition: the document of a row of `gone` was a whole list when it missed the URL."""
@@ -108,7 +126,7 @@ _GONE = (
     "gone LEFT JOIN document ON document.id = gone.document"
     f" WHERE gone.site = :site AND NOT has_left AND {_WAS_READ_SINCE}"
 )
-_IS_CONFIRMED = "gone.run <= :settled AND document.vouched_run = :run"
+_IS_CONFIRMED = "gone.run <= :settled AND document.vouched_run = :now"
 
 
 def find_pending(db: sqlite3.Connection, site: int) -> int:
@@ -122,14 +140,20 @@ def judge(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals:
 
     Fills the tables `removed` and `gone`, and the column `unknown` of each document.
     """
-    settled = run.id - nanoseconds(run.rules.confirm_after)
-    values = {"site": run.site, "run": run.id, "settled": settled, "from": run.rules.shrunk_from}
+    values = {
+        "site": run.site,
+        "run": run.id,
+        "now": run.stamp,
+        "settled": run.stamp - nanoseconds(run.rules.confirm_after),
+        "from": run.rules.shrunk_from,
+    }
     for table in ("reachable", "doubted", "judged"):
         db.execute(f"DELETE FROM temp.{table}")
     _fill_reachable(db, run, outcome)
     db.execute("DELETE FROM removed WHERE site = :site", values)
     if not run.is_new:  # else the next walk merges
         url_index.merge(db, run.site)
+    _add_unread(db, run)
     _note_dropped(db, run, outcome, values)
     _count_missed(db, values)
     _find_doubted(db, values)
@@ -174,12 +198,27 @@ def _fill_reachable(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> No
                 ).fetchall()
 
 
+def _add_unread(db: sqlite3.Connection, run: Run) -> None:
+    """Add the documents that were not fetched, and may have a URL that is missing."""
+    # Such as those of another host, or beyond a limit. As rows they are waited for as others are.
+    if not find_pending(db, run.site):
+        return
+    unread = db.execute(
+        "SELECT url FROM reachable WHERE is_wanted"
+        " AND url NOT IN (SELECT url FROM document WHERE site = ?)",
+        (run.site,),
+    ).fetchall()
+    for (url,) in unread:
+        insert_document(db, DocumentRow(run.site, url, first_run=run.stamp))
+
+
 def _has_unknown_index(db: sqlite3.Connection, run: Run) -> bool:
     """Return whether a document failed that was never read: it may list any other."""
     row = db.execute(
-        "SELECT 1 FROM document WHERE site = ? AND seen_run = ? AND status = 'failed'"
-        " AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410) LIMIT 1",
-        (run.site, run.id),
+        "SELECT 1 FROM document WHERE site = :site AND seen_run = :run AND status = 'failed'"
+        " AND read_run IS NULL AND ifnull(http_status, 0) NOT IN (404, 410)"
+        f" AND NOT {_IS_GIVEN_UP} LIMIT 1",
+        {"site": run.site, "run": run.id},
     ).fetchone()
     return row is not None
 
@@ -197,7 +236,7 @@ def _note_dropped(
     if not outcome.knows_all or _has_unknown_index(db, run):
         return
     db.execute(
-        f"UPDATE document SET dropped_run = :run WHERE {of_site} AND dropped_run IS NULL"
+        f"UPDATE document SET dropped_run = :now WHERE {of_site} AND dropped_run IS NULL"
         f" AND NOT {named}",
         values,
     )
@@ -220,19 +259,35 @@ def _find_doubted(db: sqlite3.Connection, values: Mapping[str, int]) -> None:
         "(SELECT coalesce(sum(count), 0) FROM chunk"
         " WHERE chunk.document = document.id AND chunk.run = document.listed_run)"
     )
+    # By the walk that missed them: the losses of many days on which others failed are ordinary.
+    losses = (
+        f"SELECT document.id AS id, min(gone.run) FILTER (WHERE NOT ({_IS_CONFIRMED})) AS since,"
+        f" count(*) AS lost, {kept} AS kept, max(NOT {_ELSEWHERE}) AS is_lost,"
+        " document.format_run > document.vouched_run - :now + :settled AS is_other"
+        f" FROM {_GONE} AND gone.document > 0 GROUP BY document.id, gone.run"
+    )
     db.execute(
-        "INSERT INTO doubted SELECT document.id, min(gone.run) FILTER"
-        f" (WHERE NOT ({_IS_CONFIRMED})) AS since, count(*) AS lost, {kept} AS kept"
-        f" FROM {_GONE} AND gone.document > 0 GROUP BY document.id"
-        " HAVING (kept = 0 OR (lost > kept AND lost + kept >= :from)"
-        "  OR document.format_run > document.vouched_run - :run + :settled)"
-        f" AND max(NOT {_ELSEWHERE})",
+        f"INSERT INTO doubted SELECT id, min(since), max(lost), kept FROM ({losses})"
+        " WHERE kept = 0 OR is_other OR (lost > kept AND lost + kept >= :from)"
+        " GROUP BY id HAVING max(is_lost)",
+        values,
+    )
+    # All sitemaps of a site may be wrong together, each too short to have shrunk.
+    db.execute(
+        f"WITH found AS ({losses}), lost (number) AS"
+        " (SELECT sum(lost) FROM found WHERE is_lost AND since IS NOT NULL),"
+        " kept (number) AS (SELECT ifnull(sum(count), 0) FROM chunk JOIN document"
+        "  ON document.id = chunk.document AND chunk.run = listed_run"
+        "  WHERE site = :site AND NOT window)"
+        " INSERT OR IGNORE INTO doubted SELECT id, min(since), max(lost), kept FROM found"
+        " WHERE is_lost AND (SELECT lost.number > kept.number"
+        "  AND lost.number + kept.number >= :from FROM lost, kept) GROUP BY id",
         values,
     )
     # What a document still misses when it is itself again was not missing when it was not.
     db.execute(
-        "UPDATE gone SET run = :run WHERE site = :site AND NOT has_left AND document IN (SELECT id"
-        f" FROM document WHERE site = :site AND unknown = '{SHRUNK}' AND vouched_run = :run"
+        "UPDATE gone SET run = :now WHERE site = :site AND NOT has_left AND document IN (SELECT id"
+        f" FROM document WHERE site = :site AND unknown = '{SHRUNK}' AND vouched_run = :now"
         "  AND id NOT IN (SELECT document FROM doubted))",
         values,
     )
@@ -249,13 +304,13 @@ def _find_proven_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     oldest, lists, new, since = db.execute(
         "SELECT min(vouched_run), sum(children = 0),"
         f" min(iif({seen} > (SELECT min(first_run) FROM document WHERE site = :site)"
-        f"  AND vouched_run - {seen} < :run - :settled, {seen} - 1, NULL)),"
+        f"  AND vouched_run - {seen} < :now - :settled, {seen} - 1, NULL)),"
         " (SELECT min(since) - 1 FROM doubted)"
         f" FROM document WHERE site = :site AND {_IS_WAITED_FOR}",
         values,
     ).fetchone()
-    is_at_once = (lists or 0) < 2 or values["settled"] == values["run"]
-    proven = (values["run"] if oldest is None else oldest) - (not is_at_once)
+    is_at_once = (lists or 0) < 2 or values["settled"] == values["now"]
+    proven = (values["now"] if oldest is None else oldest) - (not is_at_once)
     return min(int(run) for run in (proven, new, since) if run is not None)
 
 
@@ -263,8 +318,8 @@ def _remove(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     """Judge what is proven to be missing; return how many URLs were removed."""
     db.execute(
         f"INSERT INTO judged SELECT gone.fingerprint, gone.document, gone.loc FROM {_GONE}"
-        " AND gone.run <= :proven AND (gone.document < 0 OR document.id NOT IN"
-        f"  (SELECT document FROM doubted) OR ({_IS_CONFIRMED}))",
+        f" AND gone.run <= :proven AND NOT {_IN_WINDOW} AND (gone.document < 0"
+        f"  OR document.id NOT IN (SELECT document FROM doubted) OR ({_IS_CONFIRMED}))",
         values,
     )
     if db.execute("SELECT 1 FROM judged LIMIT 1").fetchone() is None:
@@ -318,7 +373,7 @@ def _forget_gone(db: sqlite3.Connection, site: int, condition: str) -> None:
 
 def _count_left(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     (left,) = db.execute(
-        "SELECT count(*) FROM gone WHERE site = :site AND has_left AND run = :run"
+        "SELECT count(*) FROM gone WHERE site = :site AND has_left AND run >= :run"
         f" AND NOT {_ELSEWHERE}",
         values,
     ).fetchone()
@@ -331,7 +386,9 @@ def _name_unknown(db: sqlite3.Connection, run: Run, values: Mapping[str, int]) -
         "UPDATE document SET unknown = found.reason FROM (SELECT id, CASE"
         f" WHEN id IN (SELECT document FROM doubted) THEN '{SHRUNK}'"
         " WHEN dropped_run IS NOT NULL THEN iif(listed_run IS NULL OR window, NULL, 'dropped')"
-        f" WHEN {FULLY_READ} OR vouched_run IS :run"
+        " WHEN id IN (SELECT document FROM gone WHERE gone.site = :site AND NOT has_left)"
+        "  AND vouched_run >= :run THEN 'waiting'"
+        f" WHEN {FULLY_READ} OR vouched_run >= :run"
         "  THEN iif(vouched_run < :pending, 'unconfirmed', NULL)"
         f" WHEN listed_run IS NULL AND NOT (:pending AND {_IS_WAITED_FOR}) THEN NULL"
         " WHEN seen_run IS :run THEN iif(reason = '', status, reason)"

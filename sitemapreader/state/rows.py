@@ -61,6 +61,7 @@ class Run:
         is_resumed: whether it resumes an interrupted walk.
         is_new: whether the state has no URL of the site yet, so that every entry is new.
         rules: the figures of the law of removal.
+        stamp: when it began, or was resumed, in the numbers of runs: what it sees is dated by it.
         has_pending: whether a URL is missing of which nothing is known yet.
     """
 
@@ -70,6 +71,7 @@ class Run:
     is_resumed: bool = False
     is_new: bool = False
     rules: RemovalRules = attrs.field(factory=RemovalRules)
+    stamp: int = 0
     has_pending: bool = False
 
 
@@ -121,6 +123,18 @@ class DocumentRow:
     def is_listed(self) -> bool:
         """Return whether the state has the URLs of the last reading."""
         return self.read_run is not None and self.listed_run == self.read_run
+
+
+_INSERT = "INSERT INTO document ({}, seal) VALUES (?{})".format(
+    ", ".join(field.name for field in attrs.fields(DocumentRow)),
+    ", ?" * len(attrs.fields(DocumentRow)),
+)
+
+
+def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
+    """Insert a document; return its number."""
+    values = attrs.astuple(row, recurse=False)
+    return db.execute(_INSERT, (*values, seal_of(*values))).lastrowid or 0
 
 
 @attrs.frozen

@@ -82,6 +82,7 @@ def begin(db: sqlite3.Connection, run: Run, options: RunOptions) -> Run:
     return attrs.evolve(
         run,
         id=row.id,
+        stamp=max(row.id, time.time_ns()) if is_resumed else row.id,
         is_resumed=is_resumed,
         is_new=is_new,
         has_pending=removals.find_pending(db, run.site) > 0,

@@ -18,6 +18,7 @@ from sitemapreader.state.rows import (
     Progress,
     RemovalRules,
     Run,
+    insert_document,
     load_children,
     nanoseconds,
     read_row,
@@ -40,7 +41,6 @@ _get_values = attrgetter(*_COLUMNS)
 _SAVE = (
     f"UPDATE document SET {', '.join(f'{name} = ?' for name in _COLUMNS)}, seal = ? WHERE id = ?"
 )
-_INSERT = f"INSERT INTO document ({', '.join(_COLUMNS)}, seal) VALUES (?{', ?' * len(_COLUMNS)})"
 
 
 _HAS_MANY_CHUNKS = (
@@ -133,7 +133,7 @@ class SiteStore:
                 self._db, DocumentRow, "SELECT {} FROM document WHERE site = ? AND url = ?", where
             )
             if row is None:
-                row = DocumentRow(*where, first_run=self.run.id)
+                row = DocumentRow(*where, first_run=self.run.stamp)
                 return DocumentStore(self._file, self.run, None, row)
             number, unknown = self._db.execute(
                 "SELECT id, unknown FROM document WHERE site = ? AND url = ?", where
@@ -181,8 +181,7 @@ class DocumentStore:
         return self._insert() if self._number is None else self._number
 
     def _insert(self) -> int:
-        values = _get_values(self.row)
-        self._number = self._db.execute(_INSERT, (*values, seal_of(*values))).lastrowid or 0
+        self._number = insert_document(self._db, self.row)
         return self._number
 
     def believes(self, proof: int) -> bool:
@@ -324,6 +323,7 @@ class DocumentStore:
         """
         row, walk = self.row, self._run
         is_whole = outcome.status is Status.COMPLETE
+        window = int(is_window) | (row.window & 1) << 1
         etag, last_modified = _text(outcome.etag), _text(outcome.last_modified)
         proofs = {}
         if is_whole and row.complete and row.body != body:
@@ -351,10 +351,10 @@ class DocumentStore:
             read_at=asked_at,
             filters=filters,
             listed_run=walk.id if walk.saves_urls else row.listed_run,
-            vouched_run=walk.id if walk.saves_urls and is_whole else row.vouched_run,
-            body_run=walk.id if is_whole else row.body_run,
-            format_run=walk.id if row.format not in (None, outcome.format) else row.format_run,
-            window=int(is_window) | (row.window & 1) << 1,
+            vouched_run=walk.stamp if walk.saves_urls and is_whole else row.vouched_run,
+            body_run=walk.stamp if is_whole else row.body_run,
+            format_run=walk.stamp if row.format not in (None, outcome.format) else row.format_run,
+            window=row.window | is_window if not walk.saves_urls else window,
             **proofs,
         )
         self._db.execute("DELETE FROM progress WHERE document = ?", (self._id,))
@@ -367,12 +367,12 @@ class DocumentStore:
         has_body = outcome.reason == SAME_BODY
         proof = row.dates if outcome.reason == SAME_LASTMOD else row.validators
         if outcome.reason == ALREADY_READ and row.read_run is None:
-            return {"vouched_run": walk.id}  # another address of a document, and never more
+            return {"vouched_run": walk.stamp}  # another address of a document, and never more
         # A window proves no removal, and the pages of a feed say nothing of themselves.
         if outcome.status is not Status.UNCHANGED or not (has_body or proof > 0 or row.window):
             return {}
-        found = {"body_run": walk.id} if has_body else {}
-        return found | {"vouched_run": walk.id} if walk.saves_urls and row.is_listed else found
+        found = {"body_run": walk.stamp} if has_body else {}
+        return found | {"vouched_run": walk.stamp} if walk.saves_urls and row.is_listed else found
 
     def _ending(self, outcome: Document) -> dict[str, Any]:
         return {

@@ -54,6 +54,14 @@ def same_url(fingerprint: str, other: str, least: bytes = UNDELIVERED) -> str:
     return f"{fingerprint} BETWEEN {low} AND {high}"
 
 
+def is_news(fingerprint: str) -> str:
+    """Return the SQL condition that a column holds the fingerprint of news."""
+    return (
+        f"(substr({fingerprint}, {URL_HASH_BYTES + 1}, 1) = x'{NEWS_MARK.hex()}'"
+        f" OR substr({fingerprint}, {URL_HASH_BYTES + 1}) = x'{OUTDATED_NEWS.hex()}')"
+    )
+
+
 def _nth_fingerprint(fingerprints: str, position: str) -> str:
     """Return the SQL expression for one fingerprint of a column that holds many."""
     return f"substr({fingerprints}, 1 + {FINGERPRINT_BYTES} * {position}, {FINGERPRINT_BYTES})"
@@ -92,10 +100,6 @@ n (i) AS (
     )
 )
 """
-_IS_NEWS = (
-    f"(substr(fingerprint, {URL_HASH_BYTES + 1}, 1) = x'{NEWS_MARK.hex()}'"
-    f" OR substr(fingerprint, {URL_HASH_BYTES + 1}) = x'{OUTDATED_NEWS.hex()}')"
-)
 # CROSS JOIN keeps the order: SQLite would go through the chunks of all sites.
 _CHUNKS_OF_BATCH = "merge_batch AS batch CROSS JOIN chunk ON chunk.document = batch.document"
 _NTH_OF_CHUNK = _nth_fingerprint("fingerprints", "i")
@@ -246,8 +250,9 @@ def _find_gone(db: sqlite3.Connection, site: int) -> None:
     with closing(
         db.execute(
             "SELECT chunk, i, fingerprint, document, loc,"
-            " coalesce(old.run, iif(merge_batch.run = -1, dropped_run, listed_run)),"
-            f" coalesce(has_left, window > 0 OR {_IS_NEWS})"
+            " coalesce(old.run,"
+            "  iif(merge_batch.run = -1, dropped_run, max(listed_run, vouched_run))),"
+            f" coalesce(has_left, window > 0 OR {is_news('fingerprint')})"
             " FROM old JOIN merge_batch USING (document) JOIN document ON document.id = document"
             " ORDER BY chunk, i"
         )

@@ -14,7 +14,7 @@ from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions
-from sitemapreader.outcomes import ASKED_FOR, Document
+from sitemapreader.outcomes import ASKED_FOR, Document, Status
 from sitemapreader.urls import origin_of, url_key
 from sitemapreader.walker.queues import (
     Order,
@@ -148,6 +148,15 @@ def _make_child(entry: SitemapEntry, parent: Job) -> Job:
     feed = (parent.feed or parent) if entry.via is Via.PAGE else None
     depth = parent.depth + (feed is None)
     return Job(entry, key, parent, depth, referrers, parent.scope, {key}, feed=feed)
+
+
+def _is_wrong_guess(known: object) -> bool:
+    """Return whether there is no sitemap at a path that was guessed."""
+    return (
+        isinstance(known, Document)
+        and known.via is Via.WELL_KNOWN
+        and known.status is Status.SKIPPED
+    )
 
 
 def _start_none() -> None:
@@ -336,7 +345,11 @@ class Frontier:
 
         Duplicates are left out.
         """
-        read = dict.fromkeys(self._known.keys() - self._unlisted, True)
+        read = {
+            key: True
+            for key, known in self._known.items()
+            if key not in self._unlisted and not _is_wrong_guess(known)
+        }
         return read | {key: reason not in ASKED_FOR for key, (_, reason) in self._skipped.items()}
 
     def end(self, reason: str) -> None:

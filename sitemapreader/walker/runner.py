@@ -39,17 +39,19 @@ if TYPE_CHECKING:
     from sitemapreader.walker.persistence.writer import StateWriter
 
 
-_HIDES_SITEMAPS = (
-    IssueCode.BUDGET_BYTES,
-    IssueCode.BUDGET_DOCUMENTS,
-    IssueCode.BUDGET_SECONDS,
-    IssueCode.BLOCKED_BY_SITE,
-    IssueCode.HOST_DOWN,
-    IssueCode.HOST_REFUSES,
-    IssueCode.LOGIN_REQUIRED,
-    IssueCode.NO_SITEMAP,
-    IssueCode.ROBOTS_NOT_TEXT,
-    IssueCode.ROBOTS_UNREACHABLE,
+_HIDES_SITEMAPS = frozenset(
+    {
+        IssueCode.BUDGET_BYTES,
+        IssueCode.BUDGET_DOCUMENTS,
+        IssueCode.BUDGET_SECONDS,
+        IssueCode.BLOCKED_BY_SITE,
+        IssueCode.HOST_DOWN,
+        IssueCode.HOST_REFUSES,
+        IssueCode.LOGIN_REQUIRED,
+        IssueCode.NO_SITEMAP,
+        IssueCode.ROBOTS_NOT_TEXT,
+        IssueCode.ROBOTS_UNREACHABLE,
+    }
 )
 """Issues after which a site may have sitemaps that were not found."""
 
@@ -195,9 +197,11 @@ class WalkRunner:
     def knows_all(self) -> bool:
         """Return whether `listed` has all sitemaps of the site that no index lists."""
         report = self._context.report
+        # Where the caller names the sitemaps, robots.txt has only its rules.
+        is_told = set() if self._config.search else {IssueCode.ROBOTS_UNREACHABLE}
         return (
             not self._frontier.skipped_unnamed.total()
-            and not any(report.counts[code] for code in _HIDES_SITEMAPS)
+            and not any(report.counts[code] for code in _HIDES_SITEMAPS - is_told)
             and not any(map(_hides_sitemaps, report.documents))
         )
 

@@ -210,12 +210,12 @@ def test_removals_of_what_was_read_and_of_what_was_not(site: Path) -> None:
     rows = [json.loads(line) for line in ran.lines]
     assert rows == []  # "1" may have moved into the child that is missing
     assert ran.code == 3
-    assert "removed URLs are unknown for 1 sitemaps" in ran.said
+    assert "removed URLs are unknown for 2 sitemaps" in ran.said
     assert "https://example.org/b.xml (http-status)" in ran.said
     told = run(site, "state", "site.db", "--removed")
     assert (told.code, told.lines) == (3, [])
     assert "https://example.org/b.xml (http-status)" in told.said
-    assert "0 URLs removed (unknown for 1 documents)" in run(site, "state", "site.db").lines[1]
+    assert "0 URLs removed (unknown for 2 documents)" in run(site, "state", "site.db").lines[1]
     (site / "b.xml").write_bytes(urlset("https://example.org/3"))
     rows = [json.loads(line) for line in run(site, *words).lines]
     assert [(row["loc"], row["change"]) for row in rows] == [("https://example.org/1", "removed")]

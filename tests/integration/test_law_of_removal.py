@@ -8,10 +8,13 @@ import pytest
 from clock import DAY, SetClock
 from walking import ROBOTS, SITE, Pages, Walked, index, status, urlset, walk_all
 
-from sitemapreader.fetch.memory import StoredResponse
+from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.options import Limits
 from sitemapreader.state import State
+from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 TOP, ONE, TWO, FEED = (f"{SITE}{name}" for name in ("top.xml", "one.xml", "two.xml", "feed"))
@@ -55,17 +58,22 @@ def news(*numbers: int) -> bytes:
 class Told:
     """Walks over pages in memory, one after another, and what each told."""
 
+    walked: Walked
+
     def __init__(self, db: Path, clock: SetClock, **options: Any) -> None:
         self._state, self._clock = State(db, **options), clock
         self.unknown: dict[str, str] = {}
-        self.walked: Walked | None = None
 
-    async def walk(self, served: Pages, later: float = DAY) -> list[str]:
+    async def walk(
+        self, served: Mapping[str, Any], later: float = DAY, **arguments: Any
+    ) -> list[str]:
         """Walk; return the removed URLs."""
         self._clock.now += later
-        given = {"sitemaps": [TOP]} if TOP in served else {}
+        given: dict[str, Any] = {"sitemaps": [TOP]} if TOP in served else {}
         site = None if given else SITE
-        self.walked = await walk_all(served, site, state=self._state, changes=True, **given)
+        self.walked = await walk_all(
+            served, site, state=self._state, changes=True, **given, **arguments
+        )
         self.unknown = dict(self._state.removals_unknown())
         return [url.removeprefix(SITE) for url in self._state.removed()]
 
@@ -83,7 +91,6 @@ async def test_what_leaves_a_window_is_not_removed(told: Told, write: Any) -> No
     """Old items of a feed, and news that are some days old, leave; they are not new later."""
     assert await told.walk({TOP: write(1, 2, 3)}) == []
     assert await told.walk({TOP: write(3, 4, 5)}) == []
-    assert told.walked is not None
     assert told.walked.report.left == 2
     assert told.unknown == {}
     assert await told.walk({TOP: write(4, 5, 6)}) == []
@@ -117,7 +124,6 @@ async def test_a_url_that_a_list_lost_too_is_removed(told: Told) -> None:
     assert await told.walk(listed) == ["1"]
     listed |= {ONE: urlset(*pages(1, 2, 3, 4, 5, 6, 7, 8))}
     await told.walk(listed)
-    assert told.walked is not None
     assert told.walked.locs == pages(1)  # new again
 
 
@@ -144,7 +150,6 @@ async def test_a_fault_of_a_day_removes_nothing(told: Told, lie: bytes) -> None:
         assert await told.walk(served, hours * HOUR) == []
         if served is bad and b"<rss" not in lie:  # what leaves a feed is no removal
             assert TOP in told.unknown
-    assert told.walked is not None
     assert told.walked.locs == []
 
 
@@ -152,7 +157,6 @@ async def test_a_loss_that_stays_is_a_removal(told: Told) -> None:
     """A list that is as short a day later has lost what it no longer lists."""
     await told.walk({TOP: urlset(*pages(*range(40)))})
     assert await told.walk({TOP: urlset(*pages(*range(9)))}) == []
-    assert told.walked is not None
     (issue,) = told.walked.report.issues
     assert (issue.code, issue.sitemap, issue.value) == ("shrunk", TOP, "9 URLs listed, 31 missing")
     assert told.unknown == {TOP: "shrunk"}
@@ -195,6 +199,79 @@ async def test_a_url_that_moved_into_a_new_document(told: Told) -> None:
     assert await told.walk(moved | {TWO: urlset(*pages(3))}) == []
 
 
+@pytest.mark.parametrize("name", ["https://other.example/four.xml", f"{SITE}four.xml"])
+async def test_a_url_that_moved_where_a_walk_does_not_go(told: Told, name: str) -> None:
+    """A new child on another host, or beyond a limit, may have what the others lost."""
+    limits: dict[str, Any] = {"limits": Limits(documents=4)}  # of them the index, ONE, TWO
+    await told.walk({TOP: index(ONE, TWO), ONE: urlset(*pages(1, 2, 3)), TWO: urlset()}, **limits)
+    moved = {TOP: index(ONE, TWO, name), ONE: urlset(*pages(1, 2)), TWO: urlset()}
+    moved |= {name: urlset(*pages(3))}
+    for _ in range(4):
+        assert await told.walk(moved, **limits) == []
+
+
+async def test_a_url_that_moved_into_a_child_that_is_left_out(told: Told) -> None:
+    """A walk that follows one child only cannot tell what moved into the other one."""
+    await told.walk({TOP: index(ONE, TWO), ONE: urlset(*pages(1, 2, 3)), TWO: urlset(*pages(4))})
+    moved = {TOP: index(ONE, TWO), ONE: urlset(*pages(1, 2)), TWO: urlset(*pages(4, 3))}
+    assert await told.walk(moved, follow=lambda entry: entry.loc == ONE) == []
+    assert await told.walk(moved) == []
+
+
+async def test_a_list_loses_a_url_before_the_feed_does(told: Told) -> None:
+    """A page that a list lost is removed when the feed, which lags behind, no longer has it."""
+    listed = {TOP: index(FEED, ONE), FEED: rss(1, 2), ONE: urlset(*pages(*range(1, 7)))}
+    await told.walk(listed)
+    listed |= {ONE: urlset(*pages(*range(2, 7)))}
+    for _ in range(3):
+        assert await told.walk(listed) == []
+    listed |= {FEED: rss(2, 3)}
+    assert "1" in await told.walk(listed) + await told.walk(listed)
+
+
+async def test_a_child_that_always_fails_hides_no_drop_for_ever(told: Told) -> None:
+    """After a week what an index drops is removed, though a child was never read."""
+    broken = f"{SITE}broken.xml"
+    both: Pages = {TOP: index(ONE, TWO, broken), ONE: urlset(*pages(1)), TWO: urlset(*pages(2))}
+    both |= {broken: status(500, broken)}
+    await told.walk(both)
+    gone = [await told.walk(both | {TOP: index(ONE, broken)}) for _ in range(12)]
+    assert [url for day in gone for url in day] == ["2"]
+
+
+async def test_a_sitemap_that_moved_to_another_path(told: Told) -> None:
+    """A guessed path that answers 404 names nothing any more: what only it listed is gone."""
+    first, second = f"{SITE}sitemap.xml", f"{SITE}sitemap_index.xml"
+    await told.walk({first: urlset(*pages(1, 2, 3))})
+    now: Pages = {second: urlset(*pages(2, 3))}
+    gone = [await told.walk(now) for _ in range(4)]
+    assert [url for day in gone for url in day] == ["1"]
+
+
+async def test_short_sitemaps_that_are_all_wrong(told: Told) -> None:
+    """Children that are too short to have shrunk are doubted if the whole site lost most."""
+    names = [f"{SITE}c{k}.xml" for k in range(10)]
+    whole = {url: urlset(*pages(*range(20 * k, 20 * k + 15))) for k, url in enumerate(names)}
+    down = dict.fromkeys(names, urlset(SITE))
+    for served in (whole, down, down, whole):
+        assert await told.walk({TOP: index(*names), **served}, 8 * HOUR) == []
+
+
+async def test_a_walk_that_is_resumed_a_day_later(db: Path, clock: SetClock) -> None:
+    """A loss that a resumed walk found is as old as the resumption, not as the walk."""
+    whole, bad = {TOP: urlset(*pages(*range(1000)))}, {TOP: urlset(*pages(*range(20)))}
+    told = Told(db, clock)
+    await told.walk(whole)
+    changed = urlset(*((url, "2026-01-01") for url in pages(*range(1000))))
+    clock.now += DAY
+    fetcher = MemoryFetcher({TOP: changed})
+    async with walk(sitemaps=[TOP], state=db, changes=True, fetcher=fetcher) as entries:
+        async for _ in entries:
+            break
+    assert await told.walk(bad, 23.5 * HOUR) == []
+    assert await told.walk(bad, HOUR) == []
+
+
 # -- a site that is down, and says 200
 
 
@@ -209,7 +286,6 @@ async def test_children_that_redirect_to_one_page(told: Told, target: str) -> No
     down = whole | dict.fromkeys(children, away)
     for served in (whole, down):
         assert await told.walk(served) == []
-    assert told.walked is not None
     if target != "one.xml":  # which is a sitemap: each of them may have moved there
         assert sum(each.is_lost for each in told.walked.report.documents) == 20
     assert set(told.unknown) >= set(children)
@@ -229,7 +305,6 @@ async def test_a_robots_txt_that_names_nothing_for_a_day(told: Told, robots: Any
     assert await told.walk(served | {ROBOTS: robots}) == []
     assert ONE in told.unknown
     assert await told.walk(served) == []
-    assert told.walked is not None
     assert told.walked.locs == []
 
 
@@ -246,7 +321,6 @@ async def test_a_constant_etag_hides_nothing_for_ever(told: Told) -> None:
     new = []
     for day in range(1, 40):
         await told.walk(serve(1, 2))
-        assert told.walked is not None
         new += [day for url in told.walked.locs if url == pages(2)[0]]
     assert new == [30]
     await told.walk(serve(1, 2, 3))
@@ -278,5 +352,4 @@ async def test_another_notation_of_a_moment_is_no_change(told: Told) -> None:
         ("2026-01-02T02:00:00+01:00", True),
     ):
         await told.walk({TOP: urlset((pages(1)[0], lastmod))})
-        assert told.walked is not None
         assert bool(told.walked.locs) is differs

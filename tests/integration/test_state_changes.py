@@ -106,8 +106,9 @@ async def test_an_outage_delays_removals(db: Path) -> None:
     await come(site(["a", "b"], ["c", "d"]), db)
     outage = site(["a"], []) | {TWO: fault(IssueCode.CONNECT, TWO)}
     partial = await come(outage, db)
-    assert (partial.report.removed, partial.report.removals_unknown) == (0, 1)
-    assert (removed(db), list(State(db).removals_unknown())) == ([], [(TWO, "connect")])
+    assert (partial.report.removed, partial.report.removals_unknown) == (0, 2)
+    assert removed(db) == []
+    assert list(State(db).removals_unknown()) == [(ONE, "waiting"), (TWO, "connect")]
     assert differences(await come(outage | {ONE: urlset(HOME + "a", HOME + "n")}, db)) == {
         "n": "new"
     }
@@ -151,7 +152,7 @@ async def test_the_word_of_an_index_is_checked_where_a_url_is_missing(db: Path) 
     again = await come(pages, db)
     assert ONE not in again.requested
     assert (differences(again), removed(db)) == ({"c": "new"}, [])
-    assert list(State(db).removals_unknown()) == [(ONE, "unconfirmed")]
+    assert list(State(db).removals_unknown()) == [(ONE, "unconfirmed"), (TWO, "waiting")]
     once_more = await come(pages, db)
     assert ONE in once_more.requested
     assert (differences(once_more), removed(db)) == ({}, ["b"])

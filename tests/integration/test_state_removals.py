@@ -29,15 +29,15 @@ def page(letters: str) -> bytes:
 
 
 async def come(pages: Pages, db: Path, **arguments: Any) -> tuple[str, list[str]]:
-    """Walk; return what is gone, and the documents of which that is not known."""
+    """Walk; return what is gone, and the documents of which that is hidden."""
     common: dict[str, Any] = {"state": at_once(db), "changes": True, **arguments}
     site = None if "sitemaps" in common else SITE
     report = (await walk_all(pages, site, **common)).report
     state = State(db)
     gone = "".join(loc.removeprefix(SITE) for loc in state.removed())
-    unknown = [url for url, _ in state.removals_unknown()]
+    unknown = list(state.removals_unknown())
     assert (report.removed, report.removals_unknown) == (len(gone), len(unknown))
-    return gone, unknown
+    return gone, [url for url, why in unknown if why != "waiting"]
 
 
 def site(one: str, two: str) -> Pages:
