@@ -115,7 +115,8 @@ class TextReader:
 def _are_bare(text: str) -> bool:
     """Return whether joined lines seem to be nothing but URLs."""
     is_separated = "," in text or ";" in text or "|" in text
-    return text.isprintable() and not (is_separated and _SEPARATORS.search(text))
+    is_wrapped = any(mark in text for mark in '<>"`“”„')
+    return text.isprintable() and not (is_wrapped or (is_separated and _SEPARATORS.search(text)))
 
 
 def split_lines(data: bytes) -> list[str]:

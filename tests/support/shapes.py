@@ -146,6 +146,15 @@ SHAPES = (
     in_record(
         "declarations in a text, with quotes", b" xmlns='\" xmlns=\"'", b"</x:a></url>"
     )._replace(before=b"<url>" + LOC + b"<x:a>"),
+    in_record("zeros of a reference", b"0", b"65;</x:a></url>")._replace(
+        before=b"<url>" + LOC + b"<x:a>&#"
+    ),
+    in_record("zeros of a reference, not ended", b"&#0", b"</x:a></url>")._replace(
+        before=b"<url>" + LOC + b"<x:a>"
+    ),
+    in_record("references with zeros", b"&#" + b"0" * 5_000 + b"65;", b"</x:a></url>")._replace(
+        before=b"<url>" + LOC + b"<x:a>"
+    ),
     in_record("images", IMAGE),
     in_record("images, record not ended", IMAGE, b""),
     in_record("images, not ended", b"<image:image><image:loc>https://cdn.example.com/</image:loc>"),

@@ -59,8 +59,11 @@ OF_VALUES = {IssueCode.NAMESPACE, IssueCode.EMPTY, IssueCode.DOCTYPE} | {
     if place >= [*IssueCode].index(IssueCode.MISSING_LOC)
 }
 """Issues of what may be well-formed all the same."""
-READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED, IssueCode.TRAILING_BYTES}
-"""Noted where expat refuses what could be read all the same; text between records, if leniently."""
+READ_DIFFERENTLY = {IssueCode.NOT_WELL_FORMED, IssueCode.TRAILING_BYTES, IssueCode.TOO_DEEP}
+"""Noted where expat refuses what could be read all the same; text between records, if leniently.
+
+Of a record that is too deep the lenient parser builds no more, and shows less text.
+"""
 
 
 @attrs.frozen
@@ -77,6 +80,11 @@ class Reading:
     @property
     def entries(self) -> list[UrlEntry | SitemapEntry]:
         """The records that were delivered."""
+        return [event for event in self.given if not is_page(event)]
+
+    @property
+    def given(self) -> list[UrlEntry | SitemapEntry]:
+        """The records, and the next pages of a feed, which come last."""
         return [event for event in self.events if not isinstance(event, Issue)]
 
 
@@ -116,9 +124,8 @@ def keeps_its_counts(reading: Reading) -> Iterator[str]:
     """Law 1: every record is delivered, or dropped with an Issue; every Issue is counted."""
     if reading.records != reading.delivered + reading.dropped:
         yield f"{reading.records} records, {reading.delivered} + {reading.dropped}"
-    records = [entry for entry in reading.entries if not is_page(entry)]
-    if reading.delivered != len(records):
-        yield f"{reading.delivered} delivered, {len(records)} seen"
+    if reading.delivered != len(reading.entries):
+        yield f"{reading.delivered} delivered, {len(reading.entries)} seen"
     if reading.dropped > reading.counts.total():
         yield f"{reading.dropped} dropped, {reading.counts.total()} Issues"
     if not reading.entries and not reading.counts:
@@ -139,7 +146,7 @@ def is_page(entry: UrlEntry | SitemapEntry) -> bool:
 
 def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
     """Law 3: every loc stands in the document, as it is or relative; so does every other URL."""
-    urls = {url for entry in reading.entries for url in urls_of(entry)}
+    urls = {url for entry in reading.given for url in urls_of(entry)}
     tokens = set(TOKENS.split(html.unescape(inflate(case.data).decode("utf-8", "replace"))))
     if reading.format is Format.JSON_FEED:
         tokens.update(json_texts(case.data))
@@ -153,11 +160,12 @@ def invents_nothing(case: Case, reading: Reading) -> Iterator[str]:
 
 
 def json_texts(data: bytes) -> Iterator[str]:
-    """Decode everything between two quotes, without the characters that no URL may have."""
+    """Decode everything between two quotes, with and without what no URL may have."""
     for text in decodings(data):
         for written in JSON_TEXT.findall(text):
             with contextlib.suppress(ValueError):
-                yield CONTROL.sub("", json.loads(written, strict=False)).strip()
+                decoded = json.loads(written, strict=False)
+                yield from (decoded.strip(), CONTROL.sub("", decoded).strip())
 
 
 def urls_of(entry: UrlEntry | SitemapEntry) -> Iterator[str]:
