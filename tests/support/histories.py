@@ -108,6 +108,11 @@ class Site:
         return self.etags in {"none", "honest"} and self.dates in {"none", "honest", "now"}
 
     @property
+    def children(self) -> list[str]:
+        """The names of its sitemaps."""
+        return self._children
+
+    @property
     def listed(self) -> set[str]:
         """The pages that its sitemaps list."""
         return {url for url in self.live if self.pages[url].home}
