@@ -292,6 +292,19 @@ def _find_doubted(db: sqlite3.Connection, values: Mapping[str, int]) -> None:
         values,
     )
     db.execute("DELETE FROM doubted WHERE since IS NULL")
+    # A reading in doubt proves nothing about what has moved into its document, until a later one
+    # has confirmed it.
+    db.execute(
+        "UPDATE document SET sound_run = vouched_run WHERE site = :site"
+        " AND id NOT IN (SELECT document FROM doubted)",
+        values,
+    )
+    db.execute(
+        "UPDATE document SET sound_run = max(sound_run, ifnull((SELECT max(gone.run) FROM gone"
+        f" WHERE gone.site = :site AND gone.document = document.id AND {_IS_CONFIRMED}), 0))"
+        " WHERE id IN (SELECT document FROM doubted)",
+        values,
+    )
 
 
 def _find_proven_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
@@ -301,17 +314,16 @@ def _find_proven_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     # read already. It need not be one walk for all: of a thousand sitemaps one fails each day. What
     # is new on a site may be wrong on its first day: it must have been seen on another one.
     seen = "max(first_run, format_run)"
-    oldest, lists, new, since = db.execute(
-        "SELECT min(vouched_run), sum(children = 0),"
+    oldest, lists, new = db.execute(
+        "SELECT min(sound_run), sum(children = 0),"
         f" min(iif({seen} > (SELECT min(first_run) FROM document WHERE site = :site)"
-        f"  AND vouched_run - {seen} < :now - :settled, {seen} - 1, NULL)),"
-        " (SELECT min(since) - 1 FROM doubted)"
+        f"  AND vouched_run - {seen} < :now - :settled, {seen} - 1, NULL))"
         f" FROM document WHERE site = :site AND {_IS_WAITED_FOR}",
         values,
     ).fetchone()
     is_at_once = (lists or 0) < 2 or values["settled"] == values["now"]
     proven = (values["now"] if oldest is None else oldest) - (not is_at_once)
-    return min(int(run) for run in (proven, new, since) if run is not None)
+    return min(int(run) for run in (proven, new) if run is not None)
 
 
 def _remove(db: sqlite3.Connection, values: Mapping[str, int]) -> int:

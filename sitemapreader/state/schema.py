@@ -78,6 +78,7 @@ CREATE TABLE document (
     dates INTEGER NOT NULL,     -- the same of the lastmod in its index
     seal INTEGER NOT NULL,
     merged_run INTEGER,         -- whose chunks are in `url_index`; repeated if it is not right
+    sound_run INTEGER NOT NULL DEFAULT 0,   -- `vouched_run`, but for readings that are in doubt
     missed INTEGER NOT NULL DEFAULT 0,  -- runs since it was last known to its end
     dropped_run INTEGER,        -- the run that found it named by nothing; NULL if it is named
     unknown TEXT,               -- why the last run cannot tell its removals; NULL if it can
