@@ -62,6 +62,7 @@ class Site:
         self.hour = 0.0
         self._children: list[str] = []
         self._made = 0
+        self._grown = 0.0
         self.pages[self.nowhere] = Page(self.nowhere, 0, "", dead=0)
         self.has_list = choose.random() < 0.9
         self.has_feed = not self.has_list or choose.random() < 0.5
@@ -124,6 +125,7 @@ class Site:
 
     def _add_child(self) -> str:
         self._made += 1
+        self._grown = self.hour
         self._children.append(f"child-{self._made}.xml")
         return self._children[-1]
 
@@ -185,6 +187,8 @@ class Site:
         # A lie of a day ends with the day; its readings are half a day apart.
         end = self.hour + choose.choice((1, 12.6))
         what = choose.random()
+        if what < 0.35 and self._grown == self.hour:
+            return  # it would hide a document that no walk has seen: docs/state.md
         if what < 0.2:
             self._lies["robots.txt"] = choose.choice(_ROBOTS_LIES), end
         elif what < 0.35:
