@@ -33,7 +33,7 @@ def test_quiet_names_the_state_that_another_run_writes(tmp_path: Path) -> None:
     with sqlite3.connect(state, isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
         done = run(SITE, "-q", "--state", str(state))
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (6, "")
     assert done.stderr.startswith("sitemapreader: ")
     assert str(state) in done.stderr
     assert done.stderr.count("\n") == 1

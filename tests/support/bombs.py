@@ -133,6 +133,7 @@ TOKENS = (
         "newlines-in-text",
         instead(ODD.encode() + b"\n", b"\n", size=20 * MB),
         IssueCode.NOT_A_URL,
+        IssueCode.UNTIDY_LINE,
         good=NONE,
         others=(ODD,),
     ),
@@ -180,7 +181,7 @@ NAMED = b"<url><loc>http://x/%d</loc><x%d/></url>"
 FEED_NAMED = b"<item><link>http://x/%d</link><x:x%d/></item>"
 RECORDS = (
     row(30, "depth", around(b"<url>", b"<a>", b"</url>"), LONG),
-    row(30, "depth-outside", around(b"", b"<a>")),
+    row(30, "depth-outside", around(b"", b"<a>"), IssueCode.NOT_WELL_FORMED),
     row(30, "depth-below-the-limit", around(b"<url>", b"<a>", b"</url>", MB), IssueCode.TOO_DEEP),
     row(31, "children", around(OPEN + b"</loc>", b"<a/>", b"</url>"), LONG),
     row(
@@ -249,6 +250,7 @@ RECORDS = (
         instead(b"<urlset ", b'a="b" ', b">", 200_000),
         IssueCode.NAMESPACE,
         IssueCode.NESTED_ROOT,
+        IssueCode.NOT_WELL_FORMED,
     ),
     row(
         32,
@@ -355,7 +357,14 @@ FLOODS = (
     row(36, "instructions", around(b"", b"<?x?>", size=20 * MB)),
     row(36, "sections", around(b"", b"<![CDATA[]]>", size=20 * MB)),
     row(36, "open-comments", around(b"", b"<!--"), IssueCode.TRUNCATED, good=FIRST),
-    row(36, "open-sections", around(OPEN, b"<![CDATA[", CLOSE), LONG),
+    row(
+        36,
+        "open-sections",
+        around(OPEN, b"<![CDATA[", CLOSE),
+        LONG,
+        IssueCode.TRUNCATED,
+        good=FIRST,
+    ),
     row(36, "open-sections-outside", around(b"", b"<![CDATA["), IssueCode.TRUNCATED, good=FIRST),
     row(36, "open-instructions", around(b"", b"<?"), IssueCode.TRUNCATED, good=FIRST),
     row(
@@ -385,9 +394,9 @@ FLOODS = (
         36,
         "hidden-end-tag",
         around(OPEN + b"<![CDATA[</url>", b"<?x?>", b"</url>", 3 * MB),
+        IssueCode.MALFORMED,
         IssueCode.MISMATCHED_TAG,
         IssueCode.NOT_WELL_FORMED,
-        others=(ODD,),
     ),
     row(36, "less-than", around(b"", b"<", size=20 * MB), IssueCode.NOT_WELL_FORMED),
     row(
@@ -402,9 +411,8 @@ FLOODS = (
         36,
         "tag-ends-in-a-section",
         around(OPEN + b"<![CDATA[", b"</", b"</url>", MB),
-        IssueCode.BARE_LESS_THAN,
-        IssueCode.MISMATCHED_TAG,
-        IssueCode.FIELD_TOO_LONG,
+        IssueCode.TRUNCATED,
+        good=FIRST,
     ),
     row(36, "end-tags", around(b"", b"</a>", size=20 * MB), IssueCode.NOT_WELL_FORMED),
     row(36, "end-tags-of-records", around(b"", b"</url>", size=10 * MB), IssueCode.NOT_WELL_FORMED),

@@ -208,7 +208,7 @@ async def children(_: Web) -> str:
     return "less than 30 MB" if grown < 30 else f"{grown:.0f} MB"
 
 
-@row(148, "a child that redirects to its parent", "0 entries, 2 fetched cycle")
+@row(148, "a child that redirects to its parent", "0 entries, 2 fetched redirects-up")
 async def to_parent(_: Web) -> str:
     return await walked({TOP: index(A), A: moved(TOP, index(A))})
 
