@@ -22,7 +22,7 @@ from sitemapreader.discovery import discover
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import Issue, IssueCode, Severity
-from sitemapreader.models import SitemapEntry, UrlEntry
+from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.options import Limits
 from sitemapreader.outcomes import Role
 from sitemapreader.readers.pages.hints import read_page_hints
@@ -149,7 +149,9 @@ class Case:
 
     @property
     def records(self) -> Sequence[UrlEntry | SitemapEntry]:
-        return [event for event in self.reading.events if not isinstance(event, Issue)]
+        """The records of the document; a link to the next page of a feed is none."""
+        found = (event for event in self.reading.events if not isinstance(event, Issue))
+        return [each for each in found if getattr(each, "via", None) is not Via.PAGE]
 
     @property
     def locs(self) -> list[str]:
