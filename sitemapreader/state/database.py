@@ -8,18 +8,26 @@ that the next walk reads everything again.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import stat
+import zlib
 from contextlib import closing, contextmanager, suppress
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from sitemapreader.errors import StateError
-from sitemapreader.state import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+APPLICATION_ID = 0x534D5244
+"""`SMRD`, in the header of each file of ours (https://www.sqlite.org/fileformat.html, 1.3.12)."""
+VERSION = 4
+"""Of the tables. Files of earlier versions are replaced, those of later ones refused."""
+_LAST_VERSION = 999
+"""What is beyond it is no version: the header is damaged."""
 CHECKED_BYTES = 64 * 1024 * 1024
 """Larger files have only their header and tables checked when they are opened; a full check of this
 size takes 0.2 s. Rows that decide what is read have seals besides."""
@@ -47,6 +55,7 @@ _HARMLESS = frozenset(
 _ALONE = ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",))
 _WITHIN_HELD = ("SAVEPOINT part", "RELEASE part", ("ROLLBACK TO part", "RELEASE part"))
 """How a transaction begins, ends well, and is undone."""
+_COLUMN = re.compile(r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE)
 
 
 class DamageError(Exception):
@@ -82,6 +91,16 @@ def is_damage(error: BaseException | None) -> bool:
             return isinstance(error, sqlite3.OperationalError) and "decode" in str(error)
         return code & 0xFF not in _HARMLESS
     return isinstance(error, DamageError | UnicodeDecodeError)
+
+
+def seal_of(*values: object) -> int:
+    """Return the 32-bit checksum of a row's values."""
+    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+
+
+def seal_chunk(document: int, run: int, count: int, fingerprints: bytes) -> int:
+    """Return the seal of a chunk."""
+    return seal_of(document, run, count, zlib.crc32(fingerprints))
 
 
 class StateFile:
@@ -321,11 +340,11 @@ def _open_checked(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA temp_store = FILE")
-        schema.create(connection)
+        if not _read_version(connection):
+            _create_tables(connection)
         _check_tables(connection)
-        for table in schema.WORK_TABLES:
-            connection.execute(f"CREATE TEMP TABLE {table}")
-        connection.create_function("seal_chunk", 4, schema.seal_chunk, deterministic=True)
+        connection.executescript(_read_script("work_tables.sql"))
+        connection.create_function("seal_chunk", 4, seal_chunk, deterministic=True)
     except BaseException:
         connection.close()
         raise
@@ -349,19 +368,19 @@ def _check_kind(connection: sqlite3.Connection, path: Path, *, may_be_empty: boo
     """Raise DamageError if a file is not a state, StateError for a newer format."""
     (kind,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    version = schema.read_version(connection)
+    version = _read_version(connection)
     if may_be_empty and (version, kind, tables) == (0, 0, 0):
         return
-    if kind != schema.APPLICATION_ID:
+    if kind != APPLICATION_ID:
         raise DamageError("it is the database of another program")
-    if not version:
+    if not 0 < version <= _LAST_VERSION:
         raise DamageError("its version is damaged")
-    if version < schema.VERSION:
+    if version < VERSION:
         raise DamageError("an earlier sitemapreader wrote it: the next walk replaces it")
-    if version > schema.VERSION:
+    if version > VERSION:
         raise StateError(
             path,
-            f"a newer sitemapreader wrote it (format {version}, here {schema.VERSION}): "
+            f"a newer sitemapreader wrote it (format {version}, here {VERSION}): "
             "upgrade, or give another file",
         )
     if path.stat().st_size <= CHECKED_BYTES:
@@ -370,8 +389,32 @@ def _check_kind(connection: sqlite3.Connection, path: Path, *, may_be_empty: boo
             raise DamageError(said)
 
 
+def _read_version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def _read_script(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables in an empty file, in one transaction."""
+    script = _COLUMN.sub(
+        lambda found: f"{found[0]} CHECK (typeof({found[1]}) IN ('{found[2].lower()}', 'null'))",
+        _read_script("schema.sql"),
+    )
+    connection.executescript(
+        f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {APPLICATION_ID};\n"
+        f"PRAGMA user_version = {VERSION};\nCOMMIT;"
+    )
+
+
 def _check_tables(connection: sqlite3.Connection) -> None:
-    if not schema.is_whole(connection):
+    """Raise DamageError if a table is missing."""
+    expected = set(re.findall(r"CREATE TABLE (\w+)", _read_script("schema.sql")))
+    found = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    if not expected <= found:
         raise DamageError("its tables are not those of a state")
 
 

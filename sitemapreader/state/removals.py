@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.state import url_index
-from sitemapreader.state.fingerprints import URL_HASH_BYTES
 from sitemapreader.state.rows import (
     FULLY_READ,
     DocumentRow,
@@ -35,6 +34,7 @@ from sitemapreader.state.rows import (
     load_children,
     nanoseconds,
 )
+from sitemapreader.state.url_index import URL_HASH_BYTES
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
@@ -67,34 +67,21 @@ class RunOutcome:
 
 @attrs.frozen
 class ShrunkDocument:
-    """A document that lost so many URLs that they are not believed to be removed.
-
-    Attributes:
-        url: the document.
-        lost: how many URLs it no longer lists, and no other document does.
-        kept: how many it lists.
-    """
+    """A document that lost so many URLs that they are not believed to be removed."""
 
     url: str
-    lost: int
+    lost: int  # URLs that neither it lists any more nor another document
     kept: int
 
 
 @attrs.frozen
 class Removals:
-    """What a walk found out about URLs that are no longer listed.
+    """What a walk found out about URLs that are no longer listed."""
 
-    Attributes:
-        urls: how many URLs were removed.
-        left: how many left a window.
-        unknown: how many documents hide removals, or delay them.
-        shrunk: those of them that may be a fault of the day.
-    """
-
-    urls: int
-    left: int
-    unknown: int
-    shrunk: tuple[ShrunkDocument, ...]
+    urls: int  # were removed
+    left: int  # left a window
+    unknown: int  # documents that hide removals, or delay them
+    shrunk: tuple[ShrunkDocument, ...]  # those of them that may be a fault of the day
 
 
 _ELSEWHERE = (

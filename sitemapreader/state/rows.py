@@ -15,8 +15,7 @@ import attrs
 
 from sitemapreader.models import Format
 from sitemapreader.outcomes import BodyDigest
-from sitemapreader.state.database import DamageError
-from sitemapreader.state.schema import seal_of
+from sitemapreader.state.database import DamageError, seal_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,14 +34,7 @@ def nanoseconds(time: timedelta) -> int:
 
 @attrs.frozen
 class RemovalRules:
-    """The figures of the law.
-
-    Attributes:
-        confirm_after: how long after a loss that may be a fault a walk must find it again.
-        shrunk_from: a document with fewer URLs has shrunk only if it lost all of them.
-        left_for: how long a URL that left a window is known.
-        distrust_after: how long the server's word that a document has not changed is believed.
-    """
+    """The figures of the law: `State` describes them."""
 
     confirm_after: timedelta = timedelta(hours=23)
     shrunk_from: int = 20
@@ -52,32 +44,35 @@ class RemovalRules:
 
 @attrs.frozen
 class Run:
-    """A walk over a site.
-
-    Attributes:
-        site: number of the site.
-        saves_urls: whether it saves which URLs the documents list.
-        id: number of the walk; 0 before it begins.
-        is_resumed: whether it resumes an interrupted walk.
-        is_new: whether the state has no URL of the site yet, so that every entry is new.
-        rules: the figures of the law of removal.
-        stamp: when it began, or was resumed, in the numbers of runs: what it sees is dated by it.
-        has_pending: whether a URL is missing of which nothing is known yet.
-    """
+    """A walk over a site."""
 
     site: int
     saves_urls: bool
-    id: int = 0
+    id: int = 0  # until it begins
     is_resumed: bool = False
-    is_new: bool = False
+    is_new: bool = False  # the state has no URL of the site: every entry is new
     rules: RemovalRules = attrs.field(factory=RemovalRules)
-    stamp: int = 0
-    has_pending: bool = False
+    stamp: int = 0  # `id`, or when it was resumed, in the same unit: what it sees is dated by it
+    has_pending: bool = False  # a URL is missing of which nothing is known yet
+
+
+@attrs.frozen
+class RunRow:
+    """A row of the table `run`."""
+
+    id: int
+    site: int
+    options: bytes
+    filters: str
+    began: float
+    ended: float | None = None
+    complete: int | None = None
+    removed: int | None = None
 
 
 @attrs.frozen
 class DocumentRow:
-    """A row of the table `document`; schema.py says what is in the columns."""
+    """A row of the table `document`; schema.sql says what is in the columns."""
 
     site: int
     url: str
@@ -139,7 +134,7 @@ def insert_document(db: sqlite3.Connection, row: DocumentRow) -> int:
 
 @attrs.frozen
 class Progress:
-    """A row of the table `progress`: how far a document was read and delivered."""
+    """A row of the table `progress`."""
 
     document: int
     run: int
@@ -158,14 +153,7 @@ class Progress:
 def read_row(
     db: sqlite3.Connection, kind: Callable[..., R], sql: str, values: Sequence[object]
 ) -> R | None:
-    """Return the first row of a query as a value, or `None`.
-
-    Args:
-        db: the state file.
-        kind: class of the value.
-        sql: the query, with `{}` in place of the columns.
-        values: its parameters.
-    """
+    """Return the first row of a query, which has `{}` in place of the columns, or `None`."""
     columns, checks = _describe(kind)
     row = db.execute(sql.format(columns), values).fetchone()
     if row is None:

@@ -1,4 +1,4 @@
-"""The state of one site and of its documents, as a walk reads and writes it."""
+"""One document in the state, as a walk reads and writes it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ import attrs
 
 from sitemapreader.models import Change
 from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, SAME_LASTMOD, Status
-from sitemapreader.state import run, url_index
-from sitemapreader.state.database import DamageError
-from sitemapreader.state.fingerprints import FINGERPRINT_BYTES
-from sitemapreader.state.removals import SHRUNK
+from sitemapreader.state import url_index
+from sitemapreader.state.database import seal_chunk, seal_of
 from sitemapreader.state.rows import (
     DocumentRow,
     Progress,
-    RemovalRules,
     Run,
     insert_document,
     load_children,
@@ -24,16 +21,11 @@ from sitemapreader.state.rows import (
     read_row,
     save_children,
 )
-from sitemapreader.state.schema import seal_chunk, seal_of
+from sitemapreader.state.url_index import FINGERPRINT_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
     from sitemapreader.outcomes import BodyDigest, Document
     from sitemapreader.state.database import StateFile
-    from sitemapreader.state.removals import Removals, RunOutcome
-    from sitemapreader.state.run import RunOptions
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _COLUMNS = [field.name for field in attrs.fields(DocumentRow)]
@@ -41,122 +33,12 @@ _get_values = attrgetter(*_COLUMNS)
 _SAVE = (
     f"UPDATE document SET {', '.join(f'{name} = ?' for name in _COLUMNS)}, seal = ? WHERE id = ?"
 )
-
-
-_HAS_MANY_CHUNKS = (
-    "SELECT 1 FROM site JOIN document ON document.site = site.id"
-    " JOIN chunk ON chunk.document = document.id WHERE site.name = ? LIMIT 1 OFFSET ?"
-)
-_FEW_CHUNKS = 8
-"""Lists of URLs that are merged at once, in a few milliseconds."""
 _NO_DOCUMENT = 0
 """A number that no document has."""
-_ROWS = 1_000
-
-
-class SiteStore:
-    """The state of one site, as one walk reads and writes it.
-
-    Attributes:
-        run: the walk.
-    """
-
-    def __init__(
-        self, file: StateFile, site: str, *, saves_urls: bool, rules: RemovalRules
-    ) -> None:
-        self.run = Run(0, saves_urls, rules=rules)
-        self._site = site
-        self._file = file
-        self._db = file.connection
-
-    @property
-    def transaction(self) -> Callable[[], AbstractContextManager[None]]:
-        """Make a context that commits all changes of its block, or none if it raises."""
-        return self._file.transaction
-
-    def may_take_long(self) -> bool:
-        """Return whether beginning or finishing the walk may delay other work."""
-        if self.run.is_new:  # then there is nothing to be merged with
-            return False
-        with self._file.guard():
-            row = self._db.execute(_HAS_MANY_CHUNKS, (self._site, _FEW_CHUNKS)).fetchone()
-        return row is not None
-
-    def begin(self, options: RunOptions) -> None:
-        """Resume the interrupted walk, or begin a new one."""
-        with self.transaction():
-            self._db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (self._site,))
-            (number,) = self._db.execute(
-                "SELECT id FROM site WHERE name = ?", (self._site,)
-            ).fetchone()
-            walk = attrs.evolve(self.run, site=number)
-            self.run = run.begin(self._db, walk, options)
-
-    def stop(self) -> None:
-        """Let any later walk resume this one, which a limit of URLs has stopped."""
-        with self.transaction():
-            run.stop(self._db, self.run)
-
-    def finish(self, outcome: RunOutcome) -> Removals | None:
-        """End the walk; return what was removed, if it saves URLs."""
-        with self.transaction():
-            return run.finish(self._db, self.run, outcome)
-
-    def list_removed(self) -> Iterator[str]:
-        """Yield the URLs that no document lists any more, a few at a time."""
-        for loc, _ in self._list_sorted("SELECT loc AS text, '' FROM removed WHERE site = :site"):
-            yield loc
-
-    def list_unknown(self) -> Iterator[tuple[str, str]]:
-        """Yield the documents whose removals are unknown, and why."""
-        return self._list_sorted(
-            "SELECT url AS text, unknown FROM document WHERE site = :site AND unknown IS NOT NULL"
-        )
-
-    def _list_sorted(self, sql: str) -> Iterator[tuple[str, str]]:
-        # Query by query: other walks write to the file between two rows.
-        values = {"site": self.run.site, "last": "", "most": _ROWS}
-        sql = f"SELECT * FROM ({sql}) WHERE text > :last ORDER BY text LIMIT :most"
-        while True:
-            with self._file.guard():
-                rows = self._db.execute(sql, values).fetchall()
-            if not rows:
-                return
-            yield from rows
-            values["last"] = rows[-1][0]
-
-    def open_document(self, url: str) -> DocumentStore:
-        """Return the store of a document, by its `url_key`."""
-        with self._file.guard():
-            where = (self.run.site, url)
-            row = read_row(
-                self._db, DocumentRow, "SELECT {} FROM document WHERE site = ? AND url = ?", where
-            )
-            if row is None:
-                row = DocumentRow(*where, first_run=self.run.stamp)
-                return DocumentStore(self._file, self.run, None, row)
-            number, unknown = self._db.execute(
-                "SELECT id, unknown FROM document WHERE site = ? AND url = ?", where
-            ).fetchone()
-            return DocumentStore(self._file, self.run, number, row, is_doubted=unknown == SHRUNK)
-
-    def delivered(self) -> Iterator[list[str]]:
-        """Yield the URLs that the resumed walk had delivered before."""
-        with self._file.guard():
-            for locs, seal in self._db.execute(
-                "SELECT locs, seal FROM delivered WHERE run = ?", (self.run.id,)
-            ):
-                if seal != seal_of(self.run.id, locs):
-                    raise DamageError("a list of delivered URLs is damaged")
-                yield url_index.unpack_locs(locs)
 
 
 class DocumentStore:
-    """One document in the state, as one walk reads and writes it.
-
-    Attributes:
-        row: what is known of it; each save updates it.
-    """
+    """One document in the state; each save updates its `row`."""
 
     def __init__(
         self,
@@ -187,8 +69,7 @@ class DocumentStore:
     def believes(self, proof: int) -> bool:
         """Return whether the word that the document has not changed is believed.
 
-        Args:
-            proof: what is known of that word: `row.validators` or `row.dates`.
+        `proof` is what is known of that word: `row.validators` or `row.dates`.
         """
         # Where something is missing, a word that was never seen to change proves nothing: the
         # document may have what is missing. And a word that never changes may be a constant.
@@ -252,14 +133,7 @@ class DocumentStore:
     def save_progress(
         self, entries: int, final_url: str, start: BodyDigest, filters: str | None
     ) -> None:
-        """Save how far the document has been delivered.
-
-        Args:
-            entries: how many entries have been delivered or filtered.
-            final_url: its URL after redirects.
-            start: the bytes that were read so far.
-            filters: the filters that dropped some of it; `None` if none did.
-        """
+        """Save how far the document has been delivered; for the values see schema.sql."""
         values = (self._id, self._run.id, entries, final_url, start.size, start.digest, filters)
         self._db.execute(
             "INSERT OR REPLACE INTO progress VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -309,17 +183,10 @@ class DocumentStore:
         is_window: bool,
         was_dated: bool,
     ) -> None:
-        """Save that the document was read, completely or in part.
+        """Save that the document was read, completely or in part; see schema.sql.
 
-        Args:
-            outcome: the document.
-            body: size and hash of its bytes.
-            lastmod: what its index says of it.
-            asked_at: time of the request.
-            filters: the filters that dropped some of it; `None` if none did.
-            children: loc and lastmod of each child of an index.
-            is_window: whether it lists recent items only.
-            was_dated: whether its index said that it had not changed.
+        `children` are loc and lastmod of each child; `was_dated` means that its index said that it
+        had not changed.
         """
         row, walk = self.row, self._run
         is_whole = outcome.status is Status.COMPLETE
@@ -394,11 +261,7 @@ class DocumentStore:
 def _weigh(proof: int, before: object, now: object, *, must_differ: bool) -> int:
     """Return what a changed document has shown about a word that tells of changes.
 
-    Args:
-        proof: what was known of it: 1, -1 or 0.
-        before: what was said at the last reading.
-        now: what is said now.
-        must_differ: whether the same word again is false.
+    `proof` was known of it before: 1, -1 or 0. If it `must_differ`, the same word again is false.
     """
     if proof < 0 or not before or not now:
         return proof

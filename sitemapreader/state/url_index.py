@@ -5,9 +5,16 @@ are merged into the set (table `url_index`) when the walk ends. SQLite does all 
 bounded memory.
 
 A URL is known once it was delivered. A URL that a filter kept back is listed but not known: its
-fingerprint says so (`UNDELIVERED`, `OUTDATED`).
+fingerprint says so.
+
+10 bytes of a fingerprint identify the URL, 6 the rest of its record. The URL is hashed as written:
+another spelling is another URL. Three record hashes are reserved for entries that a filter kept
+back: `UNDELIVERED`, `OUTDATED` and `OUTDATED_NEWS`. Those of news begin with `NEWS_MARK`.
 """
 
+# Two of ten million URLs share a hash with a probability of 1 in 24 billion. A changed record keeps
+# its hash with 1 in 281 million million.
+#
 # A walk only appends to `chunk`. Fingerprints are hashes: inserted one by one into `url_index` they
 # would touch a random page each. Sorted, at the end, they go through it once.
 
@@ -15,30 +22,112 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from functools import lru_cache
+from hashlib import blake2b
 from itertools import groupby
 from operator import itemgetter
 from os.path import commonprefix
 from typing import TYPE_CHECKING
 
+from sitemapreader.dates import parse_lastmod
 from sitemapreader.models import Change
 from sitemapreader.state.database import DamageError
-from sitemapreader.state.fingerprints import (
-    FINGERPRINT_BYTES,
-    FIRST_RECORD_HASH,
-    NEWS_MARK,
-    OUTDATED,
-    OUTDATED_NEWS,
-    RECORD_HASH_BYTES,
-    UNDELIVERED,
-    URL_HASH_BYTES,
-    hash_url,
-)
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from sitemapreader.models import UrlEntry
+
+URL_HASH_BYTES = 10
+RECORD_HASH_BYTES = 6
+FINGERPRINT_BYTES = URL_HASH_BYTES + RECORD_HASH_BYTES
+
+UNDELIVERED = bytes(RECORD_HASH_BYTES)
+"""Record hash of a URL that is listed and was never delivered."""
+OUTDATED = (1).to_bytes(RECORD_HASH_BYTES)
+"""Record hash of a URL that was delivered, but not with the listed record."""
+OUTDATED_NEWS = (2).to_bytes(RECORD_HASH_BYTES)
+"""The same of news."""
+NEWS_MARK = b"\xff"
+"""First byte of the record hash of news: such a URL is listed for some days only."""
+FIRST_RECORD_HASH = (3).to_bytes(RECORD_HASH_BYTES)
+"""The lowest record hash of a delivered record."""
+
+_KEY = blake2b(digest_size=URL_HASH_BYTES)
+"""Copied for each URL, which takes half as long as making a new hash."""
 _LAST_RECORD_HASH = b"\xff" * RECORD_HASH_BYTES
+
+
+def fingerprint_entries(entries: Iterable[UrlEntry]) -> bytes:
+    """Return the fingerprints of entries, joined."""
+    copy = _KEY.copy
+    parts = []
+    for entry in entries:
+        key = copy()
+        key.update(entry.loc.encode("utf-8", "surrogatepass"))
+        parts.append(key.digest())
+        parts.append(_hash_record(entry))
+    return b"".join(parts)
+
+
+def hash_url(loc: str) -> bytes:
+    """Return the hash of a URL, with which its fingerprint begins."""
+    return blake2b(loc.encode("utf-8", "surrogatepass"), digest_size=URL_HASH_BYTES).digest()
+
+
+def _hash_record(entry: UrlEntry) -> bytes:
+    # A new headline is a change of the record, as a new caption of an image is.
+    if (
+        entry.title
+        or entry.images
+        or entry.videos
+        or entry.news
+        or entry.alternates
+        or entry.extras
+    ):
+        found = _hash(
+            (
+                entry.title,
+                _read_moment(entry.lastmod_text),
+                entry.changefreq,
+                entry.priority,
+                entry.images,
+                entry.videos,
+                entry.news,
+                entry.alternates,
+                entry.extras,
+            )
+        )
+        return NEWS_MARK + found[1:] if entry.news else found
+    # SECURITY: the cache outlives the walk, and a date may be written in 64 KiB
+    written = entry.lastmod_text
+    make = (
+        _hash_plain_record
+        if written is None or len(written) <= 64
+        else _hash_plain_record.__wrapped__
+    )
+    return make(written, entry.changefreq, entry.priority)
+
+
+@lru_cache(maxsize=16_384)
+def _hash_plain_record(
+    lastmod_text: str | None, changefreq: str | None, priority: float | None
+) -> bytes:
+    return _hash((_read_moment(lastmod_text), changefreq, priority))
+
+
+def _read_moment(lastmod_text: str | None) -> float | str | None:
+    """Return what a lastmod says: another notation of the same moment is no change."""
+    found = None if lastmod_text is None else parse_lastmod(lastmod_text)
+    return lastmod_text if found is None else found.timestamp()
+
+
+def _hash(fields: tuple[object, ...]) -> bytes:
+    found = blake2b(
+        repr(fields).encode("utf-8", "surrogatepass"), digest_size=RECORD_HASH_BYTES
+    ).digest()
+    return found if found[0] < NEWS_MARK[0] else b"\xfe" + found[1:]
 
 
 def same_url(fingerprint: str, other: str, least: bytes = UNDELIVERED) -> str:
@@ -113,23 +202,9 @@ def is_empty(db: sqlite3.Connection, site: int) -> bool:
 def compare(
     db: sqlite3.Connection, site: int, document: int, fingerprints: bytes
 ) -> dict[int, Change]:
-    """Find the new and changed entries of a document.
-
-    Args:
-        db: the state file.
-        site: number of the site.
-        document: number of the document that lists the entries.
-        fingerprints: of all entries, joined.
-
-    Returns:
-        position of each new or changed entry -> its change.
-    """
-    values = {
-        "site": site,
-        "document": document,
-        "fingerprints": fingerprints,
-        "count": len(fingerprints) // FINGERPRINT_BYTES,
-    }
+    """Return the changes of a document's entries, by their position."""
+    count = len(fingerprints) // FINGERPRINT_BYTES
+    values = {"site": site, "document": document, "fingerprints": fingerprints, "count": count}
     return {
         position: Change.CHANGED if is_known else Change.NEW
         for position, is_known in db.execute(_COMPARE, values)

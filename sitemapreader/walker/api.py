@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sitemapreader.discovery.arguments import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.formats import ExtraFormats
-    from sitemapreader.state.state import State
+    from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.config import (
         Follow,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sitemapreader.discovery.arguments import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.formats import ExtraFormats
-    from sitemapreader.state.state import State
+    from sitemapreader.state import State
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -169,7 +169,7 @@ def explain_unknown(function: Callable[P, T]) -> Callable[P, T]:
 def _state(value: str | Path | State | None) -> State | None:
     if value is None:
         return None
-    from sitemapreader.state.state import State  # noqa: PLC0415 (few walks have one; sqlite3 takes time)
+    from sitemapreader.state import State  # noqa: PLC0415 (few walks have one; sqlite3 takes time)
 
     return value if isinstance(value, State) else State(value)
 

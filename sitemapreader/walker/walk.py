@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.rows import Rows
-    from sitemapreader.state.state import State
+    from sitemapreader.state import State
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.persistence.writer import Delivery, StateWriter
 

@@ -12,8 +12,12 @@ from sitemapreader.fetch.memory import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Change, Extra, Image, UrlEntry
 from sitemapreader.state import State
-from sitemapreader.state.fingerprints import FINGERPRINT_BYTES, fingerprint_entries
-from sitemapreader.state.url_index import pack_locs, unpack_locs
+from sitemapreader.state.url_index import (
+    FINGERPRINT_BYTES,
+    fingerprint_entries,
+    pack_locs,
+    unpack_locs,
+)
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:

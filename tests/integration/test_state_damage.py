@@ -18,7 +18,6 @@ from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.state import State
-from sitemapreader.state.schema import seal_of
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
@@ -208,14 +207,6 @@ def test_flipped_bits_beside_the_file(
         beside = db.with_name(db.name + suffix)
         flip(beside, random.Random(seed))
         asyncio.run(check_damage(db, whole[1]))
-
-
-def reseal(connection: sqlite3.Connection) -> None:
-    """Make a document's row sound again after its values were changed."""
-    for row in connection.execute("SELECT * FROM document").fetchall():
-        connection.execute(
-            "UPDATE document SET seal = ? WHERE id = ?", (seal_of(*row[1:-2]), row[0])
-        )
 
 
 WRONG: dict[str, Any] = {

@@ -17,8 +17,8 @@ from walking import Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.errors import StateError
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
-from sitemapreader.state import State, schema
-from sitemapreader.state.database import StateFile
+from sitemapreader.state import State
+from sitemapreader.state.database import VERSION, StateFile
 from sitemapreader.walker import walk, walk_sync
 
 if TYPE_CHECKING:
@@ -114,6 +114,11 @@ def damage_tables(path: Path) -> None:
         connection.execute("DROP TABLE run")
 
 
+def damage_version(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION | 1 << 20}")
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -123,8 +128,12 @@ def damage_tables(path: Path) -> None:
         foreign_database,
         damage_pages,
         damage_tables,
+        damage_version,
     ],
-    ids=["foreign", "cut", "empty header", "foreign database", "damaged pages", "no table"],
+    ids=[
+        *("foreign", "cut", "empty header", "foreign database", "damaged pages", "no table"),
+        "damaged version",
+    ],
 )
 async def test_an_unusable_file_is_put_aside(db: Path, damage: object) -> None:
     """A damaged or foreign file is renamed, which an Issue says, and all is read anew."""
@@ -147,8 +156,7 @@ async def test_a_newer_file_is_left_alone(db: Path) -> None:
     """A file that a later version wrote is neither used nor renamed."""
     await come(db)
     with closing(sqlite3.connect(db)) as connection:
-        mark = schema.encode_version(schema.VERSION + 1)
-        connection.execute(f"PRAGMA user_version = {mark}")
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     kept = content(db)
     with pytest.raises(StateError, match="a newer sitemapreader wrote it"):
         await come(db)
@@ -157,12 +165,12 @@ async def test_a_newer_file_is_left_alone(db: Path) -> None:
     assert content(db) == kept
 
 
-@pytest.mark.parametrize("version", [1, schema.VERSION - 1])
+@pytest.mark.parametrize("version", [1, VERSION - 1])
 async def test_an_older_file_is_replaced(db: Path, version: int) -> None:
     """A file of an earlier version is put aside with an Issue, and everything is read again."""
     await come(db)
     with closing(sqlite3.connect(db)) as connection:
-        connection.execute(f"PRAGMA user_version = {schema.encode_version(version)}")
+        connection.execute(f"PRAGMA user_version = {version}")
     kept = content(db)
     with pytest.raises(StateError, match="an earlier sitemapreader wrote it: the next walk"):
         State(db).sites()

@@ -14,8 +14,7 @@ from walking import Pages, at_once, index, urlset, walk_all
 from sitemapreader.errors import StateError
 from sitemapreader.state.database import StateFile
 from sitemapreader.state.rows import RemovalRules
-from sitemapreader.state.run import RunOptions
-from sitemapreader.state.store import SiteStore
+from sitemapreader.state.runs import RunOptions, SiteStore
 from sitemapreader.walker.persistence.access import StateAccess
 
 if TYPE_CHECKING:

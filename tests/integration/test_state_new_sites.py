@@ -8,8 +8,7 @@ from walking import urlset, walk_all
 
 from sitemapreader.state.database import StateFile
 from sitemapreader.state.rows import RemovalRules
-from sitemapreader.state.run import RunOptions
-from sitemapreader.state.store import SiteStore
+from sitemapreader.state.runs import RunOptions, SiteStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ import pytest
 from sitemapreader import UrlEntry, open_output, to_arrow, to_dataframe
 from sitemapreader.issues import IssueCode
 from sitemapreader.recipes.crawlee import make_request
-from sitemapreader.state.fingerprints import fingerprint_entries
+from sitemapreader.state.url_index import fingerprint_entries
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from sitemapreader import UrlEntry, urls
 from sitemapreader.models import Format
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.readers.records.namespaces import namespace_key
-from sitemapreader.state.fingerprints import fingerprint_entries
+from sitemapreader.state.url_index import fingerprint_entries
 from sitemapreader.walker.filters import EntryFilter
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ SHORT_KEYS = {
     "dates._iso_date": "eleven characters",
     "readers.robots.rules._names_of": "the caller's own User-Agent",
     "readers.records.namespaces._known_key": "URIs of up to 200 characters",
-    "state.fingerprints._hash_plain_record": "dates of up to 64 characters",
+    "state.url_index._hash_plain_record": "dates of up to 64 characters",
     "state.rows._describe": "classes of ours",
     "readers.xml.small._allow_all": "the caller's limits",
     "readers.xml.small._learn_root": "start tags of up to 1,000 characters",

@@ -12,13 +12,13 @@ from sitemapreader.cli.summary import DocumentCount, describe_unknown_removals
 from sitemapreader.cli.writer import LineWriter
 from sitemapreader.issues import excerpt
 from sitemapreader.output.text import escape_urls
-from sitemapreader.state.state import State
+from sitemapreader.state import State
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from sitemapreader.state.state import DocumentState, SiteState
+    from sitemapreader.state import DocumentState, SiteState
 
 _LINES_AT_ONCE = 500
 _MAX_NAME = 500

@@ -12,15 +12,15 @@ from sitemapreader.documents.revalidation import PriorVersion
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import FINISHED_BEFORE, SAME_FEED, SAME_LASTMOD, Document, Status
-from sitemapreader.state.fingerprints import (
+from sitemapreader.state.url_index import (
     FINGERPRINT_BYTES,
     OUTDATED,
     OUTDATED_NEWS,
     UNDELIVERED,
     URL_HASH_BYTES,
     fingerprint_entries,
+    pack_locs,
 )
-from sitemapreader.state.url_index import pack_locs
 from sitemapreader.urls import folder_of
 from sitemapreader.walker.filters import Coverage
 

@@ -7,10 +7,9 @@ from collections import deque
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from sitemapreader.state import name_of_sitemaps
 from sitemapreader.state.removals import Removals, RunOutcome
-from sitemapreader.state.run import RunOptions
-from sitemapreader.state.state import name_of_sitemaps
-from sitemapreader.state.store import DocumentStore, SiteStore
+from sitemapreader.state.runs import RunOptions, SiteStore
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import Coverage
 from sitemapreader.walker.persistence.access import StateAccess
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from sitemapreader.documents.context import Batch
-    from sitemapreader.state.state import State
+    from sitemapreader.state import State
+    from sitemapreader.state.store import DocumentStore
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel
 

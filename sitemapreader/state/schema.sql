@@ -1,39 +1,14 @@
-"""The tables of a state file.
+-- The tables of a state file. database.py adds a type check to each column, as STRICT does from
+-- SQLite 3.37 on. A seal is a checksum over the values of a row that decide what is read: without
+-- it, one flipped bit in a lastmod could make an unread document count as read.
 
-Rows that decide what is read have a seal, a checksum over their values. Without it, one flipped bit
-in a lastmod could make an unread document count as read.
-"""
-
-from __future__ import annotations
-
-import re
-import sqlite3
-import zlib
-from contextlib import closing
-
-APPLICATION_ID = 0x534D5244
-"""`SMRD`, in the header of each file of ours (https://www.sqlite.org/fileformat.html, 1.3.12)."""
-
-_COLUMN = re.compile(r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE)
-
-
-def _typed(script: str) -> str:
-    """Add a type check to each column, as STRICT does from SQLite 3.37 on."""
-
-    def add_check(match: re.Match[str]) -> str:
-        return f"{match[0]} CHECK (typeof({match[1]}) IN ('{match[2].lower()}', 'null'))"
-
-    return _COLUMN.sub(add_check, script)
-
-
-SCRIPT = _typed("""
 CREATE TABLE site (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
 );
 
 CREATE TABLE run (
-    id INTEGER PRIMARY KEY,     -- never used twice: see run.py
+    id INTEGER PRIMARY KEY,     -- never used twice: see runs.py
     site INTEGER NOT NULL,
     options BLOB NOT NULL,      -- a hash: only a walk with the same ones resumes this one
     filters TEXT NOT NULL,      -- only a walk that passes no more resumes this one
@@ -110,7 +85,7 @@ CREATE TABLE chunk (
     document INTEGER NOT NULL,
     run INTEGER NOT NULL,
     count INTEGER NOT NULL,
-    fingerprints BLOB NOT NULL,        -- 16 bytes an entry: see fingerprints.py
+    fingerprints BLOB NOT NULL,        -- 16 bytes an entry: see url_index.py
     locs BLOB NOT NULL,         -- see `pack_locs`; each is checked with its fingerprint
     seal INTEGER NOT NULL       -- of all but locs
 );
@@ -152,73 +127,5 @@ CREATE TABLE removed (
 );
 CREATE INDEX removed_site ON removed (site);
 
--- the last output that was committed with the state: see publication.py
-CREATE TABLE published (
-    token TEXT NOT NULL
-);
-
 -- so that a walk looks through its own site's runs, not through those of all sites
 CREATE INDEX run_site ON run (site);
-""")
-VERSION = 3
-"""Of the tables. Files of earlier versions are replaced, those of later ones refused."""
-WORK_TABLES = (
-    "reachable (url TEXT PRIMARY KEY, is_wanted INTEGER) WITHOUT ROWID",
-    "merge_batch (document INTEGER PRIMARY KEY, run INTEGER, replaces INTEGER)",
-    "fresh (fingerprint BLOB, document INTEGER, PRIMARY KEY (fingerprint, document)) WITHOUT ROWID",
-    """old (fingerprint BLOB, document INTEGER, chunk INTEGER, i INTEGER, loc TEXT, run INTEGER,
-    has_left INTEGER)""",
-    "doubted (document INTEGER PRIMARY KEY, since INTEGER, lost INTEGER, kept INTEGER)",
-    "judged (fingerprint BLOB, document INTEGER, loc TEXT)",
-)
-"""Temporary tables, emptied before or after each use.
-
-They are made once for a connection: with a new table SQLite prepares all statements again.
-"""
-_VERSION_BITS = 15
-"""Bits of `user_version` for the version, and as many for their complement."""
-_VERSIONS = (1 << _VERSION_BITS) - 1
-
-
-def seal_of(*values: object) -> int:
-    """Return the 32-bit checksum of a row's values."""
-    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
-
-
-def seal_chunk(document: int, run: int, count: int, fingerprints: bytes) -> int:
-    """Return the seal of a chunk."""
-    return seal_of(document, run, count, zlib.crc32(fingerprints))
-
-
-def is_whole(connection: sqlite3.Connection) -> bool:
-    """Return whether a file has all tables, as they were created."""
-    with closing(sqlite3.connect(":memory:")) as model:
-        model.executescript(SCRIPT)
-        return _tables(connection) >= _tables(model)
-
-
-def _tables(connection: sqlite3.Connection) -> set[tuple[str, str]]:
-    return set(connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
-
-
-def encode_version(version: int) -> int:
-    """Return a version beside its own complement, as `user_version` stores it."""
-    return version | (~version & _VERSIONS) << _VERSION_BITS
-
-
-def read_version(connection: sqlite3.Connection) -> int:
-    """Return the version of a file's tables; 0 for an empty or damaged file."""
-    (fingerprint,) = connection.execute("PRAGMA user_version").fetchone()
-    version = int(fingerprint) & _VERSIONS
-    return version if version and fingerprint == encode_version(version) else 0
-
-
-def create(connection: sqlite3.Connection) -> None:
-    """Create the tables in an empty file, in one transaction."""
-    if read_version(connection):
-        return
-    connection.executescript(
-        f"BEGIN IMMEDIATE;\n{SCRIPT}\n"
-        f"PRAGMA application_id = {APPLICATION_ID};\n"
-        f"PRAGMA user_version = {encode_version(VERSION)};\nCOMMIT;"
-    )

@@ -1,0 +1,199 @@
+"""The run of a walk over a site: begun or resumed, then stopped or finished."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.state import removals, url_index
+from sitemapreader.state.database import DamageError, seal_of
+from sitemapreader.state.rows import DocumentRow, RemovalRules, Run, RunRow, read_row
+from sitemapreader.state.store import DocumentStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from sitemapreader.state.database import StateFile
+    from sitemapreader.state.removals import Removals, RunOutcome
+
+_RESUMABLE_SECONDS = 24 * 3600
+"""Older interrupted walks are not resumed."""
+_HAS_MANY_CHUNKS = (
+    "SELECT 1 FROM site JOIN document ON document.site = site.id"
+    " JOIN chunk ON chunk.document = document.id WHERE site.name = ? LIMIT 1 OFFSET ?"
+)
+_FEW_CHUNKS = 8
+"""Lists of URLs that are merged at once, in a few milliseconds."""
+_ROWS = 1_000
+
+
+@attrs.frozen
+class RunOptions:
+    """The options of a walk that decide which interrupted walk it resumes."""
+
+    fingerprint: bytes  # a hash of all that must be the same
+    filters: str
+    resumes: Callable[[str], bool]  # whether an interrupted walk's filters pass all that these pass
+
+
+class SiteStore:
+    """The state of one site, as one walk, its `run`, reads and writes it."""
+
+    def __init__(
+        self, file: StateFile, site: str, *, saves_urls: bool, rules: RemovalRules
+    ) -> None:
+        self.run = Run(0, saves_urls, rules=rules)
+        self._site = site
+        self._file = file
+        self._db = file.connection
+
+    @property
+    def transaction(self) -> Callable[[], AbstractContextManager[None]]:
+        """Make a context that commits all changes of its block, or none if it raises."""
+        return self._file.transaction
+
+    def may_take_long(self) -> bool:
+        """Return whether beginning or finishing the walk may delay other work."""
+        if self.run.is_new:  # then there is nothing to be merged with
+            return False
+        with self._file.guard():
+            row = self._db.execute(_HAS_MANY_CHUNKS, (self._site, _FEW_CHUNKS)).fetchone()
+        return row is not None
+
+    def begin(self, options: RunOptions) -> None:
+        """Resume the interrupted walk with the same options, or begin a new one."""
+        with self.transaction():
+            self._db.execute("INSERT OR IGNORE INTO site (name) VALUES (?)", (self._site,))
+            (site,) = self._db.execute(
+                "SELECT id FROM site WHERE name = ?", (self._site,)
+            ).fetchone()
+            last = self._read_last(site)
+            if last is not None and _resumes(last, options):
+                # From here on it delivers what this walk's filters pass, which may be less.
+                row = attrs.evolve(last, filters=options.filters)
+            else:
+                self._discard_stopped(site)
+                # No document of an older walk may seem to be of this one, so a number never comes
+                # twice, even if the row that had the highest one is lost.
+                number = max(time.time_ns(), last.id + 1 if last else 0)
+                row = RunRow(number, site, options.fingerprint, options.filters, time.time())
+            self._write(row)
+            is_resumed = last is not None and last.id == row.id
+            self.run = attrs.evolve(
+                self.run,
+                site=site,
+                id=row.id,
+                stamp=max(row.id, time.time_ns()) if is_resumed else row.id,
+                is_resumed=is_resumed,
+                is_new=url_index.is_empty(self._db, site),
+                has_pending=removals.find_pending(self._db, site) > 0,
+            )
+
+    def _read_last(self, site: int) -> RunRow | None:
+        sql = "SELECT {} FROM run WHERE site = ? ORDER BY id DESC LIMIT 1"
+        return read_row(self._db, RunRow, sql, (site,))
+
+    def _discard_stopped(self, site: int) -> None:
+        if self.run.saves_urls:  # what the interrupted walk delivered is not new to the next walk
+            url_index.merge(self._db, site)
+        self._db.execute(
+            "DELETE FROM delivered WHERE run IN (SELECT id FROM run WHERE site = ?)", (site,)
+        )
+        self._db.execute("DELETE FROM run WHERE site = ? AND ended IS NULL", (site,))
+
+    def _write(self, row: RunRow) -> None:
+        values = attrs.astuple(row, recurse=False)
+        self._db.execute(
+            f"INSERT OR REPLACE INTO run VALUES (?{', ?' * len(values)})",
+            (*values, seal_of(*values)),
+        )
+
+    def stop(self) -> None:
+        """Let any later walk resume this one, which a limit of URLs has stopped."""
+        with self.transaction():
+            row = self._read_last(self.run.site)
+            if row is not None and row.id == self.run.id:
+                self._write(attrs.evolve(row, complete=0))
+
+    def finish(self, outcome: RunOutcome) -> Removals | None:
+        """End the walk; return what was removed, if it saves URLs."""
+        db, run = self._db, self.run
+        with self.transaction():
+            found = None
+            if run.saves_urls:
+                found = removals.judge(db, run, outcome)
+            else:
+                db.execute("DELETE FROM removed WHERE site = ?", (run.site,))
+                removals.forget_unlisted(db, run, outcome)
+            db.execute("DELETE FROM delivered WHERE run = ?", (run.id,))
+            row = self._read_last(run.site)
+            if row is None or row.id != run.id:
+                raise DamageError("the row of this walk is missing")
+            removed = None if found is None else found.urls
+            complete = int(outcome.complete)
+            self._write(attrs.evolve(row, ended=time.time(), complete=complete, removed=removed))
+            db.execute("DELETE FROM run WHERE site = ? AND id < ?", (run.site, run.id))
+            return found
+
+    def list_removed(self) -> Iterator[str]:
+        """Yield the URLs that no document lists any more, a few at a time."""
+        for loc, _ in self._list_sorted("SELECT loc AS text, '' FROM removed WHERE site = :site"):
+            yield loc
+
+    def list_unknown(self) -> Iterator[tuple[str, str]]:
+        """Yield the documents whose removals are unknown, and why."""
+        return self._list_sorted(
+            "SELECT url AS text, unknown FROM document WHERE site = :site AND unknown IS NOT NULL"
+        )
+
+    def _list_sorted(self, sql: str) -> Iterator[tuple[str, str]]:
+        # Query by query: other walks write to the file between two rows.
+        values = {"site": self.run.site, "last": "", "most": _ROWS}
+        sql = f"SELECT * FROM ({sql}) WHERE text > :last ORDER BY text LIMIT :most"
+        while True:
+            with self._file.guard():
+                rows = self._db.execute(sql, values).fetchall()
+            if not rows:
+                return
+            yield from rows
+            values["last"] = rows[-1][0]
+
+    def open_document(self, url: str) -> DocumentStore:
+        """Return the store of a document, by its `url_key`."""
+        with self._file.guard():
+            where = (self.run.site, url)
+            row = read_row(
+                self._db, DocumentRow, "SELECT {} FROM document WHERE site = ? AND url = ?", where
+            )
+            if row is None:
+                row = DocumentRow(*where, first_run=self.run.stamp)
+                return DocumentStore(self._file, self.run, None, row)
+            number, unknown = self._db.execute(
+                "SELECT id, unknown FROM document WHERE site = ? AND url = ?", where
+            ).fetchone()
+            is_doubted = unknown == removals.SHRUNK
+            return DocumentStore(self._file, self.run, number, row, is_doubted=is_doubted)
+
+    def delivered(self) -> Iterator[list[str]]:
+        """Yield the URLs that the resumed walk had delivered before."""
+        with self._file.guard():
+            for locs, seal in self._db.execute(
+                "SELECT locs, seal FROM delivered WHERE run = ?", (self.run.id,)
+            ):
+                if seal != seal_of(self.run.id, locs):
+                    raise DamageError("a list of delivered URLs is damaged")
+                yield url_index.unpack_locs(locs)
+
+
+def _resumes(last: RunRow, options: RunOptions) -> bool:
+    # A run that a limit of URLs stopped goes on whenever the next one comes.
+    is_fresh = last.complete is not None or 0 <= time.time() - last.began < _RESUMABLE_SECONDS
+    return (
+        last.ended is None
+        and last.options == options.fingerprint
+        and options.resumes(last.filters)
+        and is_fresh
+    )
