@@ -6,8 +6,7 @@
 | `recipes.crawlee` | `crawlee` | a request loader, replaces SitemapRequestLoader |
 | `recipes.indexnow` | | `submit_changes`: new, changed and removed URLs, for search engines |
 | `recipes.documents` | | `SiteDocuments`: pages for search indexes, LangChain and LlamaIndex |
-| `recipes.page_text` | | `extract_text`: the text of an HTML page |
-| `recipes.crawler` | | `crawl`, a crawler on asyncio |
+| `recipes.crawler` | | `crawl`, a crawler on asyncio; `extract_text`: the text of an HTML page |
 
 `docs/migrating.md` maps ultimate-sitemap-parser, advertools and Scrapy's own sitemap tools to this
 package.

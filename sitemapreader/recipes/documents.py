@@ -21,15 +21,14 @@ import asyncio
 import json
 import threading
 from contextlib import aclosing, asynccontextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from sitemapreader import Change, FetchError, FetchOptions, HttpFetcher, State, UrlEntry, walk
-from sitemapreader.recipes.crawler import Page, PageRules, fetch_page
-from sitemapreader.recipes.page_text import extract_text
+from sitemapreader.recipes.crawler import Page, PageRules, extract_text, fetch_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
@@ -110,38 +109,34 @@ class SiteDocuments:
 
     async def batches(self) -> AsyncGenerator[list[PageChange], None]:
         """Yield lists of changes; asking for the next list acknowledges this one."""
-        async with self._open_fetcher() as fetcher:
-            loader = _PageLoader(fetcher, self._options, self._extract, self._workers)
-            for changes in (
-                self._confirm(loader, self._begin()),
-                self._load(loader, self._missed.entries()),
-            ):
-                async with aclosing(changes) as batches:
+        async with self._open_fetcher() as fetcher, aclosing(self._changes(fetcher)) as parts:
+            async for part in parts:
+                async with aclosing(part) as batches:
                     async for batch in batches:
                         yield batch
-            entries = walk(
-                self._site,
-                state=self._state,
-                changes=True,
-                fetcher=fetcher,
-                options=self._options,
-                **self._arguments,
-            )
-            self.report = entries.report
-            async with entries:
-                async for found in entries.batches():
-                    gone = [e.loc for e in found if e.change is Change.REMOVED]
-                    async with aclosing(self._confirm(loader, gone)) as batches:
-                        async for batch in batches:
-                            yield batch
-                    listed = [e for e in found if e.change is not Change.REMOVED]
-                    async with aclosing(self._load(loader, listed)) as batches:
-                        async for batch in batches:
-                            yield batch
-                if entries.report.removed:
-                    async with aclosing(self._confirm(loader, entries.removed())) as batches:
-                        async for batch in batches:
-                            yield batch
+
+    async def _changes(
+        self, fetcher: Fetcher
+    ) -> AsyncGenerator[AsyncGenerator[list[PageChange], None], None]:
+        """Yield the changes of what an earlier walk left over, then those of the walk, in parts."""
+        loader = _PageLoader(fetcher, self._options, self._extract, self._workers)
+        yield self._confirm(loader, self._begin())
+        yield self._load(loader, self._missed.entries())
+        entries = walk(
+            self._site,
+            state=self._state,
+            changes=True,
+            fetcher=fetcher,
+            options=self._options,
+            **self._arguments,
+        )
+        self.report = entries.report
+        async with entries:
+            async for found in entries.batches():
+                yield self._confirm(loader, [e.loc for e in found if e.change is Change.REMOVED])
+                yield self._load(loader, [e for e in found if e.change is not Change.REMOVED])
+            if entries.report.removed:
+                yield self._confirm(loader, entries.removed())
 
     @asynccontextmanager
     async def _open_fetcher(self) -> AsyncIterator[Fetcher]:
@@ -301,65 +296,40 @@ def _describe(page: Page) -> dict[str, str]:
 
 
 def make_langchain_loader(pages: SiteDocuments, on_delete: Callable[[str], object]) -> Any:
-    """Return a LangChain `BaseLoader` of the pages that are new or changed.
+    """Return a LangChain `BaseLoader` of new and changed pages; needs `langchain-core`.
 
-    `on_delete` is called with the id of each page that is gone, between the documents. The id and
-    the metadata of a document are those of its change. Needs `langchain-core`.
+    `on_delete` is called with the id of each page that is gone, between the documents.
     """
-    try:
-        from langchain_core.document_loaders import BaseLoader  # noqa: PLC0415 (not ours to need)
-        from langchain_core.documents import Document  # noqa: PLC0415 (the same)
-    except ImportError as error:
-        raise ImportError("this loader needs LangChain: pip install langchain-core") from error
-
-    def make(change: PageChange) -> Any:
-        return Document(page_content=change.text, metadata=change.metadata, id=change.url)
+    from langchain_core.document_loaders import BaseLoader  # noqa: PLC0415 (not ours to need)
+    from langchain_core.documents import Document  # noqa: PLC0415 (the same)
 
     class SiteLoader(BaseLoader):  # type: ignore[misc] # (a class without types, if it is there)
         def lazy_load(self) -> Iterator[Any]:
-            for batch in pages:
-                yield from _sort(batch, make, on_delete)
-
-        async def alazy_load(self) -> AsyncIterator[Any]:
-            async with aclosing(pages.batches()) as batches:
-                async for batch in batches:
-                    for document in _sort(batch, make, on_delete):
-                        yield document
+            for page in _apply(pages, on_delete):
+                yield Document(page_content=page.text, metadata=page.metadata, id=page.url)
 
     return SiteLoader()
 
 
 def make_llama_index_reader(pages: SiteDocuments, on_delete: Callable[[str], object]) -> Any:
-    """Return a LlamaIndex `BaseReader` of the pages that are new or changed.
-
-    `on_delete` is called with the id of each page that is gone, between the documents. The id and
-    the metadata of a document are those of its change. Needs `llama-index-core`.
-    """
-    try:
-        from llama_index.core.readers.base import BaseReader  # noqa: PLC0415 (not ours to need)
-        from llama_index.core.schema import Document  # noqa: PLC0415 (the same)
-    except ImportError as error:
-        raise ImportError("this reader needs LlamaIndex: pip install llama-index-core") from error
-
-    def make(change: PageChange) -> Any:
-        return Document(text=change.text, metadata=change.metadata, id_=change.url)
+    """Return a LlamaIndex `BaseReader`, as `make_langchain_loader`; needs `llama-index-core`."""
+    from llama_index.core.readers.base import BaseReader  # noqa: PLC0415 (not ours to need)
+    from llama_index.core.schema import Document  # noqa: PLC0415 (the same)
 
     class SiteReader(BaseReader):  # type: ignore[misc] # (a class without types, if it is there)
         def lazy_load_data(self, *_args: Any, **_arguments: Any) -> Iterator[Any]:
-            for batch in pages:
-                yield from _sort(batch, make, on_delete)
+            for page in _apply(pages, on_delete):
+                yield Document(text=page.text, metadata=page.metadata, id_=page.url)
 
     return SiteReader()
 
 
-def _sort(
-    batch: list[PageChange], make: Callable[[PageChange], Any], on_delete: Callable[[str], object]
-) -> Iterator[Any]:
-    for change in batch:
+def _apply(pages: SiteDocuments, on_delete: Callable[[str], object]) -> Iterator[PageChange]:
+    for change in chain.from_iterable(pages):
         if change.kind == "delete":
             on_delete(change.url)
         elif change.kind == "upsert":
-            yield make(change)
+            yield change
 
 
 # -- without await
