@@ -118,7 +118,7 @@ class SiteDocuments:
     async def _changes(
         self, fetcher: Fetcher
     ) -> AsyncGenerator[AsyncGenerator[list[PageChange], None], None]:
-        """Yield the changes of what an earlier walk left over, then those of the walk, in parts."""
+        """Yield what an earlier walk left over, then the changes of this one."""
         loader = _PageLoader(fetcher, self._options, self._extract, self._workers)
         yield self._confirm(loader, self._begin())
         yield self._load(loader, self._missed.entries())
@@ -296,9 +296,10 @@ def _describe(page: Page) -> dict[str, str]:
 
 
 def make_langchain_loader(pages: SiteDocuments, on_delete: Callable[[str], object]) -> Any:
-    """Return a LangChain `BaseLoader` of new and changed pages; needs `langchain-core`.
+    """Return a LangChain `BaseLoader` of new and changed pages.
 
-    `on_delete` is called with the id of each page that is gone, between the documents.
+    `on_delete` is called with the id of each page that is gone, between the documents. Needs
+    `langchain-core`.
     """
     from langchain_core.document_loaders import BaseLoader  # noqa: PLC0415 (not ours to need)
     from langchain_core.documents import Document  # noqa: PLC0415 (the same)
@@ -312,7 +313,7 @@ def make_langchain_loader(pages: SiteDocuments, on_delete: Callable[[str], objec
 
 
 def make_llama_index_reader(pages: SiteDocuments, on_delete: Callable[[str], object]) -> Any:
-    """Return a LlamaIndex `BaseReader`, as `make_langchain_loader`; needs `llama-index-core`."""
+    """Return a LlamaIndex `BaseReader` of the same; needs `llama-index-core`."""
     from llama_index.core.readers.base import BaseReader  # noqa: PLC0415 (not ours to need)
     from llama_index.core.schema import Document  # noqa: PLC0415 (the same)
 

@@ -153,7 +153,7 @@ class Progress:
 def read_row(
     db: sqlite3.Connection, kind: Callable[..., R], sql: str, values: Sequence[object]
 ) -> R | None:
-    """Return the first row of a query, which has `{}` in place of the columns, or `None`."""
+    """Return the first row of a query, with `{}` for its columns, or `None`."""
     columns, checks = _describe(kind)
     row = db.execute(sql.format(columns), values).fetchone()
     if row is None:
