@@ -53,7 +53,7 @@ def read_page_hints(
         charset: the charset of the HTTP Content-Type header.
         feeds: whether alternates that are feeds count as well.
     """
-    text = _decode_page(data, charset)
+    text = decode_page(data, charset)
     base = url
     links = []
     for tag in islice(TagScanner(("link", "base")).feed(text, final=True), MAX_LINKS):
@@ -72,6 +72,11 @@ def read_header_hints(value: str, url: str, *, feeds: bool = False) -> list[Site
         url: the address of the page, after redirects.
         feeds: whether alternates that are feeds count as well.
     """
+    return _list_sitemaps(parse_links(value), url, url, Via.HEADER, feeds=feeds)
+
+
+def parse_links(value: str) -> list[dict[str, str]]:
+    """Return the links of a `Link:` header (RFC 8288), as those of a head."""
     if len(value) > MAX_LINK_HEADER_CHARS:  # only whole links: half a URL is another URL
         value = value[: value.rfind(",", 0, MAX_LINK_HEADER_CHARS) + 1]
     links = []
@@ -85,7 +90,7 @@ def read_header_hints(value: str, url: str, *, feeds: bool = False) -> list[Site
             attributes.setdefault(parameter[1].lower(), text or "")
             position = parameter.end()
         links.append(attributes)
-    return _list_sitemaps(links, url, url, Via.HEADER, feeds=feeds)
+    return links
 
 
 def _list_sitemaps(
@@ -116,7 +121,8 @@ def find_meta_charset(data: bytes) -> str | None:
     return declared[1].decode("ascii", "replace") if declared else None
 
 
-def _decode_page(data: bytes, charset: str | None) -> str:
+def decode_page(data: bytes, charset: str | None) -> str:
+    """Return the text of a page, in the encoding that its header or itself declares."""
     charset = charset or find_meta_charset(data)
     events: list[Event] = []
     started = start_transcoder(events, ReadStats(), data, charset)

@@ -1,0 +1,245 @@
+"""What one page says of itself: in its head, its headers and its text."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader.dates import parse_lastmod
+from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
+from sitemapreader.readers.pages.head import Head, read_head
+from sitemapreader.readers.pages.hints import decode_page, find_meta_charset, parse_links
+from sitemapreader.readers.pages.text import extract_text, hash_text
+from sitemapreader.urls import find_url_error, resolve, url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+MAX_PAGE_BYTES = 2_097_152
+"""Bytes of a page that are read; search engines read no more of HTML."""
+MAX_JSON_CHARS = 65_536
+"""Characters of JSON-LD in which a date is looked for."""
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+TEXT_TYPES = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
+
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
+# A value ends at a comma, but for the one of `Fri, 1 Jan 2027`.
+_DIRECTIVE = re.compile(
+    r"[\s,]*+([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)", re.IGNORECASE
+)
+_VALUED = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
+_BOT_NAME = re.compile(r"robots|.*bot.*|slurp|yandex|teoma|baiduspider.*|applebot.*", re.IGNORECASE)
+_REFRESH = re.compile(
+    r"""\s*+(\d{1,9})[\d.]*+[;,\s]*+(?:url\s*+=\s*+)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL
+)
+_JSON_LD = re.compile(r"<script\b[^>]*+>", re.IGNORECASE)
+_SCRIPT_END = re.compile("</script", re.IGNORECASE)
+
+
+@attrs.frozen
+class PageFacts:
+    """What one page says of itself.
+
+    Attributes:
+        url: its address, after redirects.
+        title: the text of `<title>`.
+        charset: the encoding that its header or, without one, a `<meta>` declares.
+        language: what `<html lang>` says.
+        robots: directives in lower case by crawler, `robots` for all of them; of `<meta>` elements
+            and `X-Robots-Tag` headers.
+        canonicals: URLs that it calls its canonical one, of the head and of `Link:` headers.
+        alternates: pairs of a language code and the URL of that version.
+        markdown: the URL of its version in Markdown.
+        refresh: seconds, and the other URL that it leads to after them.
+        modified: when its content last changed, as it says itself.
+        text: its main text, a line for each block.
+        text_hash: a hash of that text that white space does not move; `None` for a page that was
+            cut or is neither HTML nor text.
+    """
+
+    url: str
+    title: str | None = None
+    charset: str | None = None
+    language: str | None = None
+    robots: Mapping[str, frozenset[str]] = MappingProxyType({})
+    canonicals: tuple[str, ...] = ()
+    alternates: tuple[tuple[str, str], ...] = ()
+    markdown: str | None = None
+    refresh: tuple[int, str] | None = None
+    modified: datetime | None = None
+    text: str = ""
+    text_hash: str | None = None
+
+    def is_noindex(self, *bots: str, now: datetime | None = None) -> bool:
+        """Return whether the page keeps itself out of an index.
+
+        Args:
+            bots: crawlers, in lower case, whose own directives count beside those for all.
+            now: the moment that `unavailable_after` is compared with.
+        """
+        moment = now or datetime.now(UTC)
+        for bot in ("robots", "*", *bots):
+            for directive in self.robots.get(bot, ()):
+                name, _, value = directive.partition(":")
+                if name in ("noindex", "none"):
+                    return True
+                if name == "unavailable_after":
+                    end = parse_lastmod(value.strip())
+                    if end is not None and end < moment:
+                        return True
+        return False
+
+
+def read_page(
+    data: bytes,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    robots_tags: Sequence[str] | None = None,
+    text: bool = True,
+    ignore: Iterable[str] = (),
+) -> PageFacts:
+    """Read what a page says of itself; never raises.
+
+    Args:
+        data: the body, its content coding undone; 2 MiB of it are read.
+        url: its address, after redirects.
+        headers: of the answer.
+        robots_tags: the lines of `X-Robots-Tag`, if there are several: a crawler's name holds up to
+            the end of its line, so lines that were joined to one value say something else.
+        text: whether its main text is read, which takes most of the time.
+        ignore: regular expressions; what they match does not count for the hash of the text.
+    """
+    fields = {name.lower(): value for name, value in (headers or {}).items()}
+    tags = [fields.get("x-robots-tag", "")] if robots_tags is None else robots_tags
+    robots = _Robots()
+    for line in tags:
+        robots.add_line("robots", line)
+    links = parse_links(fields.get("link", ""))
+    kind, _, parameters = fields.get("content-type", "text/html").partition(";")
+    kind = kind.strip().lower()
+    declared = _CHARSET.search(parameters)
+    charset = declared[1] if declared else None
+    if kind not in HTML_TYPES | TEXT_TYPES:
+        return PageFacts(url, robots=robots.found, **_read_links(links, url))
+    page = decode_page(data[:MAX_PAGE_BYTES], charset)
+    head = read_head(page, url) if kind in HTML_TYPES else Head(url)
+    for meta in head.metas:
+        if _BOT_NAME.fullmatch(name := meta.get("name", "").strip()):
+            robots.add_line(name.lower(), meta.get("content", ""))
+    content = ""
+    if text:
+        content = extract_text(page) if kind in HTML_TYPES else page
+    has_text = text and len(data) <= MAX_PAGE_BYTES
+    return PageFacts(
+        url,
+        title=head.title or None,
+        charset=charset or (find_meta_charset(data) if kind in HTML_TYPES else None),
+        language=head.language,
+        robots=robots.found,
+        refresh=_find_refresh(head, url),
+        modified=_find_modified(head, page),
+        text=content,
+        text_hash=hash_text(content, ignore) if has_text else None,
+        **_read_links(links, url, head),
+    )
+
+
+class _Robots:
+    """Directives by the crawler that they are for."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, frozenset[str]] = {}
+
+    def add_line(self, bot: str, line: str) -> None:
+        """Add the directives of one header line or `<meta>`."""
+        for match in _DIRECTIVE.finditer(line[:MAX_JSON_CHARS].lower()):
+            name, value = match[1], match[3].strip()
+            if match[2] and name not in _VALUED:  # a crawler's name, up to the end of the line
+                bot, name, value = name, value.partition(" ")[0], ""
+            if name:
+                directive = f"{name}:{value}" if name in _VALUED else name
+                self.found[bot] = self.found.get(bot, frozenset()) | {directive}
+
+
+def _read_links(
+    links: Iterable[Mapping[str, str]], url: str, head: Head | None = None
+) -> dict[str, Any]:
+    """Return the fields of a page that are links of its headers and its head."""
+    canonicals: dict[str, None] = {}
+    alternates: dict[tuple[str, str], None] = {}
+    markdown: list[str] = []
+    of_head = [(head.base, link) for link in head.links] if head else []
+    for base, link in (*((url, link) for link in links), *of_head):
+        relations = link.get("rel", "").lower().split()
+        href = link.get("href", "").strip()
+        target = _resolve_target(base, href)
+        if target is None:
+            continue
+        if "canonical" in relations:
+            canonicals[target] = None
+        if "alternate" in relations and (code := link.get("hreflang", "").strip().lower()):
+            alternates[code, target] = None
+        elif "alternate" in relations and link.get("type", "").strip().lower() == "text/markdown":
+            markdown.append(target)
+    return {
+        "canonicals": tuple(canonicals),
+        "alternates": tuple(alternates),
+        "markdown": markdown[0] if markdown else None,
+    }
+
+
+def _resolve_target(base: str, href: str) -> str | None:
+    """Return the URL that a link leads to; `None` for what is no usable web address."""
+    target = resolve(base, href) if href and len(href) < PROTOCOL_MAX_LOC_CHARS else None
+    return target if target is not None and find_url_error(target) is None else None
+
+
+def _find_refresh(head: Head, url: str) -> tuple[int, str] | None:
+    for meta in head.metas:
+        if meta.get("http-equiv", "").strip().lower() == "refresh":
+            match = _REFRESH.match(meta.get("content", ""))
+            if match is None:
+                continue
+            quote = match[2]
+            href = (match[3].partition(quote)[0] if quote else match[3]).strip()
+            target = _resolve_target(head.base, href)
+            if target is not None:
+                return None if url_key(target) == url_key(url) else (int(match[1]), target)
+    return None
+
+
+def _find_modified(head: Head, page: str) -> datetime | None:
+    for meta in head.metas:
+        if meta.get("property", "").strip().lower() == "article:modified_time":
+            return parse_lastmod(meta.get("content", "").strip())
+    return max(_dates_of_json(page), default=None)
+
+
+def _dates_of_json(page: str) -> Iterator[datetime]:
+    """Yield the `dateModified` of the things that the JSON-LD of a page is about."""
+    left = MAX_JSON_CHARS
+    for opening in _JSON_LD.finditer(page):
+        if "application/ld+json" not in opening[0].lower():
+            continue
+        closing = _SCRIPT_END.search(page, opening.end(), opening.end() + left)
+        if closing is None:
+            return
+        left -= closing.start() - opening.end()
+        try:
+            things = json.loads(page[opening.end() : closing.start()])
+        except (ValueError, RecursionError):  # broken, or nested deep on purpose: no date
+            continue
+        things = things if isinstance(things, list) else [things]
+        for thing in things:
+            if isinstance(thing, dict):
+                graph = thing.get("@graph")
+                for item in (thing, *(graph if isinstance(graph, list) else ())):
+                    text = item.get("dateModified") if isinstance(item, dict) else None
+                    if isinstance(text, str) and (moment := parse_lastmod(text.strip())):
+                        yield moment

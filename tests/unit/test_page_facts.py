@@ -1,0 +1,172 @@
+"""What a page says of itself is read as search engines read it, and nothing raises."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from timing import is_linear
+
+from sitemapreader.readers.pages.facts import PageFacts, read_page
+
+URL = "https://example.org/a/b"
+LD = '<script type="application/ld+json">'
+WORDS = " ".join(f"word{number}" for number in range(30))
+
+
+def read_head(head: str, **headers: str) -> PageFacts:
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    return read_page(f"<!doctype html><head>{head}</head><body>text".encode(), URL, fields)
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["noindex"], {"robots": {"noindex"}}),
+        (["NOINDEX, NoFollow"], {"robots": {"noindex", "nofollow"}}),
+        (["googlebot: noindex, nofollow"], {"googlebot": {"noindex", "nofollow"}}),
+        (["googlebot: noindex, otherbot: none"], {"googlebot": {"noindex"}, "otherbot": {"none"}}),
+        (["googlebot: nofollow", "noindex"], {"googlebot": {"nofollow"}, "robots": {"noindex"}}),
+        (["max-snippet:-1, noindex"], {"robots": {"max-snippet:-1", "noindex"}}),
+        (["max-image-preview: large"], {"robots": {"max-image-preview:large"}}),
+        (
+            ["unavailable_after: Fri, 1 Jan 2027 00:00:00 GMT, noarchive"],
+            {"robots": {"unavailable_after:fri, 1 jan 2027 00:00:00 gmt", "noarchive"}},
+        ),
+        (["", " , ,"], {}),
+    ],
+)
+def test_lines_of_robots_tags(lines: list[str], found: dict[str, set[str]]) -> None:
+    """A crawler's name holds for the rest of its own header line, and for no other."""
+    assert read_page(b"", URL, robots_tags=lines).robots == found
+
+
+@pytest.mark.parametrize(
+    ("head", "bots", "is_noindex"),
+    [
+        ("<meta name=robots content=noindex>", (), True),
+        ("<meta name=ROBOTS content='Follow, None'>", (), True),
+        ("<meta name=googlebot content=noindex>", (), False),
+        ("<meta name=googlebot content=noindex>", ("googlebot",), True),
+        ("<meta name=robots content='unavailable_after: 2026-01-01'>", (), True),
+        ("<meta name=robots content='unavailable_after: 2028-01-01'>", (), False),
+        ("<meta name=robots content='unavailable_after: 1 Jan 2026 00:00:00 GMT'>", (), True),
+        ("<meta name=robots content='unavailable_after: soon'>", (), False),
+        ("<meta name=description content=noindex>", (), False),
+        ("<p><meta name=robots content=noindex>", (), False),
+    ],
+)
+def test_noindex(head: str, bots: tuple[str, ...], is_noindex: bool) -> None:
+    """A page keeps itself out of the index by words for all crawlers, or for the one that asks."""
+    now = datetime(2027, 1, 1, tzinfo=UTC)
+    assert read_head(head).is_noindex(*bots, now=now) is is_noindex
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        ("<link rel=canonical href='/x'>", ("https://example.org/x",)),
+        ("<base href=//cdn.example/><link rel=canonical href=x>", ("https://cdn.example/x",)),
+        ("<link rel=canonical href=/x><link rel=CANONICAL href=/x>", ("https://example.org/x",)),
+        ("<link rel='canonical' href=''>", ()),
+        ("<link rel=canonical>", ()),
+        ("<link rel=canonical href='javascript:alert(1)'>", ()),
+        (f"<link rel=canonical href='/{'x' * 100_000}'>", ()),
+        ("<body><link rel=canonical href=/x>", ()),
+    ],
+)
+def test_canonicals(head: str, found: tuple[str, ...]) -> None:
+    """A canonical is a usable URL of the head; what is empty or no web address says nothing."""
+    assert read_head(head).canonicals == found
+
+
+def test_links_of_headers_count_beside_those_of_the_head() -> None:
+    """A canonical, a version in another language and one in Markdown may stand in `Link:`."""
+    link = '</c>; rel="canonical", </de>; rel=alternate; hreflang=DE'
+    link += ', </m.md>; rel=alternate; type="text/markdown"'
+    facts = read_head(
+        "<link rel=alternate hreflang=x-default href=/><link rel=canonical href=/d>", Link=link
+    )
+    assert facts.canonicals == ("https://example.org/c", "https://example.org/d")
+    assert facts.alternates == (
+        ("de", "https://example.org/de"),
+        ("x-default", "https://example.org/"),
+    )
+    assert facts.markdown == "https://example.org/m.md"
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("0;url=/x", (0, "https://example.org/x")),
+        ("5; URL='/x'", (5, "https://example.org/x")),
+        ("3,/x", (3, "https://example.org/x")),
+        ("0.5;url=/x", (0, "https://example.org/x")),
+        ("300", None),
+        ("0;url=", None),
+        ("0; url=/a/b", None),
+        ("0; url=javascript:x", None),
+        ("soon", None),
+    ],
+)
+def test_refresh(content: str, found: tuple[int, str] | None) -> None:
+    """A refresh counts where it leads to another page."""
+    assert read_head(f'<meta http-equiv=Refresh content="{content}">').refresh == found
+
+
+@pytest.mark.parametrize(
+    ("head", "day"),
+    [
+        ('<meta property="article:modified_time" content="2026-03-01T10:00:00Z">', 1),
+        (LD + '{"dateModified": "2026-03-02"}</script>', 2),
+        (f'{LD}{{"@graph": [{{}}, {{"dateModified": "2026-03-03"}}]}}</script>', 3),
+        (LD + '[{"dateModified": "2026-03-04"}, 1]</script>', 4),
+        (LD + '{"dateModified": 5}</script>', None),
+        (LD + '{"dateModified": </script>', None),
+        (f"{LD}{'[' * 60_000}</script>", None),
+        ('<script>{"dateModified": "2026-03-05"}</script>', None),
+        ("", None),
+    ],
+)
+def test_modified(head: str, day: int | None) -> None:
+    """The page's own date of change comes from its metadata; a broken one is no date."""
+    modified = read_head(head).modified
+    assert (modified and modified.day) == day
+
+
+def test_what_is_not_html_has_the_facts_of_its_headers() -> None:
+    """A PDF may be kept out of the index, and a text has a hash."""
+    pdf = read_page(b"%PDF", URL, {"Content-Type": "application/pdf", "X-Robots-Tag": "noindex"})
+    assert pdf.is_noindex()
+    assert (pdf.text, pdf.text_hash) == ("", None)
+    markdown = read_page(b"# T\n\n<b>", URL, {"Content-Type": "text/markdown; charset=utf-8"})
+    assert markdown.text == "# T\n\n<b>"
+    assert markdown.charset == "utf-8"
+
+
+def test_a_page_that_is_too_long_has_facts_but_no_hash() -> None:
+    """Of 3 MB two are read, and nobody can say whether the rest changed."""
+    facts = read_page(b"<title>T</title><p>" + b"word " * 600_000, URL)
+    assert (facts.title, facts.text_hash) == ("T", None)
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "utf-16", "iso-8859-1", "no-such-charset", ""])
+def test_charsets(charset: str) -> None:
+    """A page is decoded as its header says, and unknown names cost no facts."""
+    codec = charset if charset in ("utf-16", "iso-8859-1") else "utf-8"
+    page = "<title>caf\u00e9</title>".encode(codec)
+    title = read_page(page, URL, {"Content-Type": f"text/html; charset={charset}"}).title
+    assert title == "caf\u00e9" if charset != "no-such-charset" else title in (None, "caf\u00e9")
+
+
+FLOODS = (
+    *(b"<!--", b"<a", b"<a b='", b"<title", b"</", b"<script>", b"<template>", b"<div>", b"<p>"),
+    *(b"< ", b"&", b"<a b=", b"<a b ", b"<script type=application/ld+json>", b"<li><ul>"),
+    *(b"<time datetime=x>", b"</div>", b"\x00", b"\xff\xfe"),
+)
+
+
+@pytest.mark.parametrize("unit", FLOODS)
+def test_time_is_linear(unit: bytes) -> None:
+    """A flood of one construct takes time that grows with its length, and raises nothing."""
+    assert is_linear(lambda size: read_page(unit * (size // len(unit)), URL), 30_000, 120_000)

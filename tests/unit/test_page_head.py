@@ -1,0 +1,105 @@
+"""The head of a page ends where the HTML standard ends it, whatever is broken in it."""
+
+from __future__ import annotations
+
+import random
+
+import html5lib
+
+from sitemapreader.readers.pages.head import read_head
+
+URL = "https://example.org/a/b"
+PIECES = (
+    "<link rel=canonical href=/one>",
+    '<link rel="alternate" hreflang="de" href="/de?a=1&amp;b=2"/>',
+    "<LINK REL='next' HREF='x' href='second'>",
+    "<meta name=robots content=noindex>",
+    '<META NAME="googlebot" CONTENT="none" />',
+    '<meta content="a > b" name=description>',
+    "<meta name=x content=>",
+    '<meta name="a"content="b">',
+    "<title>One &amp; <b>two</b></title>",
+    "<title></title>",
+    "<base href=/base/>",
+    "<style>a > b { color: red }</style>",
+    "<script>if (a < b) document.write('<link rel=canonical href=/script>')</script>",
+    "<noscript><link rel=canonical href=/noscript></noscript>",
+    "<!-- <link rel=canonical href=/comment> -->",
+    "<!--><link rel=canonical href=/short>",
+    "<!doctype html>",
+    "<? php ?>",
+    "</ bogus>",
+    "</>",
+    "</p>",
+    "</div>",
+    "\n  \t",
+    "<html lang=en>",
+    "<head>",
+    "</head>",
+)
+ENDS = (
+    "<body>",
+    "<p>",
+    "<div class=x>",
+    "text",
+    "&nbsp;",
+    "<a",
+    "< ",
+    "</body>",
+    "</br>",
+    "<img src=x>",
+)
+CUTS = ("<meta content='never closed ", "<!-- never closed", "<title>never closed", "<link rel=x")
+
+
+def make_page(choose: random.Random) -> str:
+    pieces = choose.choices(PIECES, k=choose.randint(1, 9))
+    if choose.random() < 0.6:
+        pieces.insert(choose.randint(0, len(pieces)), choose.choice(ENDS))
+    if choose.random() < 0.15:
+        pieces.insert(choose.randint(0, len(pieces)), choose.choice(CUTS))
+    return "".join(pieces)
+
+
+def read_by_standard(page: str) -> tuple[list[dict[str, str]], list[dict[str, str]], str | None]:
+    """Return what a parser that implements the standard finds in the head."""
+    tree = html5lib.parse(page, namespaceHTMLElements=False, scripting=True)
+    head = tree.find("head")
+    assert head is not None
+    titles = [" ".join("".join(title.itertext()).split()) for title in head.findall("title")]
+    links = [dict(link.attrib) for link in head.findall("link")]
+    metas = [dict(meta.attrib) for meta in head.findall("meta")]
+    return links, metas, titles[0] if titles else None
+
+
+def test_heads_equal_those_of_the_standard() -> None:
+    """Of 2,000 heads that are broken on purpose, each gives what html5lib finds in it."""
+    choose = random.Random(41)
+    for page in (make_page(choose) for _ in range(2_000)):
+        head = read_head(page, URL)
+        assert (head.links, head.metas, head.title) == read_by_standard(page), page
+
+
+def test_templates_are_passed_over() -> None:
+    """What stands in a template, or in one inside it, is not part of the page."""
+    inner = "<template><link rel=a></template><meta name=robots content=none><p>text"
+    head = read_head(f"<template>{inner}</template><link rel=next href=/x>", URL)
+    assert (head.links, head.metas) == ([{"rel": "next", "href": "/x"}], [])
+
+
+def test_base_and_language() -> None:
+    """The first `<base>` and the first `lang` count."""
+    head = read_head("<html lang=de><base href=/x/><base href=/y/><html lang=en>", URL)
+    assert (head.base, head.language) == ("https://example.org/x/", "de")
+
+
+def test_long_attributes_end_no_head() -> None:
+    """An icon written out as data is one element, however long it is."""
+    icon = f'<link rel=icon href="data:image/png;base64,{"A" * 100_000}">'
+    head = read_head(f"{icon}<meta name=robots content=noindex>", URL)
+    assert head.metas == [{"name": "robots", "content": "noindex"}]
+
+
+def test_links_are_bounded() -> None:
+    """Ten thousand canonicals are cut to a thousand links."""
+    assert len(read_head("<link rel=canonical href=/x>" * 10_000, URL).links) == 1_000
