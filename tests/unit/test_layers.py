@@ -27,6 +27,7 @@ LAYERS = (
     {"fetch"},
     {"documents"},
     {"discovery"},
+    {"pages"},
     {"walker", "state"},
     {"many"},
     {"tables"},

@@ -1,0 +1,187 @@
+"""The pages of a built folder: which file answers for a URL.
+
+It is decided as a host decides it, without a request, before a site is deployed. The folder is
+listed once; the case of a name counts on every disk, for it counts on the host.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+import attrs
+
+from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.pages.visits import MAX_REDIRECTS, PageVisit, Redirect
+from sitemapreader.readers.pages.facts import MAX_PAGE_BYTES, read_page
+from sitemapreader.readers.pages.host_files import MAX_LINES, HostHeaders, HostRedirects
+from sitemapreader.urls import origin_of, parse_url, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_PAGE = re.compile(rb".*\.html?", re.DOTALL)
+_MAX_HOST_FILE_BYTES = 1_000 * MAX_LINES
+_REWRITERS = frozenset({b".htaccess", b"web.config", b"_worker.js", b"staticwebapp.config.json"})
+"""Files that make a host answer for URLs without a file; what they say is not read."""
+# Error and offline pages, and files by which a search engine knows the owner.
+_NO_PAGE = re.compile(
+    rb"(?:404|50x|5\d\d|offline)\.html?|google[0-9a-f]{16}\.html|yandex_\w+\.html"
+)
+
+
+class PageFolder:
+    """The files of a built site by the URLs that they answer.
+
+    Args:
+        folder: the output of a generator.
+        base_url: the URL of the folder on the site; found as `FolderFetcher` finds it.
+
+    Raises:
+        NotADirectoryError: `folder` is not a directory.
+        ValueError: `base_url` is not an http or https URL.
+    """
+
+    def __init__(self, folder: str | Path, base_url: str | None = None) -> None:
+        fetcher = FolderFetcher(folder, base_url)
+        self.base_url = fetcher.base_url
+        self._folder = fetcher.folder
+        self._origin = origin_of(self.base_url)
+        base = parse_url(self.base_url)
+        self._prefix = unquote_to_bytes(base.raw_path if base else "/")
+        self._files = frozenset(_list_files(self._folder))
+        self._redirects = HostRedirects(self._read_host_file("_redirects"))
+        self._headers = HostHeaders(self._read_host_file("_headers"))
+
+    @property
+    def may_answer_more(self) -> bool:
+        """Whether a server's own rules may answer for URLs without a file."""
+        return not _REWRITERS.isdisjoint(self._files)
+
+    @property
+    def answers_all(self) -> bool:
+        """Whether `_redirects` answers for every URL."""
+        return self._redirects.answers_all
+
+    def visit(self, url: str) -> PageVisit:
+        """Return what a URL will answer."""
+        asked, redirects = url.partition("#")[0], list[Redirect]()
+        while True:
+            if origin_of(asked) != self._origin:
+                return PageVisit(url, asked, tuple(redirects))
+            status, target = self._answer(asked)
+            if status < 300 or status >= 400:
+                return self._read(url, asked, redirects, target, status)
+            redirects.append(Redirect(asked, status))
+            following = resolve(asked, target)
+            if following is None or len(redirects) > MAX_REDIRECTS:
+                error = "redirects in a circle, or too many" if following else "redirect to no URL"
+                return PageVisit(url, asked, tuple(redirects), error=error)
+            asked = following
+
+    def list_pages(self) -> Iterator[tuple[str, str]]:
+        """Yield file and URL of each page, but for those that no sitemap lists."""
+        for name in sorted(self._files):
+            folders, _, last = name.rpartition(b"/")
+            is_hidden = any(part[:1] in b"_." for part in folders.split(b"/") if part)
+            if is_hidden or not _PAGE.fullmatch(last.lower()) or _NO_PAGE.fullmatch(last.lower()):
+                continue
+            path = folders + b"/" * bool(folders) if last.startswith(b"index.") else name
+            yield os.fsdecode(name), self.base_url + quote_from_bytes(path)
+
+    def _answer(self, url: str) -> tuple[int, str]:
+        """Return the status of a URL, and its file or the target of its redirect."""
+        parsed = parse_url(url)
+        path = unquote_to_bytes(parsed.raw_path) if parsed else b"/"
+        text = path.decode("utf-8", "replace")
+        rule = self._redirects.find(text)
+        file = self._find_file(path)
+        if rule is None or (file is not None and not rule.is_forced):
+            return (200, os.fsdecode(file)) if file is not None else (404, "")
+        if rule.status != 200:
+            return rule.status, rule.target if rule.status < 400 else ""
+        target = resolve(url, rule.target) or ""
+        if origin_of(target) != self._origin:
+            return 200, ""  # a proxy: what it answers is another server's
+        rewritten = parse_url(target)
+        file = self._find_file(unquote_to_bytes(rewritten.raw_path) if rewritten else b"/")
+        return (200, os.fsdecode(file)) if file is not None else (404, "")
+
+    def _find_file(self, path: bytes) -> bytes | None:
+        """Return the file of a decoded path; a slash at its end leads to an index alone."""
+        if not (path + b"/").startswith(self._prefix):
+            return None
+        name = path[len(self._prefix) :].lstrip(b"/")
+        bare = name.rstrip(b"/")
+        folder = bare + b"/" if bare else b""
+        names = [folder + b"index.html", folder + b"index.htm"]
+        if bare and bare == name:
+            names = [name, name + b".html", name + b".htm", *names]
+        return next((each for each in names if each in self._files), None)
+
+    def _read(
+        self, url: str, final: str, redirects: list[Redirect], file: str, status: int
+    ) -> PageVisit:
+        visit = PageVisit(url, final, tuple(redirects), status, file=file)
+        if not file:
+            return visit
+        parsed = parse_url(final)
+        found = (
+            self._headers.find(unquote_to_bytes(parsed.raw_path).decode("utf-8", "replace"))
+            if parsed
+            else []
+        )
+        headers = {name: value for name, value in found if name != "x-robots-tag"}
+        if not file.lower().endswith((".html", ".htm")):
+            headers.setdefault("content-type", "application/octet-stream")
+        try:
+            with (self._folder / file).open("rb") as opened:
+                data = opened.read(MAX_PAGE_BYTES + 1)
+        except OSError as error:  # it was there when the folder was listed
+            return attrs.evolve(visit, status=None, error=error.strerror or str(error))
+        tags = [value for name, value in found if name == "x-robots-tag"]
+        facts = read_page(data, final, headers, robots_tags=tags, text=False)
+        return attrs.evolve(visit, headers=headers, facts=facts)
+
+    def _read_host_file(self, name: str) -> str:
+        try:
+            with (self._folder / name).open("rb") as file:
+                return file.read(_MAX_HOST_FILE_BYTES).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+
+def visit_folder(
+    folder: str | Path, urls: Iterable[str], base_url: str | None = None
+) -> Iterator[PageVisit]:
+    """Yield what each URL will answer once a built folder is deployed.
+
+    Args:
+        folder: the output of a generator, with all its pages.
+        urls: of the site.
+        base_url: the URL of the folder on the site.
+
+    Raises:
+        NotADirectoryError: `folder` is not a directory.
+        ValueError: `base_url` is not an http or https URL.
+    """
+    return map(PageFolder(folder, base_url).visit, urls)
+
+
+def _list_files(root: Path) -> Iterator[bytes]:
+    """Yield the files below a folder, relative to it; links out of it are left out."""
+    folders = [(root, b"")]
+    while folders:
+        folder, prefix = folders.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = prefix + os.fsencode(entry.name)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append((folder / entry.name, name + b"/"))
+                elif entry.is_file():
+                    is_link = entry.is_symlink()
+                    if not is_link or (folder / entry.name).resolve().is_relative_to(root):
+                        yield name

@@ -1,0 +1,134 @@
+"""A built folder answers for its URLs as a host will answer once it is deployed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sitemapreader.pages import PageFolder, PageVisit, visit_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = "<!doctype html><title>T</title><meta name=robots content=noindex><body>x"
+BASE = "https://example.org/docs/"
+
+
+def build(folder: Path, *names: str, **texts: str) -> Path:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PAGE)
+    for name, text in texts.items():
+        (folder / f"_{name}").write_text(text)
+    return folder
+
+
+def answers(folder: Path, *paths: str) -> list[PageVisit]:
+    return list(visit_folder(folder, [f"https://example.org{path}" for path in paths], BASE))
+
+
+@pytest.mark.parametrize(
+    ("path", "file"),
+    [
+        ("/docs/", "index.html"),
+        ("/docs", "index.html"),
+        ("/docs/a/", "a/index.html"),
+        ("/docs/a", "a/index.html"),
+        ("/docs/b", "b.html"),
+        ("/docs/b.html", "b.html"),
+        ("/docs/b/", ""),
+        ("/docs/c", "c.htm"),
+        ("/docs/d", "d"),
+        ("/docs/caf%C3%A9", "caf\u00e9.html"),
+        ("/docs/b?page=2", "b.html"),
+        ("/docs/B", ""),
+        ("/docs/a/index", "a/index.html"),
+        ("/docs/../secret", ""),
+        ("/docs/%2e%2e/secret", ""),
+        ("/other", ""),
+        ("/docs/b%00", ""),
+    ],
+)
+def test_urls_have_files(path: str, file: str, tmp_path: Path) -> None:
+    """With and without a slash, with and without a suffix: what hosts serve is found."""
+    (tmp_path / "secret").write_text("x")
+    site = build(
+        tmp_path / "site", "index.html", "a/index.html", "b.html", "c.htm", "d", "caf\u00e9.html"
+    )
+    (visit,) = answers(site, path)
+    assert (visit.file, visit.status) == (file, 200 if file else 404)
+
+
+def test_redirects_are_followed(tmp_path: Path) -> None:
+    """Rules lead to files, abroad, in a circle, or nowhere; a file goes before an unforced one."""
+    rules = "/docs/old /docs/b\n/docs/b /x 301\n/docs/c /docs/b 301!\n/docs/r /docs/r2 302\n"
+    rules += "/docs/r2 /docs/r\n/docs/away https://other.example/\n"
+    rules += "/docs/app/* /docs/b 200\n/docs/no /x 404\n"
+    site = build(tmp_path, "b.html", "c.html", redirects=rules)
+    old, b, forced, circle, away, app, gone = answers(
+        site, *(f"/docs/{name}" for name in ("old", "b", "c", "r", "away", "app/x", "no"))
+    )
+    assert [(each.url, each.status) for each in old.redirects] == [
+        ("https://example.org/docs/old", 301)
+    ]
+    assert (old.final_url, old.file) == ("https://example.org/docs/b", "b.html")
+    assert (b.redirects, b.file) == ((), "b.html")
+    assert forced.final_url == "https://example.org/docs/b"
+    assert "circle" in circle.error
+    assert (away.final_url, away.status, away.error) == ("https://other.example/", None, "")
+    assert (app.file, app.status) == ("b.html", 200)
+    assert (gone.status, gone.file) == (404, "")
+
+
+def test_facts_and_headers(tmp_path: Path) -> None:
+    """A page's facts are those of its file and of `_headers`."""
+    rules = '/docs/*\n  Link: </docs/x>; rel="canonical"\n  X-Robots-Tag: googlebot: none\n'
+    (visit,) = answers(build(tmp_path, "b.html", headers=rules), "/docs/b")
+    assert visit.facts is not None
+    assert visit.facts.canonicals == ("https://example.org/docs/x",)
+    assert visit.facts.robots == {"robots": {"noindex"}, "googlebot": {"none"}}
+    assert visit.facts.title == "T"
+
+
+def test_pages_that_may_be_unlisted(tmp_path: Path) -> None:
+    """Error pages, parts of pages and tokens of search engines need no sitemap."""
+    names = ["index.html", "a/index.html", "b.html", "404.html", "50x.html", "offline.html"]
+    names += ["_next/x.html", ".vitepress/y.html", "google0123456789abcdef.html", "a.txt"]
+    pages = PageFolder(build(tmp_path, *names), BASE).list_pages()
+    assert dict(pages) == {
+        "index.html": BASE,
+        "a/index.html": f"{BASE}a/",
+        "b.html": f"{BASE}b.html",
+    }
+
+
+def test_what_may_answer_besides_files(tmp_path: Path) -> None:
+    """Rules of a server, and an application of one page, are known by their files."""
+    assert not PageFolder(build(tmp_path, "index.html"), BASE).may_answer_more
+    assert PageFolder(build(tmp_path, ".htaccess"), BASE).may_answer_more
+    assert PageFolder(build(tmp_path, redirects="/* /index.html 200"), BASE).answers_all
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
+    """A link to a file outside is no page, and one inside is; names need no UTF-8."""
+    build(tmp_path, "secret.html")
+    site = build(tmp_path / "site", "a.html")
+    (site / "out.html").symlink_to(tmp_path / "secret.html")
+    (site / "in.html").symlink_to(site / "a.html")
+    (site / os.fsdecode(b"\xff.html")).write_text(PAGE)
+    found = answers(site, "/docs/out", "/docs/in", "/docs/%FF")
+    assert [each.status for each in found] == [404, 200, 200]
+
+
+def test_a_file_that_goes_while_the_folder_is_read(tmp_path: Path) -> None:
+    """The visit has an error, and the next one goes on."""
+    site = build(tmp_path, "a.html", "b.html")
+    folder = PageFolder(site, BASE)
+    (site / "a.html").unlink()
+    gone, there = (folder.visit(f"{BASE}{name}") for name in "ab")
+    assert gone.status is None
+    assert gone.error
+    assert there.status == 200
