@@ -78,7 +78,8 @@ def live_through(site: Site, seed: int, db: Path, clock: SetClock, days: int) ->
         # A loss that may be a fault is judged a day later. For the state a clock that was set back
         # stands still until it has caught up.
         latest = max(latest, clock.now)
-        if site.is_quiet and site.is_truthful and latest - last >= 23 * HOUR:
+        is_plain = site.is_quiet and site.is_settled and site.is_truthful
+        if is_plain and latest - last >= 23 * HOUR:
             told.chances.update(url for url, page in site.pages.items() if page.dead is not None)
             last = latest
     return told
@@ -117,7 +118,7 @@ def judge(seed: int, db: Path, clock: SetClock, days: int = DAYS) -> tuple[list[
         f"{seed}: {page.url} died at {page.dead:.0f} h, and nobody said so"
         for page in dead
         # Within two readings; a sitemap that was itself taken away meanwhile is confirmed first.
-        if page.url in told.listed - told.removed.keys()
+        if page.url in (told.listed & told.new.keys()) - told.removed.keys()
         and told.chances[page.url] > (1 if page.home in site.children else 2)
     ]
     return wrong, len(told.removed)

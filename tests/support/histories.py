@@ -62,7 +62,7 @@ class Site:
         self.hour = 0.0
         self._children: list[str] = []
         self._made = 0
-        self._grown = 0.0
+        self._grown = self._shrunk = 0.0
         self.pages[self.nowhere] = Page(self.nowhere, 0, "", dead=0)
         self.has_list = choose.random() < 0.9
         self.has_feed = not self.has_list or choose.random() < 0.5
@@ -104,6 +104,11 @@ class Site:
         return self.is_honest and self.hour - self._last_lie > 48
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it has had these sitemaps for more than a day: new ones must be seen twice."""
+        return self.hour - max(self._grown, self._shrunk) > 24
+
+    @property
     def is_truthful(self) -> bool:
         """Whether its validators and its dates tell of each change."""
         return self.etags in {"none", "honest"} and self.dates in {"none", "honest", "now"}
@@ -128,6 +133,10 @@ class Site:
         self._grown = self.hour
         self._children.append(f"child-{self._made}.xml")
         return self._children[-1]
+
+    def _remove_child(self, child: str) -> None:
+        self._shrunk = self.hour
+        self._children.remove(child)
 
     def _publish(self, home: str) -> None:
         self._made += 1
@@ -170,7 +179,7 @@ class Site:
             few = max(1, len(pages) // 3)
             self._kill(page.url for page in choose.sample(pages, k=choose.randint(1, few)))
         elif what < 0.3 and len(self._children) > 1:  # a month is taken away
-            self._children.remove(child)
+            self._remove_child(child)
             self._kill(page.url for page in pages)
         elif what < 0.4 and pages:  # pages move, to another child or a new one
             target = choose.choice([*self._children, ""]) or self._add_child()
@@ -178,7 +187,7 @@ class Site:
                 page.home = target
         elif what < 0.43 and len(self._children) > 1:  # a child is renamed
             target = self._add_child()
-            self._children.remove(child)
+            self._remove_child(child)
             for page in pages:
                 page.home = target
 
