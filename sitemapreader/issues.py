@@ -163,7 +163,7 @@ class IssueCode(StrEnum):
     BUDGET_MEMORY = ("budget-memory", ERROR, "the URLs of the listed sitemaps take more memory than the walk may use; the rest was skipped", "raise `Limits.documents` if the site is trusted")
     BUDGET_BYTES = ("budget-bytes", ERROR, "the walk reached its limit of bytes; the rest was not read", "raise `Limits.walk_bytes`")
     BUDGET_SECONDS = ("budget-seconds", ERROR, "the walk reached its limit of time; the rest was not read", "raise `Limits.walk_seconds`")
-    BUDGET_URLS = ("budget-urls", ERROR, "the walk delivered as many URLs as it may; the rest was not read", "raise `site_urls`")
+    BUDGET_URLS = ("budget-urls", ERROR, "the walk delivered as many URLs as it may; the rest was not read", "raise `max_urls`")
     SHRUNK = ("shrunk", WARNING, "a sitemap lists less than half of what it did, or nothing; what it lost is not reported as removed until a later walk finds the same", "if the pages are gone, walk again tomorrow; else restore the sitemap")
     STATE_REPLACED = ("state-replaced", WARNING, "the state file was damaged, of an earlier version, or not a state file; it was renamed, and everything is read again", "inspect the renamed file, then remove it")
     # fmt: on

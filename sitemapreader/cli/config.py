@@ -40,15 +40,12 @@ class RunConfig:
         search: keyword arguments of `discover`, a subset of `walk`.
         options: options of fetching.
         limits: limits of reading.
-        allowance: how many URLs all sites together may deliver: with a state, URLs count as printed
-            that are delivered.
     """
 
     walk: dict[str, Any]
     search: dict[str, Any]
     options: FetchOptions
     limits: Limits
-    allowance: UrlAllowance | None = None
 
     @classmethod
     def from_arguments(cls, arguments: argparse.Namespace) -> Self:
@@ -63,7 +60,6 @@ class RunConfig:
                 search=_pick(arguments, _SEARCH) | robots,
                 options=_make_options(arguments),
                 limits=Limits(**_pick(arguments, _LIMITS)),
-                allowance=_make_allowance(arguments),
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
@@ -86,11 +82,6 @@ def find_unused_proxy(arguments: argparse.Namespace) -> str:
 def _pick(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     values = ((name, getattr(arguments, name, None)) for name in names)
     return {name: value for name, value in values if value is not None}
-
-
-def _make_allowance(arguments: argparse.Namespace) -> UrlAllowance | None:
-    limit = getattr(arguments, "limit", None) if getattr(arguments, "state", None) else None
-    return None if limit is None else UrlAllowance(limit)
 
 
 def _make_follow(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -128,7 +119,10 @@ def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
             "--state with --format parquet needs -o FILE: what an interrupted run has written to "
             "a pipe cannot be read, and a later run does not print its URLs again"
         )
-    return {"changes": bool(changes), "unique": arguments.unique}
+    given = {"changes": bool(changes), "removed": bool(removed), "unique": arguments.unique}
+    if limit := getattr(arguments, "limit", None):  # of all sources together
+        given["max_urls"] = UrlAllowance(limit)
+    return given
 
 
 def _make_options(arguments: argparse.Namespace) -> FetchOptions:

@@ -31,6 +31,7 @@ OPTIONS = {
     "changes=True": "--changes",
     "feeds=True": "--feeds",
     "headers": "-u",
+    "max_urls": "--limit",
     "headers_seconds": "--timeout",
     'hosts="any"': "--hosts any",
     "Limits.depth": "--depth",

@@ -54,13 +54,10 @@ class SiteRunner(SourceRunner[Source]):
         run = walk_many(
             self._list_tasks(),
             at_once=getattr(self.arguments, "parallel", 1),
-            removed=bool(getattr(self.arguments, "removed", False)),
             site_seconds=self._choose_seconds(),
             **arguments,
         )
         run.report_to(self)
-        if config.allowance is not None:
-            run.share_allowance(config.allowance)
         return run
 
     def _choose_seconds(self) -> float | None:

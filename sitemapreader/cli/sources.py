@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -16,7 +15,7 @@ from sitemapreader.documents.download import next_step
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode, Severity
 from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task
-from sitemapreader.models import Change, UrlEntry
+from sitemapreader.models import UrlEntry
 from sitemapreader.outcomes import Document, SiteOutcome, SiteStatus, Status, has_errors
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, without_removed
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from sitemapreader.report import Report
     from sitemapreader.rows import Events, Rows
     from sitemapreader.walker.walk import Walk
-
-_REMOVED_AT_ONCE = 500
 
 
 class UnknownSourceError(ValueError):
@@ -177,9 +174,6 @@ class FolderSource:
                 result.removals_unknown += (
                     f"{url} ({why})" for url, why in entries.removals_unknown()
                 )
-                removed = entries.removed()
-                while locs := list(islice(removed, _REMOVED_AT_ONCE)):
-                    yield [UrlEntry(loc, change=Change.REMOVED) for loc in locs]
         result.walk = None
         result.add(entries.report)
 
@@ -206,9 +200,7 @@ def make_source(text: str, arguments: argparse.Namespace, config: RunConfig) -> 
         common = config.walk | {"options": config.options, "limits": config.limits}
 
         def start() -> Walk:
-            started = walk(fetcher.base_url, fetcher=fetcher, **common)
-            started.allowance = config.allowance
-            return started
+            return walk(fetcher.base_url, fetcher=fetcher, **common)
 
         return FolderSource(text, start, bool(getattr(arguments, "removed", False)))
     return make_site_source(text, arguments, trusted=True)

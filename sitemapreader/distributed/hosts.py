@@ -78,7 +78,7 @@ class HostReader:
             at_once=options.hosts_at_once,
             probe="few",
             site_seconds=options.site_seconds,
-            site_urls=options.site_urls,
+            max_urls=options.site_urls,
             state=state,
             changes=state is not None,
             removed=state is not None,

@@ -31,8 +31,6 @@ def walk_many(
     *,
     at_once: int = AT_ONCE,
     site_seconds: float | None = SITE_SECONDS,
-    site_urls: int | None = None,
-    removed: bool = False,
     on_site: OnSite | None = None,
     **arguments: Unpack[SharedArguments],
 ) -> SiteRun:
@@ -57,14 +55,11 @@ def walk_many(
             domain wait for each other.
         site_seconds: how long one site may take, without that for which you hold it up; URLs that
             were read until then are kept. `None` leaves it to `limits`.
-        site_urls: how many URLs of one site are delivered. With a state, the next run begins where
-            this one stopped.
-        removed: with `changes`, deliver also the URLs that are no longer listed, with `change` set
-            to "removed".
         on_site: called with the `SiteOutcome` of each site when it is known; they are not kept in
             `SiteRun.outcomes` then. It must not block. An exception that it raises ends the run,
             which raises it.
-        arguments: all other arguments of `walk`, for each site; a `state` is one file for all. But
+        arguments: all other arguments of `walk`, for each site; a `state` is one file for all, and
+            `max_urls` is for each site. But
             the sites are not `trusted` unless you say so: only public addresses and the ports 80
             and 443 are connected to; `FetchOptions.allow_networks` and `allow_ports` open more.
 
@@ -77,24 +72,19 @@ def walk_many(
         raise TypeError("on_site must be a function of a SiteOutcome, and no coroutine")
     if isinstance(sites, str | bytes):
         raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
-    for name, number in (("at_once", at_once), ("site_urls", site_urls)):
-        if number is not None and not isinstance(number, int):
-            raise TypeError(f"{name} must be a whole number, not {number!r}")
-        if number is not None and number < 1:
-            raise ValueError(f"{name} must be 1 or more, not {number!r}")
+    if not isinstance(at_once, int):
+        raise TypeError(f"at_once must be a whole number, not {at_once!r}")
+    if at_once < 1:
+        raise ValueError(f"at_once must be 1 or more, not {at_once!r}")
     limits = arguments.get("limits", Limits())
     if site_seconds is not None:
         limits = attrs.evolve(limits, walk_seconds=min(site_seconds, limits.walk_seconds))
-    if removed and not arguments.get("changes"):
-        raise ValueError("removed=True compares with a state: pass changes=True and state, too")
     plan = RunPlan(
         config=_make_config(arguments),
         at_once=at_once,
-        site_urls=site_urls,
         fetcher=arguments.get("fetcher"),
         limits=limits,
         options=arguments.get("options", FetchOptions()),
-        gives_removed=removed,
         on_site=on_site,
     )
     return SiteRun(sites, plan)

@@ -34,8 +34,6 @@ class RunArguments(SharedArguments, total=False):
 
     at_once: int
     site_seconds: float | None
-    site_urls: int | None
-    removed: bool
     on_site: OnSite | None
 
 
@@ -95,19 +93,15 @@ class RunPlan:
     Attributes:
         config: the arguments of each walk but its site, which `SiteVisitor` sets.
         at_once: how many sites are read at the same time.
-        site_urls: how many URLs of one site are delivered.
         fetcher: opens URLs for all walks; `None` for one of the run's own.
         limits: how much is read of one site.
         options: how the network is used.
-        gives_removed: whether URLs that are no longer listed are delivered, too.
         on_site: called with each outcome.
     """
 
     config: WalkConfig
     at_once: int
-    site_urls: int | None
     fetcher: Fetcher | None
     limits: Limits
     options: FetchOptions
-    gives_removed: bool = False
     on_site: OnSite | None = None

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.documents.budget import UrlAllowance
     from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import SiteOutcome
@@ -86,10 +85,6 @@ class SiteRun(TaskStream[SiteBatch]):
             take(outcome)
         self.outcomes.clear()
         self._visitor.take, self._keeps_outcomes = take, True
-
-    def share_allowance(self, allowance: UrlAllowance) -> None:
-        """Bound the URLs of all sites together; call it before entering."""
-        self._visitor.allowance = allowance
 
     def share_room(self, room: asyncio.Semaphore) -> None:
         """Share the number of sites at a time with other runs; call it before entering."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from sitemapreader.documents.budget import UrlAllowance
 from sitemapreader.documents.context import borrow_fetcher
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import run_in_daemon
@@ -20,7 +19,6 @@ from sitemapreader.logs import LOGGER
 from sitemapreader.many.plan import SiteBatch, SiteWalk
 from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task, find_domain
 from sitemapreader.many.turns import TaskTurns
-from sitemapreader.models import Change, UrlEntry
 from sitemapreader.outcomes import SiteOutcome, SiteStatus
 from sitemapreader.rows import SiteRows, without_removed
 from sitemapreader.walker.seen import RecentKeys
@@ -28,7 +26,7 @@ from sitemapreader.walker.stream import Channel
 from sitemapreader.walker.walk import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator
+    from collections.abc import AsyncGenerator, Callable
 
     from sitemapreader.fetch import Fetcher
     from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-_REMOVED_AT_ONCE = 500
 _SITES_PER_PAUSE = 100
 _LONG_DELAY_SECONDS = 2.0
 """Crawl-delay with which a site gives its place to another one."""
@@ -60,7 +57,6 @@ class SiteVisitor:
         running: the sites that are walked now.
         channel: the entries on their way to the consumer.
         watcher: follows all walks.
-        allowance: how many URLs all walks together deliver; `None` for all.
         room: held by each walk, unless it is slow; bounds the walks of several runs together.
         ended: how many sites have ended.
     """
@@ -72,7 +68,6 @@ class SiteVisitor:
         self.running: set[SiteWalk] = set()
         self.channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
         self.watcher: RunWatcher | None = None
-        self.allowance: UrlAllowance | None = None
         self.room = asyncio.Semaphore(sys.maxsize)
         self._sites = sites
         self._plan = plan
@@ -184,28 +179,18 @@ class SiteVisitor:
         )
 
     async def _read(self, site: SiteWalk, walked: Walk) -> None:
-        """Hand over the entries of a walk, as far as the site may have them."""
-        plan = self._plan
-        if plan.site_urls is not None:
-            walked.allowance = UrlAllowance(plan.site_urls)
-        if self.allowance is not None:
-            walked.allowance = self.allowance
+        """Hand over the entries of a walk."""
+        gives_removed = self._config.removed
         async with walked as entries:
             if self.watcher is not None:
                 self.watcher.note_begin(site)
             async for batch in entries.rows():
-                if rows := batch if plan.gives_removed else without_removed(batch):
+                if rows := batch if gives_removed else without_removed(batch):
                     await self._hand_over(site, rows)
-            if plan.gives_removed and walked.report.removed is not None:
+            if gives_removed and walked.report.removed is not None:
                 site.removals_unknown += (
                     f"{url} ({why})" for url, why in entries.removals_unknown()
                 )
-                await self._hand_over_removed(site, entries.removed())
-
-    async def _hand_over_removed(self, site: SiteWalk, removed: Iterator[str]) -> None:
-        while locs := list(islice(removed, _REMOVED_AT_ONCE)):
-            gone = [UrlEntry(loc, change=Change.REMOVED) for loc in locs]
-            await self._hand_over(site, gone)
 
     async def _hand_over(self, site: SiteWalk, rows: Rows) -> None:
         """Give entries to the consumer; with a state, wait until it has handled them."""

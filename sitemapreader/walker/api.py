@@ -55,6 +55,8 @@ def walk(
     extra_formats: ExtraFormats = (),
     state: str | Path | State | None = None,
     changes: bool = False,
+    removed: bool = False,
+    max_urls: int | None = None,
     on_document: OnDocument | None = None,
     trusted: bool = True,
     fetcher: Fetcher | None = None,
@@ -108,6 +110,10 @@ def walk(
         changes: deliver only entries that are new or differ from those of the previous walk, with
             `change` set; `Walk.removed` lists those that are gone. An entry whose record says that
             its URL was deleted (ResourceSync) is `removed`; without `changes` it is dropped.
+        removed: with `changes`, deliver at the end also the URLs that are no longer listed, with
+            `change` set to "removed". They are not in `report.entries`.
+        max_urls: how many URLs are delivered. With a state, the next walk begins where this one
+            stopped.
         on_document: called with each document when its outcome is known, robots.txt and skipped
             ones included; for progress and logs. It must not block. An exception that it raises
             ends the walk, which raises it.
@@ -152,6 +158,8 @@ def walk(
         extra_formats=search.extra_formats,
         state=state,
         changes=changes,
+        removed=removed,
+        max_urls=max_urls,
         on_document=on_document,
         trusted=trusted,
     )

@@ -11,13 +11,14 @@ from datetime import datetime  # noqa: TC003 (attrs resolves field types at run 
 from functools import wraps
 from inspect import iscoroutinefunction, signature
 from pathlib import Path  # noqa: TC003 (attrs resolves field types at run time)
-from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar
 
 import attrs
 
 from sitemapreader.dates import as_since, as_until
 from sitemapreader.discovery.arguments import check_url, one_of
 from sitemapreader.discovery.search import Search  # noqa: TC001 (attrs resolves field types at run time)
+from sitemapreader.documents.budget import UrlAllowance
 from sitemapreader.errors import suggest
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits
@@ -72,6 +73,8 @@ class SharedArguments(TypedDict, total=False):
     extra_formats: ExtraFormats
     state: str | Path | State | None
     changes: bool
+    removed: bool
+    max_urls: int | None
     on_document: OnDocument | None
     trusted: bool
     fetcher: Fetcher | None
@@ -137,7 +140,7 @@ _INSTEAD = {
     "timeout": "options=FetchOptions(total_seconds=...)",
     "session": "fetcher=HttpFetcher(session=...)",
     "client": "fetcher=HttpxFetcher(client)",
-    "limit": "walk_many([site], site_urls=...), or leave the loop with `break`",
+    "limit": "max_urls=..., or leave the loop with `break`",
     "url": "the site as the first argument, or sitemaps=[url]",
     **{name: f"limits=Limits({name}=...)" for name in attrs.fields_dict(Limits)},
     **{name: f"options=FetchOptions({name}=...)" for name in attrs.fields_dict(FetchOptions)},
@@ -174,6 +177,15 @@ def _state(value: str | Path | State | None) -> State | None:
     return value if isinstance(value, State) else State(value)
 
 
+def _check_urls(_: object, __: object, value: Any) -> None:
+    if value is None or isinstance(value, UrlAllowance):
+        return
+    if not isinstance(value, int):
+        raise TypeError(f"max_urls must be a whole number, not {value!r}")
+    if value < 1:
+        raise ValueError(f"max_urls must be 1 or more, not {value!r}")
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class WalkConfig:
     """The checked arguments of a walk: see `walk`.
@@ -202,6 +214,9 @@ class WalkConfig:
     extra_formats: frozenset[Format] = attrs.field(default=(), converter=check_formats)
     state: State | None = attrs.field(default=None, converter=_state)
     changes: bool = False
+    removed: bool = False
+    max_urls: int | UrlAllowance | None = attrs.field(default=None, validator=_check_urls)
+    """An allowance may be shared by several walks."""
     on_document: OnDocument | None = None
     trusted: bool = True
     logins: tuple[str, ...] = ()
@@ -224,3 +239,5 @@ class WalkConfig:
                 "changes are differences from a state: give its file too, as in "
                 "walk(..., state='site.db', changes=True)"
             )
+        if self.removed and not self.changes:
+            raise ValueError("removed=True compares with a state: pass changes=True and state, too")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,7 +14,7 @@ from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
 from sitemapreader.fetch.throttle import REQUESTER
 from sitemapreader.fetch.trust import TRUST, Trust
 from sitemapreader.issues import IssueCode, make_issue, show_url
-from sitemapreader.models import Via
+from sitemapreader.models import Change, UrlEntry, Via
 from sitemapreader.report import Report
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.stream import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.models import Event, UrlEntry
+    from sitemapreader.models import Event
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.rows import Rows
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
+_REMOVED_AT_ONCE = 500
 _BYTES_PER_EVENT = 256
 """Markup of an ordinary event; a larger one counts as several, as it takes more memory."""
 
@@ -60,8 +62,6 @@ class Walk(TaskStream[Batch]):
 
     Attributes:
         report: the outcome of each document, and all Issues; final when the context is left.
-        allowance: how many URLs are delivered; to be set before entering. With a state, the next
-            walk begins where this one stopped.
     """
 
     def __init__(
@@ -75,7 +75,6 @@ class Walk(TaskStream[Batch]):
     ) -> None:
         check_fetcher(fetcher)
         self.report = Report(limits.documents, config.on_document)
-        self.allowance: UrlAllowance | None = None
         self._config = config
         self._fetcher = fetcher
         self._limits = limits
@@ -203,7 +202,8 @@ class Walk(TaskStream[Batch]):
         TRUST.set(Trust())
         try:
             async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
-                budget = Budget(self._limits, self.allowance)
+                urls = self._config.max_urls
+                budget = Budget(self._limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
                 self._channel.pause = budget.paused
                 context = WalkContext(
                     fetcher=fetcher,
@@ -248,6 +248,10 @@ class Walk(TaskStream[Batch]):
         for shrunk in removals.shrunk:
             said = f"{shrunk.kept} URLs listed, {shrunk.lost} missing"
             await context.report_issue(make_issue(IssueCode.SHRUNK, shrunk.url, value=said))
+        if self._config.removed:
+            gone = writer.list_removed()
+            while locs := list(islice(gone, _REMOVED_AT_ONCE)):
+                await context.emit([UrlEntry(loc, change=Change.REMOVED) for loc in locs])
 
     def _list_named(self) -> Iterator[str]:
         """Yield the URLs that the caller named."""

@@ -103,7 +103,7 @@ def test_runs_of_several_sites(tmp_path: Path) -> None:
 
 
 async def test_runs_of_many_sites(tmp_path: Path) -> None:
-    """`site_urls` with a state: the next run begins where this one stopped, to the URL."""
+    """`max_urls` with a state: the next run begins where this one stopped, to the URL."""
     pages: Pages = {}
     for host in ("one.example", "two.example"):
         pages[f"https://{host}/robots.txt"] = f"Sitemap: https://{host}/top.xml".encode()
@@ -116,7 +116,7 @@ async def test_runs_of_many_sites(tmp_path: Path) -> None:
             ["one.example", "two.example"],
             fetcher=MemoryFetcher(pages),
             state=tmp_path / "s.db",
-            site_urls=60,
+            max_urls=60,
             options=FetchOptions(concurrency=2),
         ) as run:
             async for _, batch in run.batches():
@@ -135,7 +135,7 @@ async def test_runs_of_a_nightly_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for night in range(5):
         monkeypatch.setattr("sitemapreader.state.runs.time.time", lambda: now + night * 86_401)  # noqa: B023
         async with walk_many(
-            ["one.example"], fetcher=MemoryFetcher(pages), state=tmp_path / "s.db", site_urls=200
+            ["one.example"], fetcher=MemoryFetcher(pages), state=tmp_path / "s.db", max_urls=200
         ) as run:
             async for _, batch in run.batches():
                 found += [entry.loc for entry in batch]

@@ -256,10 +256,10 @@ async def test_leaving_early_leaves_nothing_running() -> None:
 
 
 async def test_a_site_may_have_so_many_urls() -> None:
-    """`site_urls` cuts each site at its number, and an outcome says that more is there."""
+    """`max_urls` cuts each site at its number, and an outcome says that more is there."""
     web = make_site("big.example", 2_500) | make_web("small.example")
     async with walk_many(
-        ["big.example", "small.example"], fetcher=MemoryFetcher(web), site_urls=URLS
+        ["big.example", "small.example"], fetcher=MemoryFetcher(web), max_urls=URLS
     ) as run:
         found: Counter[str] = Counter()
         async for site, entries in run.batches():
@@ -387,7 +387,7 @@ async def test_sites_are_strangers_unless_they_are_trusted() -> None:
         ("https://one.example/", {}, TypeError),
         (b"x", {}, TypeError),
         ([], {"at_once": 0}, ValueError),
-        ([], {"site_urls": 0}, ValueError),
+        ([], {"max_urls": 0}, ValueError),
         ([], {"site_seconds": 0}, ValueError),
         ([], {"removed": True}, ValueError),
         ([], {"changes": True}, ValueError),

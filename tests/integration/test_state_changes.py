@@ -211,10 +211,19 @@ async def test_the_walk_lists_what_was_removed(db: Path) -> None:
     assert list(State(db).removed(TOP)) == [HOME + "c"]
 
 
-def test_changes_need_a_state() -> None:
+async def test_removed_urls_are_delivered(db: Path) -> None:
+    """With `removed` they come at the end, beside what is new; the report does not count them."""
+    await come(site(["a", "b"], ["c"]), db)
+    again = await come(site(["a", "d"], ["c"]), db, removed=True)
+    assert differences(again) == {"d": "new", "b": "removed"}
+    assert (again.report.entries, again.report.removed) == (1, 1)
+
+
+@pytest.mark.parametrize("arguments", [{"changes": True}, {"removed": True}])
+def test_changes_need_a_state(arguments: dict[str, bool]) -> None:
     """Asking for changes without a state is misuse, and the message says what to write."""
-    with pytest.raises(ValueError, match=r"state='site\.db'"):
-        walk(sitemaps=[TOP], changes=True)
+    with pytest.raises(ValueError, match="state"):
+        walk(sitemaps=[TOP], **arguments)  # type: ignore[arg-type]
 
 
 async def test_more_than_one_portion(db: Path) -> None:

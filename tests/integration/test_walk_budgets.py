@@ -14,6 +14,7 @@ from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.documents.budget import Budget
 from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
 from sitemapreader.walker import walk
@@ -224,3 +225,11 @@ async def test_a_time_out_of_the_fetchers_own_is_not_the_walks() -> None:
     with pytest.raises(TimeoutError, match="the fetcher's own"):
         await budget.within(fail(), TOP)
     assert budget.exhausted is None
+
+
+@pytest.mark.parametrize("number", [1, 4, 10, 11])
+async def test_urls(number: int) -> None:
+    """`max_urls` delivers so many, and an Issue says that there are more."""
+    walked = await walk_top(site(), Limits(), max_urls=number)
+    assert walked.report.entries == min(number, 10)
+    assert bool(walked.report.counts[IssueCode.BUDGET_URLS]) is (number < 10)

@@ -63,7 +63,7 @@ def test_on_site_is_no_coroutine() -> None:
         ("concurrency", r"write options=FetchOptions\(concurrency=...\)"),
         ("walk_seconds", r"write limits=Limits\(walk_seconds=...\)"),
         ("session", r"write fetcher=HttpFetcher\(session=...\)"),
-        ("limit", r"write walk_many\(\[site\], site_urls=...\)"),
+        ("limit", r"write max_urls=..."),
         ("excludes", r"did you mean exclude\?"),
         ("qqq", "see its documentation"),
     ],
@@ -119,7 +119,7 @@ def test_seconds_are_numbers(value: object, kind: type[Exception]) -> None:
     assert Limits(walk_seconds=0.5).walk_seconds == 0.5
 
 
-@pytest.mark.parametrize(("name", "value"), [("at_once", 0.5), ("site_urls", "3")])
+@pytest.mark.parametrize(("name", "value"), [("at_once", 0.5), ("max_urls", "3")])
 def test_counts_of_a_run_are_whole(name: str, value: object) -> None:
     """The same holds for the counts of a run over many sites."""
     with pytest.raises(TypeError, match=f"{name} must be a whole number"):
