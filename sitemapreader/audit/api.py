@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.audit.database.connection import AuditDatabase
-from sitemapreader.audit.database.known import load_known
-from sitemapreader.audit.database.loading import WalkLoader
-from sitemapreader.audit.database.preparing import fetch_robots, list_known_robots, prepare
-from sitemapreader.audit.database.source import find_source
-from sitemapreader.audit.facts import COUNT_READ, gather_facts
-from sitemapreader.audit.files import locate_findings
+from sitemapreader.audit.database import AuditDatabase
+from sitemapreader.audit.facts import gather_facts
+from sitemapreader.audit.known import load_known
+from sitemapreader.audit.loading import WalkLoader
 from sitemapreader.audit.models import AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.options import AuditOptions, fill_figures
+from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
 from sitemapreader.audit.result import Audit, read_baseline
 from sitemapreader.audit.rules import (
     list_rules,
@@ -28,6 +26,7 @@ from sitemapreader.audit.rules import (
     suggest_word,
 )
 from sitemapreader.audit.runner import RuleRunner, add_issues, find_missing
+from sitemapreader.audit.sources import find_source, locate_findings
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.issues import Severity
@@ -44,10 +43,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Unpack
 
-    from sitemapreader.audit.database.known import Known
-    from sitemapreader.audit.database.source import AuditSource
+    from sitemapreader.audit.known import Known
     from sitemapreader.audit.result import Baseline
     from sitemapreader.audit.rules import SqlRule
+    from sitemapreader.audit.sources import AuditSource
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.robots.rules import Robots
     from sitemapreader.report import Report
@@ -55,19 +54,16 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class RulePlan:
-    """The rules that an audit is to run.
-
-    Attributes:
-        chosen: code -> rule, Issues included.
-        queries: the chosen rules that have a query.
-        severities: code -> severity of the settings.
-        broken: chosen rules of the user's own whose files are none.
-    """
+    """The rules that an audit is to run."""
 
     chosen: Mapping[str, AuditRule]
+    """Code -> rule, Issues included."""
     queries: tuple[SqlRule, ...]
+    """The chosen rules that have a query."""
     severities: Mapping[str, Severity]
+    """Code -> severity of the settings."""
     broken: tuple[NotRun, ...]
+    """Chosen rules of the user's own whose files are none."""
 
 
 def plan_rules(
@@ -79,15 +75,8 @@ def plan_rules(
 ) -> RulePlan:
     """Return the rules to run, with the figures of this audit in their texts.
 
-    Args:
-        folder: with rules of the user's own.
-        select: what to run.
-        ignore: what not to run.
-        severities: code -> severity.
-        figures: of the rules.
-
-    Raises:
-        AuditInputError: a word means no rule, or the folder cannot be read.
+    `folder` has rules of the user's own. Raises AuditInputError if a word means no rule, or the
+    folder cannot be read.
     """
     own, faults = ([], {}) if folder is None else read_own_rules(folder)
     broken = {
@@ -203,7 +192,6 @@ class AuditRun:
             int(self._figures.examples),
             missing,
             self._plan.severities,
-            has_sitemaps=bool(self._database.ask(COUNT_READ)[0][0]),
         )
         runner.not_run += self._plan.broken
         add_issues(runner, self._database, self._plan.chosen, int(self._figures.examples))
@@ -240,8 +228,6 @@ class AuditRun:
 _CATEGORIES = list(Category)
 _FIRST = "robots-blocks-site"
 """The finding beside which the others of its severity hardly matter."""
-
-
 _HIDING = frozenset(
     {"since", "until", "include", "exclude", "unique", "state", "changes", "sitemaps"}
 )

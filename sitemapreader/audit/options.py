@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.audit.figures import count_units, show_number
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.report import count_units, show_number
 from sitemapreader.dates import as_since
 from sitemapreader.errors import suggest
 from sitemapreader.issues import Severity

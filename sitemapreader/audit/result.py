@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from sitemapreader.audit.formats import find_audit_format, find_hits_suffix, format_audit
+from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix, format_audit
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import Column
 from sitemapreader.output.sink import write_file
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-    from sitemapreader.audit.database.connection import AuditDatabase
+    from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.audit.models import Facts, Finding
     from sitemapreader.report import Report
 
@@ -48,13 +49,7 @@ COLUMNS = tuple(
 
 
 def write_hits(path: str | os.PathLike[str], database: AuditDatabase, codes: Iterable[str]) -> int:
-    """Write the hits of rules, and return how many there are; raise OSError.
-
-    Args:
-        path: of the file; its suffix names the format.
-        database: after the rules have run.
-        codes: of rules that were run.
-    """
+    """Write all hits of rules, and return how many there are; raise OSError."""
     find_hits_suffix(path)
     number = 0
     with open_output(path, columns=COLUMNS) as output:
@@ -69,18 +64,7 @@ def write_hits(path: str | os.PathLike[str], database: AuditDatabase, codes: Ite
 MAX_FINGERPRINTS = 1_000
 """Hits of a rule in a sitemap that a baseline names; of more it has the number alone."""
 _SCHEMA = 1
-_FINGERPRINT = "left(md5(coalesce(hit.url, '')), 16)"
-_GATHER = f"""
-SELECT coalesce(hit.document, ''), count(*), min({_FINGERPRINT}, {MAX_FINGERPRINTS})
-FROM ({{query}}) AS hit GROUP BY coalesce(hit.document, '')
-"""
-_COMPARE = f"""
-SELECT coalesce(hit.document, ''), count(*), count(*) FILTER (baseline.code IS NULL)
-FROM ({{query}}) AS hit LEFT JOIN baseline
-  ON baseline.code = $rule_code AND baseline.document = coalesce(hit.document, '')
- AND baseline.fingerprint = {_FINGERPRINT}
-GROUP BY coalesce(hit.document, '')
-"""
+_QUERIES = read_queries("runner")
 
 
 def write_baseline(
@@ -90,7 +74,8 @@ def write_baseline(
     content: dict[str, dict[str, Any]] = {}
     for finding in findings:
         query, passed = database.hit_queries[finding.code]
-        rows = database.ask(_GATHER.format(query=query), **passed)
+        gather = _QUERIES["gather_hits"].format(query)
+        rows = database.ask(gather, **passed, most=MAX_FINGERPRINTS)
         # Issues are counted beyond those that are kept
         counts = {place.document: place.count for place in finding.places}
         content[finding.code] = {
@@ -103,13 +88,10 @@ def write_baseline(
 
 @attrs.frozen
 class Baseline:
-    """The known hits.
-
-    Attributes:
-        counts: code and URL of a sitemap -> number of hits.
-    """
+    """The known hits."""
 
     counts: dict[tuple[str, str], int]
+    """Code and URL of a sitemap -> number of hits."""
 
     @property
     def total(self) -> int:
@@ -121,7 +103,8 @@ class Baseline:
         query, passed = database.hit_queries[finding.code]
         named = {place.document: place.count for place in finding.places}
         new = 0
-        for document, count, unknown in database.ask(_COMPARE.format(query=query), **passed):
+        compare = _QUERIES["compare_hits"].format(query)
+        for document, count, unknown in database.ask(compare, **passed):
             before = self.counts.get((finding.code, document), 0)
             counted = max(count, named.get(document, 0))
             is_named = before <= MAX_FINGERPRINTS and counted == count
@@ -148,16 +131,15 @@ def read_baseline(path: str | os.PathLike[str], database: AuditDatabase) -> Base
     return Baseline(counts)
 
 
-def _list_hits(findings: Any) -> tuple[dict[tuple[str, str], int], list[dict[str, str]]]:
+def _list_hits(
+    findings: Any,
+) -> tuple[dict[tuple[str, str], int], list[tuple[str, str, str]]]:
     """Return the number of hits by code and sitemap, and rows of fingerprints."""
     counts, rows = {}, []
     for code, documents in findings.items():
         for document, hits in documents.items():
             counts[code, document] = int(hits["count"])
-            rows += [
-                {"code": code, "document": document, "fingerprint": str(fingerprint)}
-                for fingerprint in hits["hits"]
-            ]
+            rows += [(code, document, str(fingerprint)) for fingerprint in hits["hits"]]
     return counts, rows
 
 
@@ -233,22 +215,21 @@ class Audit:
         """
         import pandas as pd  # noqa: PLC0415 (only here)
 
-        return pd.DataFrame(
-            {
-                "code": [finding.code for finding in self.findings],
-                "category": [str(finding.rule.category) for finding in self.findings],
-                "severity": [finding.severity.name.lower() for finding in self.findings],
-                "title": [finding.rule.title for finding in self.findings],
-                "count": [finding.count for finding in self.findings],
-                "of": [finding.of for finding in self.findings],
-                "unit": [finding.rule.unit for finding in self.findings],
-                "new": pd.array([finding.new for finding in self.findings], dtype="Int64"),
-                "sitemaps": [finding.places_total for finding in self.findings],
-                "example": [
-                    finding.examples[0].url if finding.examples else "" for finding in self.findings
-                ],
-            }
+        frame = pd.DataFrame(
+            [
+                (
+                    *(each.code, str(each.rule.category), each.severity.name.lower()),
+                    *(each.rule.title, each.count, each.of, each.rule.unit, each.new),
+                    *(each.places_total, each.examples[0].url if each.examples else ""),
+                )
+                for each in self.findings
+            ],
+            columns=[
+                *("code", "category", "severity", "title", "count", "of", "unit", "new"),
+                *("sitemaps", "example"),
+            ],
         )
+        return frame.astype({"new": "Int64"})
 
     def format(self, name: str) -> str:
         """Return the audit as text in a format."""

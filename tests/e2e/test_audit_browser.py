@@ -11,8 +11,8 @@ import attrs
 import audits
 import pytest
 
-from sitemapreader.audit.formats import format_audit
 from sitemapreader.audit.models import DocumentFact, Example, HostCount, NotRun, Place, SectionCount
+from sitemapreader.audit.report.texts import format_audit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,6 @@ from commands import run
 from launcher import get_launcher, launch
 
 from sitemapreader.audit import audit_sync
-from sitemapreader.audit.database import connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,8 +90,8 @@ def test_a_disk_without_room_for_what_memory_cannot_hold(
     folder: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A temporary database that cannot spill is an OSError that names TMPDIR; its folder goes."""
-    monkeypatch.setattr(connection, "MEMORY_MB", 2)
-    monkeypatch.setattr(connection, "_MOST_MEMORY", 1)
+    monkeypatch.setattr("sitemapreader.audit.database.MEMORY_MB", 2)
+    monkeypatch.setattr("sitemapreader.audit.database._MOST_MEMORY", 1)
     monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
     with pytest.raises(OSError, match="set TMPDIR to a folder on another one"):
         audit_sync(folder)

@@ -19,9 +19,8 @@ from auditing import HOST, NOW, page, pages, served, site, urlset
 
 from sitemapreader import IssueCode, MemoryFetcher, Severity, StoredResponse
 from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync
-from sitemapreader.audit.database import connection
-from sitemapreader.audit.database.connection import AuditDatabase
-from sitemapreader.audit.database.known import load_known
+from sitemapreader.audit.database import AuditDatabase
+from sitemapreader.audit.known import load_known
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.errors import FetchError
 
@@ -299,7 +298,7 @@ def test_a_list_with_an_endless_line(
     name: str, database: AuditDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line is read only up to a limit: compressed, it may have more than the memory holds."""
-    monkeypatch.setattr("sitemapreader.audit.database.known._LINE_BYTES", 1_000)
+    monkeypatch.setattr("sitemapreader.audit.known._LINE_BYTES", 1_000)
     content = b"url\n" * ("csv" in name) + b"x" * 2_000
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     with pytest.raises(AuditInputError, match=r"cannot be read: .*(size|line)"):
@@ -684,8 +683,8 @@ def test_a_query_gets_the_memory_that_it_needs(
         (tmp_path / f"{name}.xml").write_bytes(urlset(records))
     with audit_sync(tmp_path, figures=FIGURES) as result:
         expected = codes(result)
-    monkeypatch.setattr(connection, "MEMORY_MB", 1)
-    monkeypatch.setattr(connection, "_MOST_MEMORY", 128)
+    monkeypatch.setattr("sitemapreader.audit.database.MEMORY_MB", 1)
+    monkeypatch.setattr("sitemapreader.audit.database._MOST_MEMORY", 128)
     with audit_sync(tmp_path, figures=FIGURES) as result:
         assert codes(result) == expected
         assert result._database._memory > 1

@@ -10,7 +10,7 @@ import pytest
 from auditing import HOST, page, urlset
 
 from sitemapreader.audit import audit
-from sitemapreader.audit.database.connection import AuditDatabase
+from sitemapreader.audit.database import AuditDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path

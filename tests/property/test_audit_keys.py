@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemapreader.audit.database.loading import find_keys, make_keys
+from sitemapreader.audit.loading import find_keys, make_keys
 from sitemapreader.output.arrow import make_array
 from sitemapreader.urls import url_key
 

@@ -12,9 +12,9 @@ import attrs
 from sitemapreader import FetchOptions, MemoryFetcher, StoredResponse
 from sitemapreader.audit import AuditOptions, Finding, NotRun
 from sitemapreader.audit.api import AuditRun, plan_rules
-from sitemapreader.audit.database.connection import AuditDatabase
-from sitemapreader.audit.database.known import load_known
-from sitemapreader.audit.database.source import AuditSource
+from sitemapreader.audit.database import AuditDatabase
+from sitemapreader.audit.known import load_known
+from sitemapreader.audit.sources import AuditSource
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOST = "https://www.shop.example"

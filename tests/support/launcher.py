@@ -38,7 +38,7 @@ PREFIX = "sitemapreader."
 LIBRARIES = ("duckdb", "httpx", "pandas", "pyarrow.parquet")
 """Large ones, which documentation uses: to import them makes each fork slower."""
 USERS = (
-    "audit.database.connection",
+    "audit.database",
     "fetch.httpx",
     "output.arrow",
 )

@@ -8,22 +8,20 @@ import attrs
 import audits
 import pytest
 
-from sitemapreader.audit import figures
+from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import DocumentFact, LanguagePair, MonthCount, SectionCount
 from sitemapreader.audit.report.charts import (
+    MAX_CHILDREN,
     MAX_LANGUAGES,
     AxisLabel,
-    build_matrix,
-    chart_months,
-    stack_parts,
-    sum_years,
-)
-from sitemapreader.audit.report.sitemaps import (
-    MAX_CHILDREN,
     TreeNode,
+    build_matrix,
     build_sitemap_tree,
+    chart_months,
     find_main_origin,
     shorten_url,
+    stack_parts,
+    sum_years,
 )
 from sitemapreader.audit.report.treemap import Area, chart_sections, squarify
 

@@ -10,8 +10,8 @@ import attrs
 import audits
 import pytest
 
-from sitemapreader.audit.formats import format_audit
 from sitemapreader.audit.models import AuditRule, DocumentFact, Example, NotRun
+from sitemapreader.audit.report.texts import format_audit
 from sitemapreader.audit.report.treemap import COLORS
 from sitemapreader.issues import Severity
 

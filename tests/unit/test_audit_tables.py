@@ -10,8 +10,6 @@ import package
 import pytest
 
 from sitemapreader import IssueCode, Severity
-from sitemapreader.audit.database.languages import is_news_language, judge_hreflang
-from sitemapreader.audit.database.preparing import judge_host
 from sitemapreader.audit.issues import (
     ABOUT_US,
     CHANGED,
@@ -21,6 +19,7 @@ from sitemapreader.audit.issues import (
 )
 from sitemapreader.audit.models import AuditInputError, Category
 from sitemapreader.audit.options import FAIL_ON, AuditOptions, fill_figures, find_settings
+from sitemapreader.audit.preparing import is_news_language, judge_host, judge_hreflang
 from sitemapreader.audit.rules import (
     explain_rule,
     format_rules,
@@ -344,7 +343,7 @@ def test_settings_without_a_table(line: str, tmp_path: Path) -> None:
 
 def test_the_shell_knows_the_formats() -> None:
     """What the command line offers without importing an audit is what there is."""
-    from sitemapreader.audit.formats import FORMATS  # noqa: PLC0415 (only here)
+    from sitemapreader.audit.report.texts import FORMATS  # noqa: PLC0415 (only here)
 
     assert audit_options.AUDIT_FORMATS == FORMATS
     assert audit_options.FAIL_ON == FAIL_ON

@@ -11,20 +11,18 @@ from importlib.resources import files
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from sitemapreader.audit import figures
+from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import Category
 from sitemapreader.audit.report.charts import (
     BarPart,
     build_matrix,
-    chart_months,
-    stack_parts,
-    sum_years,
-)
-from sitemapreader.audit.report.sitemaps import (
     build_sitemap_tree,
+    chart_months,
     find_main_origin,
     is_failed_probe,
     shorten_url,
+    stack_parts,
+    sum_years,
 )
 from sitemapreader.audit.report.treemap import chart_sections, name_section
 from sitemapreader.errors import advise_extra

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from sitemapreader.audit.figures import show_number, show_share
+from sitemapreader.audit.report import show_number, show_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

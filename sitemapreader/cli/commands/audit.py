@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.audit.formats import find_audit_format, find_hits_suffix
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.options import AuditOptions, find_settings
+from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
 from sitemapreader.cli.config import RunConfig
 from sitemapreader.cli.console import Console, name_options

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from shutil import rmtree
@@ -16,7 +18,7 @@ from sitemapreader.audit.models import AuditInputError
 from sitemapreader.event_loop import run_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import pyarrow as pa
 
@@ -67,7 +69,7 @@ class AuditDatabase:
             config["temp_directory"] = self._folder.name
         with self.map_disk_errors():
             self.connection = duckdb.connect(str(self._path or ":memory:"), config=config)
-            self.connection.execute(files(__package__).joinpath("schema.sql").read_text("utf-8"))
+            self.connection.execute(_read_file("schema"))
         self.hit_queries: dict[str, tuple[str, dict[str, object]]] = {}
         self._memory = 1
 
@@ -87,12 +89,15 @@ class AuditDatabase:
         self.ask(f"INSERT INTO {table} BY NAME SELECT * FROM arriving")
         self.connection.unregister("arriving")
 
-    def insert_rows(self, table: str, rows: list[dict[str, Any]]) -> None:
-        """Append rows that all have the same columns."""
-        if rows:
-            columns = {name: [row[name] for row in rows] for name in rows[0]}
-            values = ", ".join(f"unnest(${name}) AS {name}" for name in columns)
-            self.ask(f"INSERT INTO {table} BY NAME SELECT {values}", **columns)
+    def insert_rows(
+        self, table: str, rows: Iterable[Iterable[object]], names: Iterable[str] = ()
+    ) -> None:
+        """Append rows of all columns of a table, or of those that are named."""
+        columns = {f"c{n}": list(values) for n, values in enumerate(zip(*rows, strict=True))}
+        if columns:
+            into = f"({', '.join(names)})" if names else ""
+            values = ", ".join(f"unnest(${name})" for name in columns)
+            self.ask(f"INSERT INTO {table} {into} SELECT {values}", **columns)
 
     def ask(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
         """Run a query and return all its rows; give it more memory if it needs that."""
@@ -145,6 +150,17 @@ class AuditDatabase:
         self.connection.close()
         if self._folder is not None:
             self._folder.cleanup()
+
+
+@cache
+def read_queries(name: str) -> dict[str, str]:
+    """Return the queries of a file by their names, which lines like `-- name:` say."""
+    _, *parts = re.split(r"^-- ([a-z_]+):.*\n", _read_file(name), flags=re.MULTILINE)
+    return dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
+
+
+def _read_file(name: str) -> str:
+    return files(__package__).joinpath("queries", f"{name}.sql").read_text("utf-8")
 
 
 def _remove_old(path: Path) -> None:

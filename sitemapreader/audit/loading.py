@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from sitemapreader.audit.database.connection import AuditDatabase
+    from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.issues import Issue
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
@@ -49,7 +49,7 @@ FIELDS = (
 _TIME = pa.timestamp("us")
 _NORMAL = f"^(?:{NORMAL_URL.pattern})$"
 _FOLDER = "[a-z0-9_~-][a-z0-9_.~-]*"
-_SIMPLE = rf"^https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:{_FOLDER}/)*(?:{_FOLDER})?$"
+SIMPLE_URL = rf"^https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:{_FOLDER}/)*(?:{_FOLDER})?$"
 """Normal URLs in which no rule about characters or parameters can find anything."""
 _EXTENSIONS = {
     "images": ("image", ("loc", "title", "caption", "geo_location", "license")),
@@ -68,16 +68,12 @@ _EXTENSIONS = {
 
 @attrs.define
 class RowNumbering:
-    """The numbers of documents and of rows; documents are numbered as they come.
-
-    Attributes:
-        documents: URL of a document, after redirects -> its number, from 1.
-        positions: number of a document -> how many of its rows were numbered.
-        rows: how many rows were numbered.
-    """
+    """The numbers of documents, as they come, and of rows."""
 
     documents: dict[str, int] = attrs.field(factory=dict)
+    """URL of a document, after redirects -> its number, from 1."""
     positions: dict[int, int] = attrs.field(factory=dict)
+    """Number of a document -> how many of its rows were numbered."""
     rows: int = 0
 
     def number_document(self, url: str) -> int:
@@ -97,11 +93,8 @@ class RowNumbering:
             positions.extend(range(last + 1, last + 1 + count))
             self.positions[number] = last + count
             begin = end
-        return (
-            _share(ids, pa.uint64()),
-            _share(documents, pa.uint32()),
-            _share(positions, pa.uint32()),
-        )
+        kinds = (pa.uint64(), pa.uint32(), pa.uint32())
+        return tuple(map(_share, (ids, documents, positions), kinds))
 
 
 def _share(numbers: array[int], kind: pa.DataType) -> pa.Array:
@@ -151,7 +144,7 @@ def make_keys(urls: pa.Array) -> pa.Array:
 def find_keys(urls: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return which URLs are simple, and the keys of URLs that differ from their key."""
     # Nine of ten are simple or in normal form, which Arrow can see in a tenth of the time.
-    is_simple = pc.match_substring_regex(urls, _SIMPLE)
+    is_simple = pc.match_substring_regex(urls, SIMPLE_URL)
     unusual = urls.filter(pc.invert(is_simple))
     # A key keeps escapes of bytes beyond ASCII.
     unescaped = pc.replace_substring_regex(unusual, "%[89A-F][0-9A-F]", "_")
@@ -193,14 +186,10 @@ _DOCUMENT_FIELDS = (
 
 
 class WalkLoader:
-    """Loader of a walk into the database.
-
-    Attributes:
-        numbering: numbers of documents and rows.
-    """
+    """Loader of a walk into the database."""
 
     def __init__(self, database: AuditDatabase, on_document: OnDocument | None = None) -> None:
-        self.numbering = RowNumbering()
+        self._numbering = RowNumbering()
         self._database = database
         self._waiting = RowBuffer[Rows](_ROWS_AT_ONCE)
         self._inserting: asyncio.Future[None] | None = None
@@ -236,34 +225,31 @@ class WalkLoader:
 
     def _insert(self, waiting: list[Rows]) -> None:
         batch = make_batch(join_rows(waiting), _COLUMNS)
-        for table, rows in make_rows(batch, self.numbering):
+        for table, rows in make_rows(batch, self._numbering):
             self._database.insert(table, rows)
 
     # -- the end of the walk
 
     def load_report(self, report: Report, *, is_http: bool, now: datetime | None) -> None:
-        """Insert documents and Issues.
-
-        Args:
-            report: of the walk, which has ended.
-            is_http: whether documents came from servers.
-            now: when they were fetched, instead of the time on the clock.
-        """
+        """Insert documents and Issues; `now` is the time if not that on the clock."""
         documents = sorted(report.documents, key=lambda each: each.status not in _READ)
         numbers = self._number_documents(documents)
         by_url = {each.url: number for each, number in zip(documents, numbers, strict=True)}
         by_url |= {
             each.final_url: number
-            for each, number in reversed(list(zip(documents, numbers, strict=True)))
+            for each, number in zip(reversed(documents), reversed(numbers), strict=True)
             if each.final_url and each.role is Role.SITEMAP
         }
-        rows = []
-        for document, number in zip(documents, numbers, strict=True):
-            row = _describe(document, is_http=is_http)
-            row |= {"id": number, "parent_id": by_url.get(document.parent)}
-            row["fetched_at"] = _utc(now or self._ended_at.get(document.url))
-            rows.append(row)
-        self._database.insert_rows("document", rows)
+        rows = [
+            {
+                "id": number,
+                "parent_id": by_url.get(document.parent),
+                "fetched_at": _utc(now or self._ended_at.get(document.url)),
+                **_describe(document, is_http=is_http),
+            }
+            for document, number in zip(documents, numbers, strict=True)
+        ]
+        self._insert_dicts("document", rows)
         # the start page of a folder is one that we look for, and no server answers for it
         pages = {each.url for each in documents if each.role is Role.PAGE and not is_http}
         self._load_issues(report, by_url, pages)
@@ -277,40 +263,34 @@ class WalkLoader:
             if document.role is not Role.SITEMAP or url in taken:
                 url = f"\0{len(numbers)}"  # no URL: a number of its own
             taken.add(url)
-            numbers.append(self.numbering.number_document(url))
+            numbers.append(self._numbering.number_document(url))
         return numbers
 
     def _load_issues(self, report: Report, by_url: dict[str, int], pages: set[str]) -> None:
-        self._database.insert_rows(
-            "issue",
-            [
-                _describe_issue(issue, by_url.get(issue.sitemap))
-                for issue in report.issues
-                if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages
-            ],
-        )
+        issues = [
+            _describe_issue(issue, by_url.get(issue.sitemap))
+            for issue in report.issues
+            if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages
+        ]
+        self._insert_dicts("issue", issues)
         others = report.counts.copy()
-        rows: list[tuple[IssueCode, int | None, int]] = []
+        counts: list[tuple[IssueCode, int | None, int]] = []
         for document in report.documents:
             others -= document.counts
-            rows += [
+            counts += [
                 (code, by_url[document.url], n)
                 for code, n in document.counts.items()
                 if code is not IssueCode.HTTP_STATUS or document.url not in pages
             ]
-        rows += [(code, None, n) for code, n in others.items()]
+        counts += [(code, None, n) for code, n in others.items()]
         self._database.insert_rows(
             "issue_count",
-            [
-                {
-                    "code": str(code),
-                    "severity": code.severity.name.lower(),
-                    "document": document,
-                    "count": count,
-                }
-                for code, document, count in rows
-            ],
+            [(str(code), code.severity.name.lower(), *rest) for code, *rest in counts],
         )
+
+    def _insert_dicts(self, table: str, rows: list[dict[str, Any]]) -> None:
+        if rows:
+            self._database.insert_rows(table, [row.values() for row in rows], rows[0])
 
 
 def _describe(document: Document, *, is_http: bool) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import attrs
 
-from sitemapreader.audit.figures import count_units
 from sitemapreader.audit.models import AuditInputError, Place
+from sitemapreader.audit.report import count_units
 from sitemapreader.issues import Severity, excerpt
 
 if TYPE_CHECKING:

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, TypeAlias
 import duckdb
 import pyarrow as pa
 
-from sitemapreader.audit.database.connection import SAFE
-from sitemapreader.audit.database.loading import make_keys
+from sitemapreader.audit.database import DISK_ERRORS, read_queries
+from sitemapreader.audit.loading import SIMPLE_URL, make_keys
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.issues import excerpt
 from sitemapreader.output.arrow import make_array
-from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from sitemapreader.audit.database.connection import AuditDatabase
+    from sitemapreader.audit.database import AuditDatabase
 
 Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 """A file, or the URLs themselves."""
@@ -31,23 +30,13 @@ COLUMNS = ("url", "address", "page", "loc", "top pages")
 """Names of the column of URLs, in any case; the first that exists is read."""
 _ROWS_AT_ONCE = 20_000
 _LINE_BYTES = 2 * 1024 * 1024
-_TEXT = """read_csv($path, columns = {'url': 'VARCHAR'}, auto_detect = false, header = false,
-    delim = '\x01', quote = '', escape = '', max_line_size = $limit, encoding = $encoding)"""
-_TABLE = """read_csv($path, header = true, all_varchar = true, null_padding = true,
-    strict_mode = false, parallel = false, hive_partitioning = false, max_line_size = $limit,
-    encoding = $encoding)"""
-_FIELD = "json ->> list_filter(json_keys(json), lambda name: lower(trim(name)) = '{}')[1]"
-_OBJECTS = f"""(
-    SELECT CASE WHEN json_type(json) = 'VARCHAR' THEN json ->> '$'
-                ELSE coalesce({", ".join(map(_FIELD.format, COLUMNS))}) END AS url
-    FROM read_json_objects($path, format = 'newline_delimited', maximum_object_size = $limit)
-)"""
-_PARQUET = "read_parquet($path, hive_partitioning = false)"
+_BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
+_QUERIES = read_queries("known")
 _READERS = {
-    **dict.fromkeys((".txt", ".urls", ".log", ".list", ""), _TEXT),
-    **dict.fromkeys((".csv", ".tsv"), _TABLE),
-    **dict.fromkeys((".jsonl", ".ndjson"), _OBJECTS),
-    ".parquet": _PARQUET,
+    **dict.fromkeys((".txt", ".urls", ".log", ".list", ""), _QUERIES["text"]),
+    **dict.fromkeys((".csv", ".tsv"), _QUERIES["table"]),
+    **dict.fromkeys((".jsonl", ".ndjson"), _QUERIES["objects"]),
+    ".parquet": _QUERIES["parquet"],
 }
 """Suffix of a file -> what reads it in DuckDB."""
 
@@ -55,32 +44,36 @@ _READERS = {
 def load_known(database: AuditDatabase, source: Known) -> int:
     """Insert a list of known URLs, and return how many different ones it has.
 
-    Args:
-        database: takes them.
-        source: a file, whose suffix names its format: .txt, .csv, .tsv, .jsonl or .parquet, all
-            but the last with .gz behind it if they are compressed; or the URLs themselves.
-
-    Raises:
-        AuditInputError: the file cannot be read, has no column of URLs, or no URL.
+    A file is .txt, .csv, .tsv, .jsonl or .parquet, all but the last with .gz behind it if they are
+    compressed. Raises AuditInputError if it cannot be read, or has no column of URLs, or no URL.
     """
-    name, urls = "the list of known URLs", source
+    name = "the list of known URLs"
+    database.ask("CREATE OR REPLACE TABLE arrived (loc VARCHAR)")
     if isinstance(source, str | PathLike):
-        name, urls = str(source), _read(Path(source))
-    database.ask("CREATE OR REPLACE TEMP TABLE arrived (loc VARCHAR, key VARCHAR)")
-    wanted = (url.strip() for url in urls if has_web_scheme(url.strip()))  # type: ignore[union-attr] # no path by now
-    while batch := list(islice(wanted, _ROWS_AT_ONCE)):
-        locs = make_array(batch, pa.string())
+        name = str(source)
+        _read(database, Path(source))
+    else:
+        urls = iter(source)
+        while batch := list(islice(urls, _ROWS_AT_ONCE)):
+            database.insert("arrived", pa.table({"loc": make_array(batch, pa.string())}))
+    # nine of ten URLs are simple: only the others become objects of Python
+    database.ask(_QUERIES["find_unusual"], simple=SIMPLE_URL, blanks=_BLANKS)
+    database.ask(_QUERIES["keep_simple"], simple=SIMPLE_URL)
+    for after in range(0, database.ask("SELECT count(*) FROM unusual")[0][0], _ROWS_AT_ONCE):
+        rows = database.ask(_QUERIES["list_unusual"], after=after, until=after + _ROWS_AT_ONCE)
+        locs = make_array([loc for (loc,) in rows], pa.string())
         database.insert("arrived", pa.table({"loc": locs, "key": make_keys(locs)}))
-    database.ask("INSERT INTO known SELECT min(loc), key FROM arrived GROUP BY key")
-    database.ask("DROP TABLE arrived")
+    database.ask(_QUERIES["add_known"])
+    for table in ("arrived", "unusual"):
+        database.ask(f"DROP TABLE {table}")
     count: int = database.ask("SELECT count(*) FROM known")[0][0]
     if not count:
         raise AuditInputError(f"{name} has no URL that begins with http:// or https://")
     return count
 
 
-def _read(path: Path) -> Iterator[str]:
-    """Yield the texts of a file that may be URLs."""
+def _read(database: AuditDatabase, path: Path) -> None:
+    """Insert the texts of a file that may be URLs."""
     if not path.is_file():
         raise AuditInputError(f"the list of known URLs cannot be read: there is no file {path}")
     name = path.name.lower().removesuffix(".gz")
@@ -92,16 +85,16 @@ def _read(path: Path) -> Iterator[str]:
             # a name is no pattern, whatever characters it has
             "path": re.sub(r"([*?\[])", r"[\1]", str(path.resolve())),
             "limit": _LINE_BYTES,
+            "names": COLUMNS,
             "encoding": _find_encoding(path, is_gzip=name != path.name.lower()),
         }
         passed = {key: value for key, value in given.items() if f"${key}" in reader}
-        with duckdb.connect(config=SAFE) as connection:
-            found = connection.execute(f"SELECT * FROM {reader} LIMIT 0", passed).description
-            column = _find_column([each[0] for each in found], path)
-            rows = connection.execute(f'SELECT "{column}" FROM {reader}', passed)
-            while batch := rows.fetchmany(_ROWS_AT_ONCE):
-                yield from (url for (url,) in batch if isinstance(url, str))
+        found = database.ask(f"SELECT column_name FROM (DESCRIBE SELECT * FROM {reader})", **passed)
+        column = _find_column([each for (each,) in found], path)
+        database.ask(f'INSERT INTO arrived SELECT "{column}"::VARCHAR FROM {reader}', **passed)
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error) as error:
+        if isinstance(error, DISK_ERRORS) and "write" in str(error):
+            raise  # our disk is full
         lines = (line for line in str(error).splitlines() if not line.startswith("Original Line"))
         reason = excerpt(" ".join(islice(lines, 2)))
         raise AuditInputError(f"the list of known URLs {path} cannot be read: {reason}") from None

@@ -1,0 +1,152 @@
+"""The source of an audit, and where in its files the hits are."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
+from xml.sax.saxutils import escape
+
+import attrs
+
+from sitemapreader.audit.models import AuditInputError, Example, Finding, Place
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch.folder import FALLBACK_BASE_URL, FolderFetcher
+from sitemapreader.issues import without_userinfo
+from sitemapreader.readers.reader import SitemapReader
+from sitemapreader.urls import has_web_scheme, origin_of, parse_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sitemapreader.fetch import Fetcher
+
+T = TypeVar("T", Place, Example)
+
+_START_BYTES = 65_536
+_GZIP_MAGIC = b"\x1f\x8b"
+_BEHIND_A_URL = b"<]\"' \t\r\n"
+
+
+@attrs.frozen
+class AuditSource:
+    """A site or a sitemap, by its URL, perhaps of a folder's fetcher."""
+
+    name: str
+    """As the caller named it, without a password."""
+    site: str | None = None
+    """The URL of a site, which may be a sitemap itself."""
+    sitemap: str | None = None
+    """The URL of a sitemap, if it is known to be one."""
+    is_page: bool = False
+    """Whether the URL of the site is not that of a sitemap."""
+    fetcher: Fetcher | None = None
+    """Reads a folder; `None` for the network."""
+
+
+def find_source(
+    source: str | Path, base_url: str | None = None, *, is_sitemap: bool | None = None
+) -> AuditSource:
+    """Return how to read a URL, folder or file; raise AuditInputError.
+
+    `is_sitemap` is whether a URL is that of a sitemap or of a site, where that is known.
+    """
+    text = str(source)
+    if isinstance(source, str) and has_web_scheme(text):
+        if parse_url(text) is None:
+            raise AuditInputError(f"{without_userinfo(text)!r} is not a URL that can be requested")
+        name = without_userinfo(text)
+        if is_sitemap:
+            return AuditSource(name, sitemap=text)
+        return AuditSource(name, text, is_page=is_sitemap is False)
+    path = Path(source)
+    if path.is_dir():
+        folder = FolderFetcher(path, base_url)
+        return AuditSource(text, folder.base_url, is_page=True, fetcher=folder)
+    if path.is_file():
+        folder = FolderFetcher(path.parent, base_url or _find_base_url(path))
+        url = folder.base_url + quote(path.name)
+        return AuditSource(text, sitemap=url, fetcher=folder)
+    raise AuditInputError(
+        f"{without_userinfo(text)!r} is neither an http(s) URL nor a file or folder that exists"
+    )
+
+
+def _find_base_url(path: Path) -> str:
+    """Return the origin of the first URL in a sitemap."""
+    reader = SitemapReader(FALLBACK_BASE_URL)
+    try:
+        with path.open("rb") as file:
+            events = reader.feed(file.read(_START_BYTES))
+    except OSError as error:
+        raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
+    events += reader.close()
+    locs = (event.loc for event in events if not hasattr(event, "code"))
+    first = next(locs, "")
+    return (origin_of(first) or FALLBACK_BASE_URL.rstrip("/")) + "/"
+
+
+def locate_findings(
+    findings: Iterable[Finding], folder: FolderFetcher
+) -> tuple[list[Finding], dict[str, str]]:
+    """Find the files of sitemaps with hits, and the lines of hits that are named.
+
+    Returns:
+        findings whose places and examples have lines, where a URL stands in a file as it is; and
+        URL of a sitemap -> its path, relative to the working directory if it lies below that.
+    """
+    findings = list(findings)
+    wanted: defaultdict[str, set[str]] = defaultdict(set)
+    for finding in findings:
+        hits: list[Place | Example] = [*finding.places, *finding.examples]
+        for hit in hits:
+            wanted[hit.document] |= {hit.url} if hit.url and hit.line is None else set()
+    files = {folder.base_url: _name_path(folder.folder)}
+    lines: dict[tuple[str, str], int] = {}
+    for document, urls in wanted.items():
+        try:
+            path = folder.find_file(document)
+            files[document] = _name_path(path)
+            lines |= {(document, url): n for url, n in _find_lines(path, urls).items()}
+        except (FetchError, OSError):
+            continue  # it is in no file, or gone meanwhile
+
+    def add_lines(hits: tuple[T, ...]) -> tuple[T, ...]:
+        return tuple(
+            attrs.evolve(hit, line=hit.line or lines.get((hit.document, hit.url))) for hit in hits
+        )
+
+    found = [
+        attrs.evolve(each, places=add_lines(each.places), examples=add_lines(each.examples))
+        for each in findings
+    ]
+    return found, files
+
+
+def _name_path(path: Path) -> str:
+    here = Path(os.path.realpath("."))
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
+
+
+def _find_lines(path: Path, urls: Iterable[str]) -> dict[str, int]:
+    """Return the first line of each URL that stands in a file, escaped for XML or not."""
+    content = path.read_bytes()
+    if content.startswith(_GZIP_MAGIC):
+        return {}
+    ends = {
+        url: min(filter(None, (_find_end(content, form) for form in {url, escape(url)})), default=0)
+        for url in urls
+    }
+    return {url: content.count(b"\n", 0, end) + 1 for url, end in ends.items() if end}
+
+
+def _find_end(content: bytes, text: str) -> int:
+    """Return where a URL ends that does not begin a longer one; 0 if it is not there."""
+    wanted, end = text.encode("utf-8", "surrogatepass"), 0
+    while (at := content.find(wanted, end)) >= 0:
+        end = at + len(wanted)
+        if end == len(content) or content[end] in _BEHIND_A_URL:
+            return end
+    return 0
