@@ -71,8 +71,7 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import Document, Role, SiteOutcome, SiteStatus, Status
     from sitemapreader.output import open_output
     from sitemapreader.readers import SitemapReader, read
-    from sitemapreader.readers.robots.parser import parse_robots
-    from sitemapreader.readers.robots.rules import OtherLine, Robots
+    from sitemapreader.readers.robots import OtherLine, Robots, parse_robots
     from sitemapreader.report import Report
     from sitemapreader.state import State
     from sitemapreader.tables import IncompleteWarning, read_batches, to_arrow, to_dataframe
@@ -179,8 +178,7 @@ _EXPORTS_BY_MODULE = {
     "options": ("FetchOptions", "Limits"),
     "output": ("open_output",),
     "readers": ("SitemapReader", "read"),
-    "readers.robots.parser": ("parse_robots",),
-    "readers.robots.rules": ("OtherLine", "Robots"),
+    "readers.robots": ("OtherLine", "Robots", "parse_robots"),
     "outcomes": ("Document", "Role", "SiteOutcome", "SiteStatus", "Status"),
     "report": ("Report",),
     "state": ("State",),

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from sitemapreader.audit.rules import SqlRule
     from sitemapreader.audit.sources import AuditSource
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.readers.robots import Robots
     from sitemapreader.report import Report
 
 

@@ -20,8 +20,7 @@ from sitemapreader.fetch.body import read_body
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Role, Status
-from sitemapreader.readers.robots.parser import parse_robots
-from sitemapreader.readers.robots.rules import Robots
+from sitemapreader.readers.robots import Robots, parse_robots
 from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:

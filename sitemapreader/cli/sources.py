@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sitemapreader.cli.config import RunConfig
     from sitemapreader.many.task import SiteKind
     from sitemapreader.options import FetchOptions
-    from sitemapreader.readers.formats import ExtraFormats
+    from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.report import Report
     from sitemapreader.rows import Events, Rows
     from sitemapreader.walker.walk import Walk

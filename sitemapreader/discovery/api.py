@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.issues import IssueCode
     from sitemapreader.models import Format, SitemapEntry
-    from sitemapreader.readers.formats import ExtraFormats
-    from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.readers.records.vocabulary import ExtraFormats
+    from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
     from sitemapreader.urls import Hosts
 

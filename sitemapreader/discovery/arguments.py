@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions, Limits
-    from sitemapreader.readers.formats import ExtraFormats
+    from sitemapreader.readers.records.vocabulary import ExtraFormats
 
 
 Probe: TypeAlias = Literal["auto", "few", "always", "deep", "never"]

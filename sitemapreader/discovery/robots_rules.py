@@ -12,8 +12,7 @@ from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Document, Role, Status, issue_from_error, judge_counts
-from sitemapreader.readers.robots.parser import parse_robots
-from sitemapreader.readers.robots.rules import Robots, load_rules_parser
+from sitemapreader.readers.robots import Robots, load_rules_parser, parse_robots
 from sitemapreader.urls import has_suffixes, load_suffixes, origin_of, same_hosts
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_error
-from sitemapreader.readers.formats import check_formats
 from sitemapreader.readers.pages.hints import read_header_hints, read_page_hints
+from sitemapreader.readers.records.vocabulary import check_formats
 from sitemapreader.urls import (
     has_suffixes,
     load_suffixes,

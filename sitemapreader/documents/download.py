@@ -17,8 +17,8 @@ from sitemapreader.errors import FetchError
 from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.fetch.request import CHECK_REDIRECT
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.decode.codings import DecompressionError, read_codings
-from sitemapreader.readers.decode.layers import Decompressor
+from sitemapreader.readers.decode.decoders import DecompressionError
+from sitemapreader.readers.decode.layers import Decompressor, read_codings
 from sitemapreader.rows import join_events
 
 if TYPE_CHECKING:

@@ -35,8 +35,7 @@ from sitemapreader.outcomes import (
     issue_from_error,
     judge_counts,
 )
-from sitemapreader.readers.decode.codings import read_codings
-from sitemapreader.readers.decode.layers import decode_start
+from sitemapreader.readers.decode.layers import decode_start, read_codings
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns
 from sitemapreader.urls import has_suffixes, load_suffixes

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode.codings import DecompressionError, read_codings
-from sitemapreader.readers.decode.layers import Decompressor
+from sitemapreader.readers.decode.decoders import DecompressionError
+from sitemapreader.readers.decode.layers import Decompressor, read_codings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

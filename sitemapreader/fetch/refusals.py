@@ -14,8 +14,7 @@ import attrs
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.retries import read_retry_after
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.decode.codings import read_codings
-from sitemapreader.readers.decode.layers import decode_start
+from sitemapreader.readers.decode.layers import decode_start, read_codings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,18 +1,18 @@
 """Reading of one document: bytes in, events out, incremental and pure.
 
 ```text
-bytes ─► decode ─► detect ─► read ─────────────────────► records ─► values
-         layers    formats   xml | text | pages          fields     UrlEntry, SitemapEntry, Issue
-         charset
+bytes ─► decode ─► reader ─────────────────────────────► records ─► values
+         layers    chooses xml | text | json_feed        entries    UrlEntry, SitemapEntry, Issue
+         charset   | pages by the first bytes            media
 ```
-`decode` removes compression and transcodes to UTF-8. `detect` chooses a reader by the first bytes:
-`xml` (sitemaps, feeds), `json_feed`, `text` or `pages` (HTML, llms.txt). The XML reader cuts the
-document into records, and `records` turns each into the values of `sitemapreader.models`. `stats`
-counts records and Issues on the way. `robots` parses robots.txt, which is not a sitemap, and
-`feedparser` reads feeds beyond repair in a child process.
+`decode` removes compression and transcodes to UTF-8. `reader` chooses by the first bytes: `xml`
+(sitemaps, feeds), `json_feed`, `text` or `pages` (HTML, llms.txt). The XML reader cuts the document
+into records, and `records` turns each into the values of `sitemapreader.models`. `stats` counts
+records and Issues on the way. `robots` parses robots.txt, which is not a sitemap, and `feedparser`
+reads feeds beyond repair in a child process.
 
-Nothing here opens a file or a connection, nor awaits; only the child process of `feedparser` is
-outside this process. A caller feeds a `SitemapReader`, or lets `read` pull from a source.
+Nothing here opens a file or a connection, nor awaits; only that child process is outside this
+process. A caller feeds a `SitemapReader`, or lets `read` pull from a source.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sitemapreader.dates import When
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.formats import ExtraFormats
+    from sitemapreader.readers.records.vocabulary import ExtraFormats
 
 __all__ = ["SitemapReader", "read"]
 

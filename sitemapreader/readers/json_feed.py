@@ -13,7 +13,7 @@ from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format, Image, UrlEntry
 from sitemapreader.readers.records.context import find_relative_error
-from sitemapreader.readers.records.feeds import NEXT, deliver_pages
+from sitemapreader.readers.records.entries import NEXT, deliver_pages
 from sitemapreader.readers.xml.characters import remove_controls, replace_bad_bytes
 from sitemapreader.urls import (
     find_url_error,

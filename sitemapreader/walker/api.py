@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sitemapreader.dates import When
     from sitemapreader.discovery.arguments import Probe
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.readers.formats import ExtraFormats
+    from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.config import (

@@ -23,7 +23,7 @@ from sitemapreader.errors import suggest
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Document
-from sitemapreader.readers.formats import check_formats
+from sitemapreader.readers.records.vocabulary import check_formats
 from sitemapreader.urls import Hosts
 from sitemapreader.walker.queues import Order
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sitemapreader.dates import When
     from sitemapreader.discovery.arguments import Probe
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.readers.formats import ExtraFormats
+    from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.state import State
 
 P = ParamSpec("P")

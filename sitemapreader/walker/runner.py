@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.models import SitemapEntry
     from sitemapreader.outcomes import Document
-    from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.readers.robots import Robots
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.persistence.tracker import DocumentTracker
     from sitemapreader.walker.persistence.writer import StateWriter

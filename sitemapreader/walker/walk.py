@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.models import Event
     from sitemapreader.options import FetchOptions, Limits
-    from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows
     from sitemapreader.state import State
     from sitemapreader.walker.config import WalkConfig

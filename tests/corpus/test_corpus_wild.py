@@ -19,12 +19,12 @@ from defusedxml.ElementTree import fromstring
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format
-from sitemapreader.readers.robots.parser import parse_robots
+from sitemapreader.readers.robots import parse_robots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.readers.robots import Robots
 
 pytestmark = corpus.needs_corpus
 

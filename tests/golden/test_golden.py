@@ -9,7 +9,7 @@ import golden
 import pytest
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.xml import batches, small
+from sitemapreader.readers.xml import patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,9 +186,6 @@ def test_good_records_survive(document: Path) -> None:
 @each_document
 def test_the_pattern_changes_no_event(document: Path) -> None:
     """Each golden document gives the same events with the pattern switched off."""
-    with (
-        mock.patch.object(batches, "PATTERNS", new=False),
-        mock.patch.object(small, "PATTERNS", new=False),
-    ):
+    with mock.patch.object(patterns, "PATTERNS", new=False):
         reading = golden.read_document(document)
     assert golden.known_reading(document) == reading

@@ -22,8 +22,8 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader, read
-from sitemapreader.readers.decode.codings import DecompressionError, read_codings
-from sitemapreader.readers.decode.layers import Decompressor
+from sitemapreader.readers.decode.decoders import DecompressionError
+from sitemapreader.readers.decode.layers import Decompressor, read_codings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -317,13 +317,13 @@ async def test_a_site_in_a_coding_nobody_asked_for(coding: str) -> None:
 
 @pytest.fixture
 def no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have neither brotli nor zstandard."""
-    for name in ("brotli", "brotlicffi", "zstandard", "compression", "compression.zstd"):
+    """Have neither brotli nor zstd."""
+    for name in ("brotli", "brotlicffi", "backports", "backports.zstd", "compression"):
         monkeypatch.setitem(sys.modules, name, None)
 
 
 @pytest.mark.usefixtures("no_libraries")
-@pytest.mark.parametrize(("coding", "extra"), [("br", "brotli"), ("zstd", "zstandard")])
+@pytest.mark.parametrize(("coding", "extra"), [("br", "brotli"), ("zstd", "backports.zstd")])
 async def test_without_the_library_the_issue_names_it(coding: str, extra: str) -> None:
     """The child is lost by name; its neighbours are read."""
     encode = brotli.compress if coding == "br" else to_zstd
@@ -386,7 +386,8 @@ import json, sys, time
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
 codings, data = tuple(sys.argv[1].split(",")), sys.stdin.buffer.read()
-import brotli, zstandard
+import brotli
+from backports import zstd
 def peak():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) // 1024

@@ -18,8 +18,8 @@ from walking import SITE, index
 from sitemapreader import MemoryFetcher, SitemapReader, UrlEntry, walk, walk_sync
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
-from sitemapreader.readers.feedparser import fallback
-from sitemapreader.readers.feedparser.fallback import FeedparserWorker, LinkSearch
+from sitemapreader.readers import feedparser as fallback
+from sitemapreader.readers.feedparser import FeedparserWorker, LinkSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -354,7 +354,7 @@ def test_an_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
     script = (
         "import pathlib, subprocess, sys\n"
         "from sitemapreader.cli import main\n"
-        "from sitemapreader.readers.feedparser import fallback\n"
+        "from sitemapreader.readers import feedparser as fallback\n"
         "class Noted(subprocess.Popen):\n"
         "    def communicate(self, *a, **k):\n"
         f"        pathlib.Path({str(pids)!r}).write_text(str(self.pid))\n"

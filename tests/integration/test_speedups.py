@@ -13,8 +13,8 @@ import package
 import pytest
 
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode import gzip as gunzip
-from sitemapreader.readers.decode.codings import DecompressionError
+from sitemapreader.readers.decode import decoders as gunzip
+from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:

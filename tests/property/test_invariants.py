@@ -20,7 +20,7 @@ from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers import reader
 from sitemapreader.readers.decode import layers as inflate_module
-from sitemapreader.readers.decode.codings import DecompressionError
+from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.options import Limits
 from sitemapreader.outcomes import Role
 from sitemapreader.readers.pages.hints import read_page_hints
-from sitemapreader.readers.robots.parser import parse_robots
+from sitemapreader.readers.robots import parse_robots
 from sitemapreader.walker import walk_sync
 
 if TYPE_CHECKING:

@@ -366,7 +366,7 @@ def _import_all() -> None:
         names.update(LIBRARIES)
     else:
         names -= {f"{PREFIX}{name}" for name in USERS}
-    for name in sorted({*names, "brotli", "protego", "zstandard"}):
+    for name in sorted({*names, "brotli", "protego", "backports.zstd"}):
         with suppress(ImportError):
             if not name.startswith(f"{PREFIX}recipes."):
                 import_module(name)

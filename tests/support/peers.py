@@ -18,7 +18,7 @@ from sitemapreader.issues import IssueCode, Severity
 from sitemapreader.models import Restriction, UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers import read
-from sitemapreader.readers.records.fields import parse_priority
+from sitemapreader.readers.records.vocabulary import parse_priority
 from sitemapreader.urls import is_in_scope
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
-from sitemapreader.readers.xml import batches, small
+from sitemapreader.readers.xml import patterns
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event
@@ -46,10 +46,7 @@ def locs(events: list[Event]) -> list[str]:
 
 
 def read_by_tree(data: bytes, **limits: Any) -> list[Event]:
-    with (
-        mock.patch.object(batches, "PATTERNS", new=False),
-        mock.patch.object(small, "PATTERNS", new=False),
-    ):
+    with mock.patch.object(patterns, "PATTERNS", new=False):
         return read(data, **limits)
 
 

@@ -9,12 +9,12 @@ from walking import ROBOTS, SITE, fault, status, urlset, walk_all
 from web_table import row
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.robots.parser import parse_robots
+from sitemapreader.readers.robots import parse_robots
 
 if TYPE_CHECKING:
     from web_table import Web
 
-    from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.readers.robots import Robots
 
 OURS = "sitemapreader"
 PRIVATE = b"User-agent: *\nDisallow: /private\n"

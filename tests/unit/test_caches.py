@@ -12,7 +12,7 @@ import pytest
 from sitemapreader import UrlEntry, urls
 from sitemapreader.models import Format
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.readers.records.namespaces import namespace_key
+from sitemapreader.readers.records.vocabulary import namespace_key
 from sitemapreader.state.url_index import fingerprint_entries
 from sitemapreader.walker.filters import EntryFilter
 
@@ -30,22 +30,22 @@ SHORT_KEYS = {
     "urls.site_of": "the same",
     "urls.folder_of": "the same",
     "dates._iso_date": "eleven characters",
-    "readers.robots.rules._names_of": "the caller's own User-Agent",
-    "readers.records.namespaces._known_key": "URIs of up to 200 characters",
+    "readers.robots._names_of": "the caller's own User-Agent",
+    "readers.records.vocabulary._known_key": "URIs of up to 200 characters",
     "state.url_index._hash_plain_record": "dates of up to 64 characters",
     "state.rows._describe": "classes of ours",
-    "readers.xml.small._allow_all": "the caller's limits",
-    "readers.xml.small._learn_root": "start tags of up to 1,000 characters",
+    "readers.xml.patterns._allow_all": "the caller's limits",
+    "readers.xml.patterns._learn_root": "start tags of up to 1,000 characters",
     "readers.xml.boundaries.write_end_pattern": "names of our records",
     "readers.xml.boundaries.write_tag_pattern": "the same",
-    "readers.xml.grammar.write_record_pattern": "prefixes of up to 500 characters in all",
-    "readers.xml.grammar.write_head_pattern": "the same, and keys of our table",
-    "readers.xml.grammar.write_item_pattern": "the same, and keys of our table",
-    "readers.xml.grammar.write_uniform_pattern": "names of tags, 1,000 characters at most",
-    "readers.xml.grammar.write_atom_link_pattern": "the same",
-    "readers.xml.grammar.write_clean_pattern": "the same",
-    "readers.xml.grammar.write_clean_media_pattern": "prefixes of 500 characters at most",
-    "readers.xml.unread._write_link_pattern": "orders of the attributes of our table",
+    "readers.xml.patterns.grammar.write_record_pattern": "prefixes of up to 500 characters in all",
+    "readers.xml.patterns.grammar.write_head_pattern": "the same, and keys of our table",
+    "readers.xml.patterns.grammar.write_item_pattern": "the same, and keys of our table",
+    "readers.xml.patterns.grammar.write_uniform_pattern": "names of tags, 1,000 characters at most",
+    "readers.xml.patterns.grammar.write_atom_link_pattern": "the same",
+    "readers.xml.patterns.grammar.write_clean_pattern": "the same",
+    "readers.xml.patterns.grammar.write_clean_media_pattern": "prefixes of 500 characters at most",
+    "readers.xml.patterns.unread._write_link_pattern": "orders of the attributes of our table",
 }
 """Every cache of the package, and why what is kept in it is short."""
 

@@ -11,7 +11,7 @@ from reading import check_ways, issues, locs, read
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
 from sitemapreader.readers import SitemapReader
-from sitemapreader.readers.xml.pattern import PatternReader
+from sitemapreader.readers.xml.patterns.reader import PatternReader
 
 HEAD = (
     '<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:media="urn:media"'

@@ -12,7 +12,7 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers import SitemapReader
-from sitemapreader.readers.decode.codings import DecompressionError
+from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 
 SMALL = b'<?xml version="1.0"?>\n' + urlset(

@@ -9,7 +9,7 @@ from reading import issues, locs, read, read_by_tree, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import UrlEntry
-from sitemapreader.readers.xml.lenient.builder import RecordBuilder
+from sitemapreader.readers.xml.markup import RecordBuilder
 from sitemapreader.readers.xml.tree import TreeReader
 
 LONG = b"long text " * 10

@@ -6,7 +6,7 @@ import pytest
 from reading import read
 
 from sitemapreader.models import Format, Image, UrlEntry
-from sitemapreader.readers.records.namespaces import (
+from sitemapreader.readers.records.vocabulary import (
     IMAGE,
     NAMESPACES,
     NEWS,

@@ -9,7 +9,7 @@ from reading import check_ways, issues, locs, read, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import UrlEntry
-from sitemapreader.readers.xml import repairs, tree
+from sitemapreader.readers.xml import tree
 from sitemapreader.readers.xml.batches import BatchReader
 
 TEXTS = (
@@ -88,7 +88,7 @@ def test_records_of_an_undeclared_prefix_are_read_by_the_tree(prefix: str) -> No
 
 def test_a_flood_of_ampersands_is_read_in_steps() -> None:
     """Records that are nothing but `&` are read leniently, and without a long step."""
-    with mock.patch.object(repairs, "_repair_references") as repair:
+    with mock.patch.object(tree, "_repair_references") as repair:
         events = read(urlset(url(b"<lastmod>" + b"&" * 60_000 + b"</lastmod>") * 3))
     assert locs(events) == ["http://a.b/1"] * 3
     assert set(issues(events)) == {IssueCode.BARE_AMPERSAND, IssueCode.LASTMOD}

@@ -8,7 +8,7 @@ from reading import check_ways, issues, locs, read, urlset
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits
-from sitemapreader.readers.xml.lenient.builder import OpenElement, RecordBuilder
+from sitemapreader.readers.xml.markup import OpenElement, RecordBuilder
 
 NESTED = {
     "loc-in-a-loc": b"<loc>http://a.b/1<loc>http://a.b/2</loc></loc>",

@@ -16,8 +16,7 @@ from timing import is_within, least_seconds
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
-from sitemapreader.readers.robots.parser import parse_robots
-from sitemapreader.readers.robots.rules import Robots
+from sitemapreader.readers.robots import Robots, parse_robots
 
 if TYPE_CHECKING:
     from pathlib import Path

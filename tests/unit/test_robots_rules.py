@@ -12,10 +12,10 @@ from timing import is_below, least_seconds
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS
-from sitemapreader.readers.robots.parser import parse_robots
+from sitemapreader.readers.robots import parse_robots
 
 if TYPE_CHECKING:
-    from sitemapreader.readers.robots.rules import Robots
+    from sitemapreader.readers.robots import Robots
 
 SITE = "https://example.org"
 CORPUS = package.ROOT.parent / "shared" / "corpus"

@@ -7,7 +7,7 @@ from reading import issues, locs, read
 from timing import is_linear
 
 from sitemapreader import IssueCode, SitemapReader
-from sitemapreader.readers.lines import split_line
+from sitemapreader.readers.text import split_line
 
 A, B = "https://a.example/1", "https://a.example/2"
 

@@ -14,22 +14,45 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode.brotli import BrotliDecoder
-from sitemapreader.readers.decode.codings import GZIP_FAMILY, DecompressionError
-from sitemapreader.readers.decode.gzip import (
+from sitemapreader.readers.decode.decoders import (
     GZIP_MAGIC,
     ZLIB_MAGICS,
+    BrotliDecoder,
+    DecompressionError,
     DeflateDecoder,
     GzipDecoder,
     ZlibDecoder,
+    ZstdDecoder,
+    begins_as_zstd,
     inflate_start,
 )
-from sitemapreader.readers.decode.zstd import ZstdDecoder, begins_as_zstd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     _Layer = GzipDecoder | BrotliDecoder | ZstdDecoder
+
+GZIP_FAMILY = frozenset({"gzip", "deflate"})
+"""Codings that are detected by the first bytes of the body, whatever the header says."""
+_ALIASES = {"x-gzip": "gzip", "x-compress": "compress"}  # RFC 9110, section 8.4.1
+_NO_CODING = frozenset({"identity", "none", "aws-chunked"})
+"""Names that stand for no coding; uploads to object stores leave `aws-chunked` behind."""
+_TOKEN = re.compile(r"[\w!#$%&'*+.^`|~-]{1,40}", re.ASCII)
+_MAX_CODINGS = 4
+"""Codings of one header that are used; servers have no reason to apply more than two."""
+
+
+def read_codings(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the codings of a body by their lower-case names, the outermost first.
+
+    The header lists them in the order in which they were applied (RFC 9110, section 8.4).
+    """
+    value = headers.get("content-encoding", "")
+    listed = [part.strip(" \t").lower() for part in value[:1_024].split(",")]
+    named = [_ALIASES.get(name, name) for name in listed if _TOKEN.fullmatch(name)]
+    codings = [name for name in named if name not in _NO_CODING]
+    return tuple(reversed(codings[-_MAX_CODINGS:]))
+
 
 _LEADING = b" \t\r\n" + codecs.BOM_UTF8
 """Bytes that scripts print by mistake before the gzip data."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format
-from sitemapreader.readers.pages.links import PageLinks
+from sitemapreader.readers.pages.site_maps import PageLinks
 from sitemapreader.readers.text import split_lines
 
 if TYPE_CHECKING:

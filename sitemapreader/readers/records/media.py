@@ -10,9 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.models import Image, Price, Restriction, Video
-from sitemapreader.readers.records.elements import find_plain_text, join_texts, read_attributes
-from sitemapreader.readers.records.fields import parse_count
-from sitemapreader.readers.records.namespaces import MEDIA
+from sitemapreader.readers.records.context import find_plain_text, join_texts, read_attributes
+from sitemapreader.readers.records.vocabulary import MEDIA, parse_count
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from sitemapreader.readers.records.names import Names
 
-    Report: TypeAlias = Callable[[Element, str], None]
-    """Is told of values that cannot be read."""
+    Report: TypeAlias = Callable[..., None]
+    """Is told of an element with a `value` that cannot be read."""
     Fields: TypeAlias = dict[str, Element]
     """What is said of media, by tag."""
 
@@ -34,13 +33,7 @@ _SUFFIX = re.compile(
 
 
 class MediaReader:
-    """Reader of the media of one record.
-
-    Args:
-        names: resolves the names of elements.
-        record: its element, or one that holds its media alone.
-        report: is told of an element with a value that cannot be read.
-    """
+    """Reader of the media of one record, of which `record` may hold the media alone."""
 
     def __init__(self, names: Names, record: Element, report: Report) -> None:
         self._names = names
@@ -114,7 +107,7 @@ class MediaReader:
         duration = read_attributes(content).get("duration") or None
         seconds = parse_count(duration) if duration else None
         if duration and seconds is None:
-            self._report(content, duration)
+            self._report(content, value=duration)
         thumbnail, player = (fields.get(tag) for tag in ("thumbnail", "player"))
         keywords = (_read_text(fields, "keywords") or "").split(",")
         return Video(
@@ -134,7 +127,7 @@ class MediaReader:
         attributes = read_attributes(element)
         url = attributes.get("url", attributes.get("href", "")).strip()
         if url and parse_reference(url) is None:
-            self._report(element, url)
+            self._report(element, value=url)
             return None
         return url or None
 

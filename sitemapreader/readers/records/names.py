@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from sitemapreader.readers.records.namespaces import (
+from sitemapreader.readers.records.vocabulary import (
     MAX_NAMESPACE_CHARS,
     MAX_NAMESPACES,
     OWN,

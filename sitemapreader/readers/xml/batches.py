@@ -11,13 +11,10 @@ import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.options import PATTERNS
-from sitemapreader.readers.formats import RECORD_OF, ROOTS
-from sitemapreader.readers.records.context import RecordContext
-from sitemapreader.readers.records.elements import list_texts, read_attributes
-from sitemapreader.readers.records.feeds import deliver_pages
+from sitemapreader.readers.records.context import RecordContext, list_texts, read_attributes
+from sitemapreader.readers.records.entries import deliver_pages, read_record
 from sitemapreader.readers.records.names import Names
-from sitemapreader.readers.records.url import read_record
+from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS
 from sitemapreader.readers.xml.boundaries import (
     Scanner,
     count_lines,
@@ -26,8 +23,8 @@ from sitemapreader.readers.xml.boundaries import (
     swallows_record,
 )
 from sitemapreader.readers.xml.characters import COMMENT_END
-from sitemapreader.readers.xml.lenient.parser import LenientParser
-from sitemapreader.readers.xml.pattern import PatternReader
+from sitemapreader.readers.xml.lenient import LenientParser
+from sitemapreader.readers.xml.patterns import start_patterns
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
@@ -36,10 +33,11 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.elements import Record
+    from sitemapreader.readers.records.context import Record
     from sitemapreader.readers.stats import ReadStats
     from sitemapreader.readers.xml.boundaries import Span
-    from sitemapreader.readers.xml.lenient.builder import RecordBuilder
+    from sitemapreader.readers.xml.markup import RecordBuilder
+    from sitemapreader.readers.xml.patterns import PatternReader
     from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.rows import Events
 
@@ -88,7 +86,7 @@ class BatchReader:
         self._names = Names(prolog.uri, prolog.format, limits.names)
         self._context = RecordContext(stats, self._names, prolog.bases, keeps_deleted=keeps_deleted)
         self._tree = TreeReader(prolog, limits)
-        self._pattern = PatternReader(prolog, self._names, self._tree, limits)
+        self._patterns = start_patterns(prolog, self._names, self._tree, limits)
         self._scanner = Scanner(prolog, self._names)
         self._skip: list[re.Pattern[str]] = []
         """The ends of the oversized section and record that are being skipped."""
@@ -99,8 +97,8 @@ class BatchReader:
         self._pending += text
         if self.finished or not self._has_skipped():
             return
-        if PATTERNS and not is_long and self._pattern.end_tag in text:
-            yield from self._read_common()
+        if self._patterns and not is_long and self._patterns.end_tag in text:
+            yield from self._read_common(self._patterns)
         yield from self._read_complete()
         self._position = pass_nothing(self._pending, self._position)
         self._drop_read()
@@ -142,8 +140,8 @@ class BatchReader:
                 if self._scanner.learn_names():  # a nested root, or a prefix that was bound again
                     self._scanner.reset(record[0])
                     continue
-                if PATTERNS and not self._stats.records:  # it was the head of a feed
-                    yield from self._read_common()
+                if self._patterns and not self._stats.records:  # it was the head of a feed
+                    yield from self._read_common(self._patterns)
                     continue
             run.append(record)
             if len(run) % _MANY_RECORDS == 0:
@@ -168,15 +166,15 @@ class BatchReader:
 
     # -- the ways of reading
 
-    def _read_common(self) -> Iterator[Events]:
+    def _read_common(self, patterns: PatternReader) -> Iterator[Events]:
         """Read as far as the pattern goes, and the odd records on the way by the tree."""
         begin = self._position
         is_head = not (self._stats.records or self.prolog.closed)
         if is_head and self.prolog.format.is_feed:
-            begin, channel = self._pattern.find_head(self._pending, begin)
+            begin, channel = patterns.find_head(self._pending, begin)
             if channel:
                 self.prolog.open_wrapper(channel, {})
-        parts, end = self._pattern.read(self._pending, begin, self._stats.sitemap)
+        parts, end = patterns.read(self._pending, begin, self._stats.sitemap)
         for entries, odd in parts:
             self._stats.deliver(len(entries))
             yield entries

@@ -12,8 +12,7 @@ from functools import lru_cache
 from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
-from sitemapreader.readers.records.fields import KNOWN_TAGS
-from sitemapreader.readers.records.namespaces import OWN
+from sitemapreader.readers.records.vocabulary import KNOWN_TAGS, OWN
 from sitemapreader.readers.xml.characters import (
     ATTRIBUTES,
     BLANKS,

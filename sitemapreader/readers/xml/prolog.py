@@ -14,10 +14,9 @@ from xml.parsers import expat
 import attrs
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.formats import RECORD_OF, ROOTLESS, ROOTS
-from sitemapreader.readers.records.elements import XML_BASE
-from sitemapreader.readers.records.feeds import find_page_relations
-from sitemapreader.readers.records.namespaces import (
+from sitemapreader.readers.records.context import XML_BASE
+from sitemapreader.readers.records.entries import find_page_relations
+from sitemapreader.readers.records.vocabulary import (
     ATOM,
     HISTORY,
     MAX_NAMESPACE_CHARS,
@@ -26,12 +25,15 @@ from sitemapreader.readers.records.namespaces import (
     NAMESPACES,
     OWN,
     PROTOCOL_URI,
+    RECORD_OF,
     RESOURCESYNC,
+    ROOTLESS,
+    ROOTS,
     USUAL_PREFIXES,
     XHTML,
 )
 from sitemapreader.readers.xml.characters import ATTRIBUTES, CLOSINGS, replace_bad_bytes
-from sitemapreader.readers.xml.lenient.markup import (
+from sitemapreader.readers.xml.markup import (
     find_namespaces,
     read_attributes,
     resolve,

@@ -10,7 +10,7 @@ import attrs
 import strategies
 
 from sitemapreader.options import Limits
-from sitemapreader.readers.decode.codings import DecompressionError
+from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
 
 if TYPE_CHECKING:

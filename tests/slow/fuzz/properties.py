@@ -25,12 +25,10 @@ from witness_bytes import decodings
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
-from sitemapreader.readers import SitemapReader, reader
-from sitemapreader.readers.feedparser import fallback
-from sitemapreader.readers.formats import RECORDS, ROOTS
-from sitemapreader.readers.records.fields import FIELDS
-from sitemapreader.readers.robots.parser import parse_robots
-from sitemapreader.readers.xml import batches, small, tree
+from sitemapreader.readers import SitemapReader, feedparser, reader
+from sitemapreader.readers.records.vocabulary import FIELDS, RECORDS, ROOTS
+from sitemapreader.readers.robots import parse_robots
+from sitemapreader.readers.xml import batches, patterns, tree
 from sitemapreader.urls import has_web_scheme
 
 if TYPE_CHECKING:
@@ -95,7 +93,7 @@ def jail_closed() -> Iterator[None]:
     def run_nothing(*_: object) -> list[object]:
         return []  # not a mock, which keeps every document that it is called with
 
-    with mock.patch.object(fallback.FeedparserWorker, "run", run_nothing):
+    with mock.patch.object(feedparser.FeedparserWorker, "run", run_nothing):
         yield
 
 
@@ -194,8 +192,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     """
     read_broken = batches.BatchReader._read_broken
     with (
-        mock.patch.object(batches, "PATTERNS", new=False),
-        mock.patch.object(small, "PATTERNS", new=False),
+        mock.patch.object(patterns, "PATTERNS", new=False),
         mock.patch.object(
             batches.BatchReader, "_read_broken", autospec=True, side_effect=read_broken
         ) as spy,
@@ -206,8 +203,7 @@ def reads_alike(case: Case, reading: Reading) -> Iterator[str]:
     if spy.called:  # what the tree refuses is read leniently, with nothing around it
         return
     with (
-        mock.patch.object(batches, "PATTERNS", new=False),
-        mock.patch.object(small, "PATTERNS", new=False),
+        mock.patch.object(patterns, "PATTERNS", new=False),
         mock.patch.object(tree.TreeReader, "_is_too_much", return_value=True),
     ):
         lenient = read(case)

@@ -1,7 +1,8 @@
-"""The short way for a small document that has come as a whole, as most do.
+"""The patterns: common records, a batch by one regular expression.
 
-One expression reads its root, the pattern reads its records, and then it must end. A document with
-anything else is read in the usual way.
+`start_patterns` gives the reader of a document's common records; `read_small` reads a whole small
+document at once, as most come. What neither takes is read by the tree, to the same values. This is
+all that other modules know of patterns, and `PATTERNS` turns all of them off.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import is_end
 from sitemapreader.readers.xml.characters import COMMENT, ILLEGAL
-from sitemapreader.readers.xml.pattern import PatternReader
+from sitemapreader.readers.xml.patterns.reader import PatternReader
 from sitemapreader.readers.xml.prolog import PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
+    from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.rows import Events
+
+__all__ = ["SMALL_BYTES", "PatternReader", "read_small", "start_patterns"]
 
 SMALL_BYTES = 65_535
 _MAX_ROOT_CHARS = 1_000
@@ -39,8 +43,18 @@ _ROOT = re.compile(
 )
 
 
+def start_patterns(
+    prolog: Prolog, names: Names, tree: TreeReader, limits: Limits
+) -> PatternReader | None:
+    """Return the reader of common records; `None` if patterns are off."""
+    return PatternReader(prolog, names, tree, limits) if PATTERNS else None
+
+
 def read_small(data: bytes, stats: ReadStats, limits: Limits) -> tuple[Format, Events] | None:
-    """Return format and entries of a whole document; `None` if it is not simple."""
+    """Return format and entries of a whole document; `None` if it is not simple.
+
+    One expression reads its root, the pattern reads its records, and then it must end.
+    """
     if not (PATTERNS and _allow_all(limits)):
         return None
     try:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.models import Alternate
-from sitemapreader.readers.records.elements import make_extra
-from sitemapreader.readers.records.fields import EXTENSIONS, take_text
+from sitemapreader.readers.records.context import make_extra
 from sitemapreader.readers.records.media import MediaReader
+from sitemapreader.readers.records.vocabulary import EXTENSIONS, take_text
 from sitemapreader.readers.xml.characters import SECTION, decode, decode_attributes
-from sitemapreader.readers.xml.grammar import REFERENCE
+from sitemapreader.readers.xml.patterns.grammar import REFERENCE
 from sitemapreader.readers.xml.tree import parse_element
 from sitemapreader.urls import parse_reference
 
@@ -118,7 +118,7 @@ class UnreadMedia:
     def read(self) -> dict[str, Any]:
         """Return the value of each attribute of the entry that depends on them."""
         record = parse_element(self.start_tag, self.text)
-        return MediaReader(self.names, record, lambda *_: None).read()  # which are clean
+        return MediaReader(self.names, record, lambda *_, **__: None).read()  # which are clean
 
 
 def are_clean_media(runs: Iterable[str]) -> bool:

@@ -13,10 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.formats import RECORD_OF, ROOTS
-from sitemapreader.readers.records.elements import XML_BASE
-from sitemapreader.readers.records.fields import FIELDS
-from sitemapreader.readers.records.namespaces import MAX_NAMESPACES
+from sitemapreader.readers.records.context import XML_BASE
+from sitemapreader.readers.records.vocabulary import FIELDS, MAX_NAMESPACES, RECORD_OF, ROOTS
 from sitemapreader.readers.xml.boundaries import (
     write_end_pattern,
     write_own_pattern,
@@ -31,9 +29,10 @@ from sitemapreader.readers.xml.characters import (
     slices,
     unescape,
 )
-from sitemapreader.readers.xml.lenient.builder import OpenElement, RecordBuilder
-from sitemapreader.readers.xml.lenient.markup import (
+from sitemapreader.readers.xml.markup import (
     MARKUP,
+    OpenElement,
+    RecordBuilder,
     expand_name,
     find_namespaces,
     get_attributes,

@@ -1,4 +1,4 @@
-"""The tables of fields: the names of each, and the parser of its value.
+"""The vocabulary of records: formats, namespaces, and the fields of each record.
 
 One row a field, one table an extension. The pattern is written from them, and elements are looked
 up in them.
@@ -7,17 +7,146 @@ up in them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.models import Format, Image, News, Price, Restriction, Video
-from sitemapreader.readers.records.namespaces import ATOM, DC, IMAGE, NEWS, OWN, VIDEO
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+ExtraFormats: TypeAlias = "Iterable[Literal['html', 'llms'] | Format]"
+"""Formats that are read only where the caller asks for them."""
+
+_EXTRA_FORMATS = (Format.HTML, Format.LLMS)
+_PROTOCOL_RECORDS = frozenset({"url", "sitemap"})
+
+ROOTS: dict[str, tuple[Format, frozenset[str]]] = {
+    "urlset": (Format.URLSET, _PROTOCOL_RECORDS),
+    "sitemapindex": (Format.INDEX, _PROTOCOL_RECORDS),
+    "rss": (Format.RSS, frozenset({"item"})),
+    "rdf": (Format.RSS, frozenset({"item"})),
+    "feed": (Format.ATOM, frozenset({"entry"})),
+}
+"""Local name of a root element, in lower case -> its format and the local names of its records."""
+RECORDS = frozenset[str]().union(*(records for _, records in ROOTS.values()))
+"""Local names of the records of all formats."""
+RECORD_OF = {Format.URLSET: "url", Format.INDEX: "sitemap"}
+"""Format of the protocol -> the record that it should hold."""
+ROOTLESS = {"url": "urlset", "sitemap": "sitemapindex"}
+"""A record that stands where the root should -> the root that is missing."""
+
+
+def check_formats(names: ExtraFormats) -> frozenset[Format]:
+    """Return extra formats by their names.
+
+    Raises:
+        TypeError: for a single string.
+        ValueError: for a name that is not an extra format.
+    """
+    if isinstance(names, str):
+        raise TypeError(f"extra_formats must be several: write {{{names!r}}}, not {names!r}")
+    formats: frozenset[str] = frozenset(names)
+    if unknown := formats.difference(_EXTRA_FORMATS):
+        raise ValueError(
+            f"extra_formats has {min(unknown)!r}: choose from {', '.join(_EXTRA_FORMATS)}; "
+            "the other formats are read in any case"
+        )
+    return frozenset(map(Format, formats))
+
+
+SITEMAP, IMAGE, VIDEO, NEWS, XHTML = "sitemap", "image", "video", "news", "xhtml"
+RSS, RDF, ATOM, DC, MODULE = "rss", "rdf", "atom", "dc", "module"
+RESOURCESYNC, HISTORY, MEDIA = "resourcesync", "history", "media"
+OWN = ""
+"""Key of the document's own vocabulary, whatever namespace its author gave it."""
+
+PROTOCOL_URI = "http://www.sitemaps.org/schemas/sitemap/0.9"
+
+# How a URI begins, without scheme, `www.` and case -> key; the first that fits holds.
+NAMESPACES: dict[str, str] = {
+    "sitemaps.org/schemas/sitemap/": SITEMAP,
+    "google.com/schemas/sitemap/": SITEMAP,
+    "google.com/schemas/sitemap-image/": IMAGE,
+    "sitemaps.org/schemas/sitemap-image/": IMAGE,
+    "google.com/schemas/sitemap-video/": VIDEO,
+    "sitemaps.org/schemas/sitemap-video/": VIDEO,
+    "google.com/schemas/sitemap-news/": NEWS,
+    "sitemaps.org/schemas/sitemap-news/": NEWS,
+    "w3.org/1999/xhtml": XHTML,
+    "w3.org/tr/xhtml": XHTML,
+    "w3.org/2002/06/xhtml2": XHTML,
+    "w3.org/2005/atom": ATOM,
+    "purl.org/atom/": ATOM,
+    "purl.org/rss/1.0/modules/": MODULE,
+    "purl.org/rss/1.0": RSS,
+    "my.netscape.com/rdf/simple/0.9": RSS,
+    "my.netscape.com/publish/formats/rss-0.91": RSS,
+    "channel.netscape.com/rdf/simple/0.9": RSS,
+    "backend.userland.com/rss": RSS,
+    "blogs.law.harvard.edu/tech/rss": RSS,
+    "cyber.law.harvard.edu/rss": RSS,
+    "w3.org/1999/02/22-rdf-syntax-ns": RDF,
+    "purl.org/dc/elements/": DC,
+    "purl.org/dc/terms": DC,
+    "search.yahoo.com/mrss": MEDIA,
+    "video.search.yahoo.com/mrss": MEDIA,
+    "openarchives.org/rs/terms": RESOURCESYNC,
+    "purl.org/syndication/history/": HISTORY,
+    "sitemaps.org/schemas/sitemap": SITEMAP,  # without a version
+}
+
+# Prefixes by convention, for documents that use them without a declaration -> the URI meant.
+USUAL_PREFIXES = {
+    "image": "http://www.google.com/schemas/sitemap-image/1.1",
+    "video": "http://www.google.com/schemas/sitemap-video/1.1",
+    "news": "http://www.google.com/schemas/sitemap-news/0.9",
+    "xhtml": "http://www.w3.org/1999/xhtml",
+    "media": "http://search.yahoo.com/mrss/",
+    "atom": "http://www.w3.org/2005/Atom",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "xml": "http://www.w3.org/XML/1998/namespace",
+}
+
+
+OWN_KEYS = {
+    Format.URLSET: SITEMAP,
+    Format.INDEX: SITEMAP,
+    Format.RSS: RSS,
+    Format.ATOM: ATOM,
+}
+
+
+MAX_URI_CHARS = 200
+"""No vocabulary of ours has a longer one; longer ones are not looked at, nor kept in the cache."""
+MAX_NAMESPACES = 256
+"""Namespaces that are kept of one document: every batch is parsed with all that are bound."""
+MAX_NAMESPACE_CHARS, MAX_NAMESPACES_CHARS = 1_024, 4_096
+"""Of one prefix with its URI, and of all that are kept; no real document has 400."""
+
+
+def namespace_key(uri: str, format_: Format) -> str:
+    """Return the key of a namespace URI in any spelling, or the URI itself.
+
+    That of the document's format is `OWN`.
+    """
+    return _known_key(uri, format_) if len(uri) <= MAX_URI_CHARS else uri
+
+
+@lru_cache(maxsize=512)
+def _known_key(uri: str, format_: Format) -> str:
+    bare = uri.strip().lower()
+    for start in ("http://", "https://", "//"):
+        bare = bare.removeprefix(start)
+    bare = bare.removeprefix("www.")
+    key = next((key for start, key in NAMESPACES.items() if bare.startswith(start)), uri)
+    return OWN if key == OWN_KEYS.get(format_) else key
+
 
 # https://www.sitemaps.org/protocol.html#changefreqdef
 CHANGEFREQS = {

@@ -21,13 +21,22 @@ from sitemapreader.models import (
     leave_media_unread,
     leave_unread,
 )
-from sitemapreader.readers.formats import RECORD_OF
-from sitemapreader.readers.records.fields import PROTOCOL_FIELDS, parse_changefreq, parse_priority
-from sitemapreader.readers.records.namespaces import ATOM, HISTORY, MEDIA, OWN, RESOURCESYNC, XHTML
+from sitemapreader.readers.records.vocabulary import (
+    ATOM,
+    HISTORY,
+    MEDIA,
+    OWN,
+    PROTOCOL_FIELDS,
+    RECORD_OF,
+    RESOURCESYNC,
+    XHTML,
+    parse_changefreq,
+    parse_priority,
+)
 from sitemapreader.readers.xml.boundaries import find_unsound, pass_nothing
 from sitemapreader.readers.xml.characters import SECTION, are_sound
-from sitemapreader.readers.xml.columns import Columns
-from sitemapreader.readers.xml.grammar import (
+from sitemapreader.readers.xml.patterns.columns import Columns, make_posts
+from sitemapreader.readers.xml.patterns.grammar import (
     BORDER,
     FEED_DATE_NAMES,
     FEED_RECORDS,
@@ -43,8 +52,12 @@ from sitemapreader.readers.xml.grammar import (
     write_record_pattern,
     write_uniform_pattern,
 )
-from sitemapreader.readers.xml.posts import make_posts
-from sitemapreader.readers.xml.unread import UnreadMedia, UnreadParts, Vocabulary, are_clean_media
+from sitemapreader.readers.xml.patterns.unread import (
+    UnreadMedia,
+    UnreadParts,
+    Vocabulary,
+    are_clean_media,
+)
 from sitemapreader.rows import EntryColumns
 
 if TYPE_CHECKING:
@@ -63,6 +76,7 @@ if TYPE_CHECKING:
     """Entries, by columns where none has extensions, and the spans of the odd records behind."""
     Texts: TypeAlias = list[Sequence[str]]
     """The texts of records by columns."""
+
 
 _FIELDS = len(PROTOCOL_FIELDS)
 """Groups of the record pattern that are fields of the protocol."""
@@ -83,11 +97,8 @@ _SHORTEST_ELEMENT = len("<a/>")
 class PatternReader:
     """Reader of the common records of one document.
 
-    Args:
-        prolog: what stands around the records.
-        names: tells namespaces.
-        tree: tells whether extras are well-formed.
-        limits: where they are lower than what a pattern takes, none is used.
+    The tree tells whether extras are well-formed. Where limits are lower than what a pattern
+    takes, none is used.
     """
 
     def __init__(self, prolog: Prolog, names: Names, tree: TreeReader, limits: Limits) -> None:
@@ -122,12 +133,7 @@ class PatternReader:
         """The pattern of what stands before the first record of a feed."""
 
     def read(self, text: str, start: int, sitemap: str) -> tuple[list[Part], int]:
-        """Read consecutive common records from a place on.
-
-        `sitemap` is the URL of the document.
-
-        Returns parts, and where the last record ends.
-        """
+        """Read common records from a place on; return also where the last ends."""
         pattern = self._find_pattern()
         if pattern is None:
             return [], start

@@ -20,16 +20,21 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from sitemapreader.models import Format
-from sitemapreader.readers.formats import RECORD_OF, ROOTS
-from sitemapreader.readers.records.fields import (
+from sitemapreader.readers.records.vocabulary import (
+    ATOM,
     CERTAIN_TEXTS,
+    DC,
     EXTENSIONS,
     FEED_FIELDS,
+    MEDIA,
+    OWN,
     PROTOCOL_FIELDS,
+    RECORD_OF,
+    ROOTS,
+    XHTML,
     Field,
     take_text,
 )
-from sitemapreader.readers.records.namespaces import ATOM, DC, MEDIA, OWN, XHTML
 from sitemapreader.readers.xml.characters import ATTRIBUTES, COMMENT, SECTION
 from sitemapreader.urls import parse_reference
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 
-_WORKER = Path(__file__).with_name("worker.py")
+_WORKER = Path(__file__).with_name("feedparser_worker.py")
 _WALL_SECONDS_PER_CPU_SECOND = 10
 """Wall time is a multiple of CPU time, because on a busy machine a process waits.
 

@@ -1,7 +1,7 @@
 """The script of the child process, which imports nothing of this package.
 
-`python -I worker.py CPU_SECONDS` reads a feed in UTF-8 from standard input, and writes a JSON list
-of [link, date, title] to standard output.
+`python -I feedparser_worker.py CPU_SECONDS` reads a feed in UTF-8 from standard input, and writes a
+JSON list of [link, date, title] to standard output.
 """
 
 # SECURITY: feedparser opens a string as a file or a URL, so it gets a BytesIO. Its patterns take

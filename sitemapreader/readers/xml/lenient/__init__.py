@@ -1,1 +1,0 @@
-"""Readers of records that are not well-formed."""
