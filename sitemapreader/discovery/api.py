@@ -14,7 +14,7 @@ from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
 from sitemapreader.documents.visit import DocumentVisit
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import run_blocking
-from sitemapreader.fetch.trust import TRUST, Trust
+from sitemapreader.fetch import make_client
 from sitemapreader.issues import Issue, make_issue
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Document, Status, make_document
@@ -106,11 +106,7 @@ async def discover(
         respect_robots=respect_robots,
         extra_formats=extra_formats,
     )
-    token = TRUST.set(Trust())
-    try:
-        return await _discover(search, fetcher, options, limits, trusted=trusted)
-    finally:
-        TRUST.reset(token)
+    return await _discover(search, fetcher, options, limits, trusted=trusted)
 
 
 def discover_sync(site: str, **arguments: Unpack[DiscoverArguments]) -> Discovery:
@@ -137,7 +133,7 @@ async def _discover(
     async with borrow_fetcher(fetcher, options, limits) as opened:
         report = Report(limits.documents)
         context = WalkContext(
-            opened,
+            make_client(opened, options.user_agent),
             options,
             limits,
             Budget(limits),
@@ -145,7 +141,8 @@ async def _discover(
             _discard_batch,
             extra_formats=search.extra_formats,
         )
-        context.trust([search.site] if trusted else [])
+        if trusted:
+            context.client.trust(search.site)
         rules = RobotsRules(context, respect=search.respect_robots)
         prober = DiscoveryProber(context, rules)
         await search_site(search, context, rules, prober.try_entries)

@@ -54,8 +54,7 @@ def check_fetcher(value: object) -> None:
         kind = value if is_class else type(value)
         raise TypeError(
             f"fetcher must be an object with the method `open` of `Fetcher`, not {kind}: write "
-            "fetcher=HttpFetcher(options), or HttpFetcher(session=session) for a ClientSession of "
-            "aiohttp, or HttpxFetcher(client) for a client of httpx"
+            "fetcher=HttpFetcher(options), or HttpxFetcher(client) for a client of httpx"
         )
 
 

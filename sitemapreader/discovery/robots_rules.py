@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.documents.download import fetch_body, is_absent
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
@@ -53,7 +52,7 @@ class RobotsRules:
     def __init__(self, context: WalkContext, *, respect: bool) -> None:
         self._context = context
         self._respect = respect
-        self._agent = context.user_agent
+        self._agent = context.client.user_agent
         self._cache: dict[str, tuple[Robots, int]] = {}
         self._fetching: dict[str, asyncio.Lock] = {}
         self._unreachable: dict[str, tuple[Issue, Document]] = {}
@@ -86,12 +85,7 @@ class RobotsRules:
         """
         if entry.via in (Via.GIVEN, Via.SITE) and origin_of(url) == origin_of(entry.loc):
             return None
-        # The fetch of a robots.txt is not part of the document that waits for it.
-        token = BREAKER.set(None)
-        try:
-            return await self._check(entry, url, (entry.loc, *referrers), hosts)
-        finally:
-            BREAKER.reset(token)
+        return await self._check(entry, url, (entry.loc, *referrers), hosts)
 
     async def check_page_redirect(self, page: str, url: str) -> None:
         """Raise FetchError if a start page's redirect to `url` must not be followed."""
@@ -173,7 +167,7 @@ class RobotsRules:
             tally.crawl_delay = delay if tally.crawl_delay is None else tally.crawl_delay
             if tally.on_crawl_delay is not None:
                 tally.on_crawl_delay(delay)
-            self._context.set_crawl_delay(url, delay)
+            self._context.client.set_crawl_delay(url, delay)
 
     def _evict(self) -> None:
         while len(self._cache) > 1 and self._size() > MAX_REMEMBERED_BYTES:

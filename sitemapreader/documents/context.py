@@ -9,17 +9,16 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from sitemapreader.fetch import NamedFetcher, PoliteFetcher
 from sitemapreader.fetch.breaker import HostBreaker
 from sitemapreader.issues import Issue
 from sitemapreader.models import Format, SitemapEntry
 from sitemapreader.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator
 
     from sitemapreader.documents.budget import Budget
-    from sitemapreader.fetch import Fetcher
+    from sitemapreader.fetch import Client, Fetcher
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
@@ -93,9 +92,9 @@ class LoopShare:
 
 @attrs.frozen(eq=False)
 class WalkContext:
-    """The fetcher, limits, budget and report of a walk, and the way to its consumer."""
+    """The client, limits, budget and report of a walk, and the way to its consumer."""
 
-    fetcher: Fetcher
+    client: Client
     options: FetchOptions
     limits: Limits
     budget: Budget
@@ -112,27 +111,10 @@ class WalkContext:
     extra_formats: frozenset[Format] = frozenset()
     keeps_deleted: bool = False
 
-    @property
-    def user_agent(self) -> str:
-        """The User-Agent that servers see, as far as that is known."""
-        named = self.fetcher if isinstance(self.fetcher, NamedFetcher) else self.options
-        return named.user_agent
-
     async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report; hand it to the consumer unless there are too many."""
         if self.report.add_issue(issue, document):
             await self.emit((issue,))
-
-    def trust(self, urls: Iterable[str]) -> None:
-        """Let the fetcher connect to the hosts of URLs that the caller named."""
-        if isinstance(self.fetcher, PoliteFetcher):
-            for url in urls:
-                self.fetcher.trust(url)
-
-    def set_crawl_delay(self, url: str, seconds: float) -> None:
-        """Pass the Crawl-delay of the host of a URL to the fetcher."""
-        if isinstance(self.fetcher, PoliteFetcher):
-            self.fetcher.set_crawl_delay(url, seconds)
 
 
 @asynccontextmanager

@@ -15,7 +15,6 @@ import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.refusals import find_protection
-from sitemapreader.fetch.request import CHECK_REDIRECT
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor, read_codings
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 
     from sitemapreader.documents.budget import Budget
     from sitemapreader.documents.context import LoopShare, WalkContext
-    from sitemapreader.fetch import Response
-    from sitemapreader.fetch.request import CheckRedirect
+    from sitemapreader.fetch import CheckRedirect, Response
+    from sitemapreader.fetch.breaker import HostBreaker
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.reader import SitemapReader
     from sitemapreader.rows import Events
@@ -56,8 +55,8 @@ async def open_document(
     url: str,
     headers: Mapping[str, str] | None = None,
     *,
-    guessed: bool = False,
     check_redirect: CheckRedirect | None = None,
+    breaker: HostBreaker | None = None,
 ) -> AsyncIterator[Response]:
     """Open a URL, and tell the walk's host breaker whether it worked.
 
@@ -67,19 +66,17 @@ async def open_document(
         context: the walk's.
         url: what to request.
         headers: request headers besides the usual ones.
-        guessed: whether neither the site nor the caller named the URL.
         check_redirect: asked before a redirect is followed; also asked here, about the final URL,
             because a caller's own fetcher may follow redirects without asking.
+        breaker: refuses hosts that are paused; without one, only failures are counted.
 
     Raises FetchError if there is no answer, or no budget.
     """
-    if guessed:
-        context.breaker.note_guess(url)
     try:
-        opener = (
-            context.fetcher.open(url, headers=headers) if headers else context.fetcher.open(url)
+        opener = context.client.open(
+            url, headers=headers, check_redirect=check_redirect, breaker=breaker
         )
-        async with _BudgetedOpener(opener, context.budget, url, check_redirect) as response:
+        async with _BudgetedOpener(opener, context.budget, url) as response:
             if check_redirect is not None and response.url != url:
                 await check_redirect(response.url)
             tally = context.report.tally
@@ -98,14 +95,9 @@ class _BudgetedOpener:
     opener: AbstractAsyncContextManager[Response]
     budget: Budget
     url: str
-    check_redirect: CheckRedirect | None
 
     async def __aenter__(self) -> Response:
-        token = CHECK_REDIRECT.set(self.check_redirect)
-        try:
-            return await self.budget.within(self.opener.__aenter__(), self.url)
-        finally:
-            CHECK_REDIRECT.reset(token)
+        return await self.budget.within(self.opener.__aenter__(), self.url)
 
     async def __aexit__(
         self,
@@ -129,7 +121,10 @@ async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[byte
 
 
 async def read_patiently(
-    context: WalkContext, response: Response, document: Document, check_redirect: CheckRedirect
+    context: WalkContext,
+    response: Response,
+    document: Document,
+    reopen: Callable[[], AbstractAsyncContextManager[Response]],
 ) -> AsyncGenerator[bytes, None]:
     """Yield a body; if it broke off while its consumer was slow, fetch the rest."""
     # Servers close a connection from which nothing is read for a while: nginx after 60 s.
@@ -151,12 +146,11 @@ async def read_patiently(
                 fault = error
             else:
                 return
-            if close := getattr(response, "close", None):  # its slot is needed
-                close()
+            if close := getattr(response, "aclose", None):  # its slot is needed
+                await close()
             await stack.aclose()
             budget.take_document(url)
-            opening = open_document(context, document.url, check_redirect=check_redirect)
-            response = await stack.enter_async_context(opening)
+            response = await stack.enter_async_context(reopen())
             document.tries += count_tries(response)
             if response.url != url:
                 raise fault
@@ -279,8 +273,8 @@ async def fetch_body(
     data = bytearray()
     raw_bytes = 0
     fault = None
-    opening = open_document(context, url, guessed=True, check_redirect=check_redirect)
-    async with opening as response:
+    context.breaker.note_guess(url)
+    async with open_document(context, url, check_redirect=check_redirect) as response:
         decompressor = Decompressor(context.limits, [], codings=read_codings(response.headers))
         try:
             async with aclosing(read_chunks(response, context.budget)) as chunks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import urlsplit
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from sitemapreader.documents.context import WalkContext
     from sitemapreader.documents.revalidation import PriorVersion
     from sitemapreader.fetch import Response
+    from sitemapreader.fetch.breaker import HostBreaker
     from sitemapreader.models import Event
     from sitemapreader.outcomes import Document
     from sitemapreader.rows import Events, Rows
@@ -109,8 +111,7 @@ class DocumentVisit:
     Attributes:
         document: has the outcome after `run`.
         hasher: has hashed what was read of the body, with a prior version or if it is an index.
-        is_postponed: whether nothing was fetched, because its host must not be asked for a while.
-            Then there is no outcome.
+        is_postponed: whether there is no outcome: its host must not be asked for a while.
         is_duplicate: whether redirects led to a document that another visit reads. Its outcome is
             this one's, too, and is not known yet.
     """
@@ -121,6 +122,8 @@ class DocumentVisit:
         document: Document,
         handler: DocumentHandler,
         prior: PriorVersion | None = None,
+        *,
+        breaker: HostBreaker | None = None,
     ) -> None:
         self.document = document
         self.hasher = BodyHasher()
@@ -132,6 +135,12 @@ class DocumentVisit:
         self._handler = handler
         self._is_run_taken = False
         self._guessed = bool(document.via and document.via.is_guess)
+        check = partial(_check_redirect, handler)  # not of this visit, which must leave no circle
+        self._open = partial(
+            open_document, context, document.url, check_redirect=check, breaker=breaker
+        )
+        if self._guessed:
+            context.breaker.note_guess(document.url)
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
         self._outcome: tuple[Status, str] | None = None
@@ -163,22 +172,15 @@ class DocumentVisit:
 
     async def _request(self, validators: Mapping[str, str] | None) -> bool:
         """Request and read the document; return False if the validators do not match it."""
-        context, prior = self._context, self._prior
-        opening = open_document(
-            context,
-            self.document.url,
-            validators,
-            guessed=self._guessed,
-            check_redirect=self._check_redirect,
-        )
-        async with opening as response:
+        prior = self._prior
+        async with self._open(headers=validators) as response:
             # Redirects may lead to another document than last time, which has other validators.
             if validators and prior and response.status == 304 and response.url != prior.final_url:
                 return False
             await self._record_response(response)
             if self._outcome:
                 return True
-            stream = read_patiently(context, response, self.document, self._check_redirect)
+            stream = read_patiently(self._context, response, self.document, self._open)
             async with aclosing(stream) as chunks:
                 if prior is not None and prior.final_url == response.url:
                     await self._read_if_changed(response, chunks, prior)
@@ -186,10 +188,6 @@ class DocumentVisit:
                     await self._handler.skip_entries(0)
                     await self._read(response, chunks)
         return True
-
-    async def _check_redirect(self, url: str) -> None:
-        if code := await self._handler.find_refusal(url):
-            raise FetchError(code, url, "by a redirect")
 
     async def _read_if_changed(
         self, response: Response, chunks: AsyncGenerator[bytes, None], prior: PriorVersion
@@ -335,9 +333,9 @@ class DocumentVisit:
             if fault.code in REFUSALS:
                 self._outcome = Status.SKIPPED, str(fault.code)
             await self._context.report_issue(issue_from_error(fault, document), document)
-        status, reason = self._outcome or self._find_outcome(fault)
         if not self.is_duplicate:
-            self._context.report.end_document(document, status, reason)
+            outcome = self._outcome or self._find_outcome(fault)
+            self._context.report.end_document(document, *outcome)
 
     async def _finish_reading(
         self, reader: SitemapReader, fault: FetchError | None
@@ -346,7 +344,7 @@ class DocumentVisit:
         steps = reader.close_by_columns(cut=fault is not None)
         while (events := await self._next_step(reader, steps)) is not None:
             if fault is not None and isinstance(events, list):
-                events = [event for event in events if not _is_consequence(event)]
+                events = [each for each in events if _code_of(each) not in _CONSEQUENCES]
             if not await self._handle_events(events):
                 return fault
             await self._context.loop_share.yield_if_due()
@@ -408,7 +406,7 @@ class DocumentVisit:
         return str(max(codes, key=lambda code: code.severity, default=IssueCode.EMPTY))
 
     def _held_codes(self) -> list[IssueCode]:
-        return [event.code for event in self._held if isinstance(event, Issue)]
+        return [code for code in map(_code_of, self._held) if code]
 
     def _find_outcome(self, fault: FetchError | None) -> tuple[Status, str]:
         document = self.document
@@ -420,5 +418,10 @@ class DocumentVisit:
         return status, reason
 
 
-def _is_consequence(event: Event) -> bool:
-    return isinstance(event, Issue) and event.code in _CONSEQUENCES
+async def _check_redirect(handler: DocumentHandler, url: str) -> None:
+    if code := await handler.find_refusal(url):
+        raise FetchError(code, url, "by a redirect")
+
+
+def _code_of(event: Event) -> IssueCode | None:
+    return event.code if isinstance(event, Issue) else None

@@ -6,11 +6,16 @@ bytes, an archive. Nothing is parsed here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
+
+    from sitemapreader.fetch.breaker import HostBreaker
+
+CheckRedirect: TypeAlias = "Callable[[str], Awaitable[None]]"
+"""Raises FetchError if a redirect must not be followed to a URL."""
 
 
 class Response(Protocol):
@@ -72,3 +77,74 @@ class PoliteFetcher(Protocol):
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Wait `seconds` between two requests to the host of a URL."""
         ...
+
+
+class Client(PoliteFetcher, NamedFetcher, Protocol):
+    """A fetcher as one walk uses it, with a trust and a place in the queue of its own."""
+
+    def open(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        check_redirect: CheckRedirect | None = None,
+        breaker: HostBreaker | None = None,
+    ) -> AbstractAsyncContextManager[Response]:
+        """Request `url` as `Fetcher.open` does.
+
+        `check_redirect` is asked before a redirect is followed; `breaker` counts failures.
+        """
+        ...
+
+
+@runtime_checkable
+class SharedFetcher(Protocol):
+    """A fetcher that makes a client for each walk."""
+
+    def client(self) -> Client:
+        """Return a client for one walk."""
+        ...
+
+
+class PlainClient:
+    """A caller's own fetcher as one walk uses it: it asks before no redirect."""
+
+    def __init__(self, fetcher: Fetcher, user_agent: str) -> None:
+        self._fetcher = fetcher
+        self._user_agent = user_agent
+
+    @property
+    def user_agent(self) -> str:
+        """The User-Agent of the fetcher, if it says so, or that of the walk's options."""
+        if isinstance(self._fetcher, NamedFetcher):
+            return self._fetcher.user_agent
+        return self._user_agent
+
+    def trust(self, url: str) -> None:
+        """Tell the fetcher which host the caller named."""
+        if isinstance(self._fetcher, PoliteFetcher):
+            self._fetcher.trust(url)
+
+    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
+        """Tell the fetcher the Crawl-delay of a host."""
+        if isinstance(self._fetcher, PoliteFetcher):
+            self._fetcher.set_crawl_delay(host_url, seconds)
+
+    def open(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        check_redirect: CheckRedirect | None = None,
+        breaker: HostBreaker | None = None,
+    ) -> AbstractAsyncContextManager[Response]:
+        """Request `url`, with headers only if there are some."""
+        del check_redirect, breaker
+        return self._fetcher.open(url, headers=headers) if headers else self._fetcher.open(url)
+
+
+def make_client(fetcher: Fetcher, user_agent: str) -> Client:
+    """Return a fetcher as one walk uses it; `user_agent` is its name if it has none."""
+    if isinstance(fetcher, SharedFetcher):
+        return fetcher.client()
+    return PlainClient(fetcher, user_agent)

@@ -1,15 +1,18 @@
-"""The policy for addresses and ports: what is public, and where requests may go."""
+"""Where requests may go: what is public, and what is so only if it was named.
+
+Each walk has a trust of its own, so that many walks can share a fetcher: a site that the caller of
+one walk named is a stranger to the others.
+"""
 
 # A crawler requests URLs that strangers wrote, from a place that may reach more than strangers can
 # (a metadata service, a router, a database on loopback). A check of names does not protect: names
-# resolve to whatever their owner likes, and literal addresses never see a resolver. So the address
-# is checked where the socket is made, which is the address that is connected to.
+# resolve to whatever their owner likes, and literal addresses never see a resolver. So literals are
+# checked before each request, and names by the addresses that they have then (see `resolver`): the
+# client is given these, and resolves nothing itself.
 
 from __future__ import annotations
 
-import errno
-import socket
-from contextvars import ContextVar
+from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -18,15 +21,10 @@ from ipaddress import (
     ip_address,
     ip_network,
 )
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import attrs
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-AddrInfo: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]
-"""One result of `socket.getaddrinfo`: family, type, protocol, name, socket address."""
 
 WEB_PORTS = frozenset({80, 443})
 
@@ -69,6 +67,8 @@ _NOT_PUBLIC_6 = tuple(
         ),
     )
 )
+_MOST_CHARS = 45
+"""The longest literal address is an IPv6 address that ends as an IPv4 address does."""
 # IPv6 networks that embed an IPv4 address, and the number of bits to the right of that
 _EMBEDDING = (
     (IPv6Network("::ffff:0:0/96"), 0),  # mapped (RFC 4291, section 2.5.5.2)
@@ -84,8 +84,13 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
     An IPv6 address that embeds an IPv4 address gives the latter.
     """
     text = text.partition("%")[0]
-    if ":" not in text and not text[-1:].isdigit():
+    if (":" not in text and not text[-1:].isdigit()) or len(text) > _MOST_CHARS:
         return None  # as nearly all names: `ip_address` takes long to refuse them
+    return _parse_address(text)
+
+
+@lru_cache(maxsize=1_024)  # the addresses of a name are checked for each request
+def _parse_address(text: str) -> IPv4Address | IPv6Address | None:
     try:
         address = ip_address(text)
     except ValueError:
@@ -97,6 +102,7 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
     return address
 
 
+@lru_cache(maxsize=1_024)
 def is_public(address: IPv4Address | IPv6Address) -> bool:
     """Return whether an address from `read_address` belongs to the public internet."""
     if isinstance(address, IPv4Address):
@@ -142,24 +148,6 @@ class TrustedHosts:
         return not private or bool(self._is_private.get(host))
 
 
-@attrs.define
-class ConnectAttempt:
-    """One connection that is being made: its host, and the results of its addresses."""
-
-    host: str
-    trusted: tuple[TrustedHosts, ...] = ()
-    """Hosts that may be private."""
-    refused: str = ""
-    """The first address that was refused."""
-    tried: str = ""
-    """The last address that was allowed."""
-
-
-# aiohttp gives the socket factory an address without the host that it is for.
-CONNECT_ATTEMPT: ContextVar[ConnectAttempt] = ContextVar("connect_attempt")
-"""The connection that this task is making."""
-
-
 class AddressPolicy:
     """Decide which addresses and ports may be connected to.
 
@@ -188,20 +176,6 @@ class AddressPolicy:
         written = ip_address(address.partition("%")[0])
         return any(found in network or written in network for network in self._networks)
 
-    def make_socket(self, info: AddrInfo) -> socket.socket:
-        """Make a connection's socket for aiohttp's `socket_factory`, or raise OSError."""
-        # aiohttp calls this for every direct connection, literal addresses included, with the
-        # address that it connects to: a name that resolves differently later changes nothing.
-        family, kind, protocol, _, address = info
-        attempt = CONNECT_ATTEMPT.get()
-        if not self.allows(attempt.host, address[0], attempt.trusted):
-            attempt.refused = attempt.refused or address[0]
-            raise OSError(errno.EACCES, f"{address[0]} is not a public address")
-        attempt.tried = str(address[0])
-        made = socket.socket(family, kind, protocol)
-        made.setblocking(False)
-        return made
-
 
 def _read_network(text: str) -> IPv4Network | IPv6Network:
     try:
@@ -210,3 +184,53 @@ def _read_network(text: str) -> IPv4Network | IPv6Network:
         raise ValueError(
             f"allow_networks: {error}; write a network such as '10.0.0.0/8' or 'fd00::/8'"
         ) from error
+
+
+class Trust:
+    """The origins of URLs that a caller named.
+
+    Attributes:
+        hosts: their hosts, which need not be public, and their ports.
+    """
+
+    def __init__(self) -> None:
+        self.hosts = TrustedHosts()
+        self._logins: dict[str, str] = {}
+
+    def add(self, host: str, port: int, origin: str, userinfo: str) -> None:
+        """Add the origin of a URL, and its userinfo."""
+        self.hosts.add(host, port)
+        self._logins[origin] = userinfo or self._logins.get(origin, "")
+
+    def has_origin(self, origin: str) -> bool:
+        """Return whether a URL of this origin was named."""
+        return origin in self._logins
+
+    def find_login(self, origin: str) -> str:
+        """Return the userinfo that was named with an origin, or ""."""
+        return self._logins.get(origin, "")
+
+
+class TrustSet:
+    """The trusts that count for a request, as one.
+
+    Attributes:
+        hosts: the hosts of each.
+    """
+
+    def __init__(self, trusts: tuple[Trust, ...], *, is_selective: bool) -> None:
+        self.hosts = tuple(trust.hosts for trust in trusts)
+        self._is_selective = is_selective
+        self._trusts = trusts
+
+    def may_see_secrets(self, origin: str) -> bool:
+        """Return whether headers of the caller are meant for an origin."""
+        return not self._is_selective or self.has_origin(origin)
+
+    def has_origin(self, origin: str) -> bool:
+        """Return whether a URL of this origin was named."""
+        return any(trust.has_origin(origin) for trust in self._trusts)
+
+    def find_login(self, origin: str) -> str:
+        """Return the userinfo that was named with an origin, or ""."""
+        return next(filter(None, (trust.find_login(origin) for trust in self._trusts)), "")

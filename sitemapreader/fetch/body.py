@@ -51,7 +51,7 @@ class DeadlineClock:
         except TimeoutError as error:
             if str(error):  # aiohttp's or the system's own, with more detail
                 raise
-            raise TimeoutError(f"nothing for {seconds:g} s") from error
+            raise TimeoutError(f"nothing for {seconds:.3g} s") from error
         finally:
             self.waited += time.monotonic() - begin
 

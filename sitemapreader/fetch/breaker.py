@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -176,10 +175,6 @@ class HostBreaker:
         if circuit is not None and circuit.is_open and circuit.trial is not _current_task():
             detail = f"{circuit.failures} failures in a row"
             raise FetchError(circuit.reason, url, detail)
-
-
-BREAKER: ContextVar[HostBreaker | None] = ContextVar("breaker", default=None)
-"""The breaker of the walk that a task fetches for."""
 
 
 def _classify(error: FetchError) -> IssueCode | None:

@@ -5,16 +5,14 @@ async with httpx.AsyncClient(proxy=..., http2=True) as client:
     async with walk("https://www.example.org/", fetcher=HttpxFetcher(client)) as entries:
         async for entry in entries: ...
 ```
-Like `HttpFetcher`, it gives undecoded bodies as they arrive, raises typed FetchErrors, follows
-redirects by the same rules, retries, and limits the speed and size of bodies.
-
-It does not throttle: there are no slots or delays, no Crawl-delay, and no Retry-After for the whole
-host. With `httpx.Limits(max_connections=2)`, at most two requests run at once, over all hosts.
+It is as polite and as careful as `HttpFetcher`: slots, delays, Crawl-delay, Retry-After, redirects,
+retries, limits of bodies, and typed FetchErrors are the same.
 
 httpx has no hook to check addresses. So the name of an origin that you did not name (see
-`HttpxFetcher.trust`; a walk names its start) is resolved here. The request goes to the checked
+`HttpxFetcher.trust`; a walk names its start) is resolved here. The request goes to a checked
 address, with the name in `Host` and in TLS. The client's headers, cookies and auth are withheld
-from such origins. A proxy of the client gets the address instead of the name.
+from such origins. A proxy of the client gets the address instead of the name. Origins that you
+named are resolved by the client or its proxy, so that their requests are not counted by address.
 """
 
 from __future__ import annotations
@@ -22,41 +20,33 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from contextlib import contextmanager
 from socket import gaierror
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sitemapreader.errors import FetchError, advise_extra
-from sitemapreader.fetch.addresses import AddressPolicy, literal_address
-from sitemapreader.fetch.body import Body, DeadlineClock, read_start
-from sitemapreader.fetch.headers import (
-    SAFE_CROSS_ORIGIN,
-    find_user_agent,
-    is_conditional,
-    make_headers,
-    read_headers,
-)
-from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
-from sitemapreader.fetch.request import REDIRECTS, RedirectChain, parse_request_url
-from sitemapreader.fetch.retries import fetch_with_retries
-from sitemapreader.fetch.trust import FetcherTrust, TrustSet
+from sitemapreader.fetch.headers import SAFE_CROSS_ORIGIN, read_headers
+from sitemapreader.fetch.http import NetworkFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 
 try:
+    import anyio  # on which httpx is built
     import httpx
 except ImportError as error:
     raise ImportError(f"sitemapreader.fetch.httpx needs httpx; {advise_extra('httpx')}") from error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import Coroutine, Iterator, Mapping
 
-    from sitemapreader.fetch.request import RequestUrl
-    from sitemapreader.issues import Issue
+    from aiohttp.abc import ResolveResult
 
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+    from sitemapreader.fetch.addresses import TrustSet
+    from sitemapreader.fetch.body import DeadlineClock
+    from sitemapreader.fetch.request import RequestUrl, Transmission
+
+T = TypeVar("T")
+
 _CONNECTION = frozenset({"host", "connection", "accept-encoding"})
 """Headers of the connection, which are no secrets."""
 _DEFAULTS = {"accept": "*/*", "user-agent": f"python-httpx/{httpx.__version__}"}
@@ -115,64 +105,162 @@ async def _check_name(answer: httpx.Response, target: RequestUrl) -> None:
         )
 
 
-class _Source:
-    """The body of an answer; see `fetch.body`."""
+async def _run_apart(step: Coroutine[None, None, T]) -> T:
+    """Wait for a step of httpx; if cancelled, leave nothing in the client's pool."""
+    # httpcore tidies up behind a shield of anyio's, which a cancelled task of asyncio breaks
+    # through: its connections then stay in the pool for ever. A cancelled scope of anyio does not.
+    scope, results = anyio.CancelScope(), []
+
+    async def run() -> None:
+        with scope:
+            results.append(await step)
+
+    task = asyncio.create_task(run())
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        scope.cancel()
+        await asyncio.wait([task])
+        for result in results:
+            if isinstance(result, httpx.Response):
+                await result.aclose()
+        raise
+    return results[0]
+
+
+class HttpxAnswer:
+    """An answer whose headers have been read; its body is a `ByteSource` (see `body`).
+
+    Attributes:
+        status: the status code.
+        reason: the reason phrase.
+        headers: by lower-case name.
+    """
 
     def __init__(self, answer: httpx.Response, url: str) -> None:
+        self.status = answer.status_code
+        self.reason = answer.reason_phrase
+        self.headers: Mapping[str, str] = read_headers(answer.headers.raw)
         self._answer = answer
         self._pieces = answer.aiter_raw()
         self._url = url
 
     async def read(self) -> bytes:
+        """Return the next bytes of the body, b"" at the end; raise FetchError if cut."""
         with _map_errors(self._url, in_body=True):
-            async for piece in self._pieces:
-                if piece:
-                    return piece
+            return await _run_apart(self._read())
+
+    async def _read(self) -> bytes:
+        async for piece in self._pieces:
+            if piece:
+                return piece
         return b""
 
     def is_complete(self) -> bool:
+        """Return whether the body has been read to its end."""
         return self._answer.is_closed
 
     def take_buffered(self) -> bytes:
+        """Return nothing: httpx buffers nothing."""
         return b""
 
+    async def aclose(self) -> None:
+        """Return the connection to the pool, or close it if the body is not finished."""
+        await _run_apart(self._answer.aclose())
 
-class HttpxResponse:
-    """An answer whose headers have been read, and whose body has not.
 
-    Attributes:
-        url: the URL after redirects.
-        status: 200, or 304 if the request had a validator.
-        headers: by lower-case name; several of one name are joined by a comma.
-        issues: repairs of URLs on the way here (`userinfo-removed`).
-        is_permanent: whether all redirects on the way were permanent (301, 308).
-        tries: how many requests it took.
-    """
+class HttpxTransport:
+    """A transport by a client of the caller's, which is never closed here."""
 
-    def __init__(self, answer: httpx.Response, body: Body, trail: RedirectChain) -> None:
-        self.url = str(trail.target)
-        self.status = answer.status_code
-        self.headers: Mapping[str, str] = read_headers(answer.headers.raw)
-        self.issues: list[Issue] = trail.issues
-        self.is_permanent = trail.is_permanent
-        self.tries = 1
-        self._answer = answer
-        self._body = body
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives; raise FetchError if it is cut."""
-        while piece := await self._body.next_piece():
-            yield piece
+    @property
+    def own_headers(self) -> Mapping[str, str]:
+        """The client's headers, but for the defaults of httpx."""
+        headers = self._client.headers
+        return httpx.Headers([(n, v) for n, v in headers.items() if v != _DEFAULTS.get(n)])
+
+    def check(self) -> None:
+        """Do nothing: the client says itself that it is closed."""
+
+    def is_home(self, origin: str, trust: TrustSet) -> bool:
+        """Return whether the caller has named an origin."""
+        return trust.has_origin(origin)
+
+    def resolves(self, *, is_home: bool) -> bool:
+        """Return whether the client resolves names: those of origins that were named."""
+        return is_home
+
+    async def look_up(self, host: str, port: int) -> list[ResolveResult]:
+        """Return the addresses of a name; raise OSError if there is none."""
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return [
+            {
+                "hostname": host,
+                "host": str(place[0]),
+                "port": port,
+                "family": family,
+                "proto": proto,
+                "flags": socket.AI_NUMERICHOST,
+            }
+            for family, _, proto, _, place in found
+        ]
 
     async def aclose(self) -> None:
-        """Release the connection."""
-        await self._answer.aclose()
+        """Do nothing: the client is the caller's."""
+
+    async def send(self, request: Transmission, clock: DeadlineClock) -> HttpxAnswer:
+        """Send one GET request and wait for the headers of its answer.
+
+        Raises:
+            FetchError: there is no answer.
+        """
+        url = str(request.target)
+        with _map_errors(url, in_body=False):
+            answer = await clock.wait(_run_apart(self._send(request)), request.seconds)
+            return HttpxAnswer(answer, url)
+
+    async def _send(self, request: Transmission) -> httpx.Response:
+        if request.is_home:
+            made = self._client.build_request(
+                "GET", str(request.target), headers=list(request.headers.items())
+            )
+            return await self._client.send(made, stream=True, follow_redirects=False)
+        *others, last = (str(each["host"]) for each in request.addresses)
+        for address in others:
+            try:
+                return await self._send_to(address, request)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                continue
+        return await self._send_to(last, request)
+
+    async def _send_to(self, address: str, request: Transmission) -> httpx.Response:
+        """Send a request to a stranger, with nothing that may be a secret."""
+        target = request.target
+        headers = request.headers.copy()
+        headers["Host"] = target.url.raw_authority
+        # The pool knows connections by address: a kept one would be that of another name.
+        headers["Connection"] = "close"
+        made = self._client.build_request(
+            "GET",
+            str(target.url.with_host(address)),
+            headers=list(headers.items()),
+            extensions={"sni_hostname": target.host},
+        )
+        for name in set(made.headers) - SAFE_CROSS_ORIGIN - _CONNECTION:
+            del made.headers[name]
+        answer = await self._client.send(made, stream=True, follow_redirects=False, auth=None)
+        await _check_name(answer, target)
+        return answer
 
 
-class HttpxFetcher:
+class HttpxFetcher(NetworkFetcher):
     """Open URLs with your own client, which is never closed here.
 
-    Connections go only to public addresses, except for origins that were named with `trust`.
+    Connections go only to public addresses, except for origins that were named with `trust`: these
+    may be private, and get the client's headers, cookies and auth.
 
     The client's proxy, TLS context, cookies, auth, headers, HTTP/2 and time-outs are used.
     Its `follow_redirects` is ignored: `options.max_redirects` and `allow_downgrade` decide.
@@ -185,126 +273,4 @@ class HttpxFetcher:
         *,
         limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     ) -> None:
-        self.options = options
-        self.limits = limits
-        self._client = client
-        self._policy = AddressPolicy(options.allow_networks, options.allow_ports)
-        self._trust = FetcherTrust()
-
-    @property
-    def user_agent(self) -> str:
-        """The User-Agent header that is sent."""
-        return find_user_agent(self.options, self._own_headers())
-
-    def _own_headers(self) -> Mapping[str, str]:
-        """Return the client's headers that replace those of the options."""
-        headers = self._client.headers
-        return httpx.Headers([(n, v) for n, v in headers.items() if v != _DEFAULTS.get(n)])
-
-    def trust(self, url: str) -> None:
-        """Trust the origin of `url`: the user named it, not a document.
-
-        The origin may be private, and gets the client's headers, cookies and auth. A URL that
-        cannot be requested is ignored; `open` reports why.
-        """
-        self._trust.add(url)
-
-    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Do nothing: only the client's own limits slow it down."""
-
-    @asynccontextmanager
-    async def open(
-        self, url: str, *, headers: Mapping[str, str] | None = None
-    ) -> AsyncIterator[HttpxResponse]:
-        """Request `url`, follow its redirects, and give the response.
-
-        Raises:
-            FetchError: there is no document; `code` says why, and `url` where.
-        """
-        clock = DeadlineClock(self.options.total_seconds)
-        fetch = partial(self._fetch, url, headers or _NO_HEADERS, clock)
-        response, tries = await fetch_with_retries(fetch, self.options, url)
-        response.tries = tries
-        try:
-            yield response
-        finally:
-            await response.aclose()
-
-    async def _fetch(
-        self, url: str, extra: Mapping[str, str], clock: DeadlineClock
-    ) -> HttpxResponse:
-        """Make one attempt: follow redirects to the document."""
-        trail = RedirectChain(parse_request_url(url), self.options)
-        seconds = self.options.headers_seconds
-        while True:
-            place = str(trail.target)
-            with _map_errors(place, in_body=False):
-                answer = await clock.wait(self._ask(trail, extra), seconds)
-            if answer.status_code == 200 or (answer.status_code == 304 and is_conditional(extra)):
-                body = Body(
-                    _Source(answer, place),
-                    place,
-                    clock=clock,
-                    options=self.options,
-                    max_bytes=self.limits.raw_bytes,
-                )
-                return HttpxResponse(answer, body, trail)
-            if answer.status_code not in REDIRECTS or "location" not in answer.headers:
-                raise await self._read_refusal(answer, place, clock)
-            await answer.aclose()
-            location = answer.headers["location"]
-            await trail.follow_if_allowed(location, status=answer.status_code)
-
-    async def _ask(self, trail: RedirectChain, extra: Mapping[str, str]) -> httpx.Response:
-        client, target, trust = self._client, trail.target, self._trust.find()
-        same_origin = trail.same_origin and trust.has_origin(target.origin)
-        url, extensions = str(target), {}
-        if not same_origin:
-            address = await self._find_address(target, trust)
-            url = str(target.url.with_host(address))
-            extensions = {"sni_hostname": target.host}
-        own = self._own_headers()
-        headers = make_headers(self.options, extra, present=own, same_origin=same_origin)
-        if not same_origin:
-            headers["Host"] = target.url.raw_authority
-            # The pool knows connections by address: a kept one would be that of another name.
-            headers["Connection"] = "close"
-        request = client.build_request(
-            "GET", url, headers=list(headers.items()), extensions=extensions
-        )
-        if same_origin:
-            return await client.send(request, stream=True, follow_redirects=False)
-        for name in set(request.headers) - SAFE_CROSS_ORIGIN - _CONNECTION:
-            del request.headers[name]
-        answer = await client.send(request, stream=True, follow_redirects=False, auth=None)
-        await _check_name(answer, target)
-        return answer
-
-    async def _find_address(self, target: RequestUrl, trust: TrustSet) -> str:
-        """Return an allowed address of a host; raise FetchError if there is none."""
-        if not self._policy.allows_port(target.port, trust.hosts):
-            raise FetchError(IssueCode.BLOCKED_PORT, str(target), f"port {target.port}")
-        addresses = [literal_address(target.host) or ""]
-        if not addresses[0]:
-            loop = asyncio.get_running_loop()
-            try:
-                found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-            except socket.gaierror as error:
-                raise FetchError(IssueCode.DNS, str(target), str(error)) from error
-            addresses = [str(info[4][0]) for info in found]
-        for address in addresses:
-            if self._policy.allows(target.host, address, trust.hosts):
-                return address
-        said = f"{target.host} is {addresses[0]}"
-        raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), said)
-
-    async def _read_refusal(
-        self, answer: httpx.Response, url: str, clock: DeadlineClock
-    ) -> FetchError:
-        status, raw = answer.status_code, b""
-        if wants_page(status):
-            raw = await read_start(_Source(answer, url), clock, MAX_REFUSAL_BYTES, REFUSAL_SECONDS)
-        await answer.aclose()
-        headers = read_headers(answer.headers.raw)
-        refusal = Refusal(url, status, answer.reason_phrase, headers, raw)
-        return refusal.make_error(self.options.retry_after_seconds)
+        super().__init__(options, limits, HttpxTransport(client))

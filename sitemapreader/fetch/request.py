@@ -1,4 +1,4 @@
-"""Requests: a URL that was checked and may be requested, and its redirects."""
+"""Requests: URLs that were checked, redirects, and what a transport sends."""
 
 # One parser, yarl's, decides what the host is. Text that two parsers would read differently is
 # refused: a control character that one parser drops can change the host that another one sees.
@@ -6,22 +6,27 @@
 from __future__ import annotations
 
 import re
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import read_address
+from sitemapreader.fetch.body import ByteSource
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url, resolve, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Mapping
 
+    from aiohttp.abc import ResolveResult
+    from multidict import CIMultiDict
     from yarl import URL
 
+    from sitemapreader.fetch import CheckRedirect
+    from sitemapreader.fetch.addresses import TrustSet
+    from sitemapreader.fetch.body import DeadlineClock
     from sitemapreader.options import FetchOptions
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -29,10 +34,6 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PERMANENT = frozenset({301, 308})
 """The statuses of redirects that will not change."""
 
-CheckRedirect: TypeAlias = "Callable[[str], Awaitable[None]]"
-"""Raises FetchError if a redirect must not be followed to a URL."""
-CHECK_REDIRECT: ContextVar[CheckRedirect | None] = ContextVar("check_redirect", default=None)
-"""The check of the walk that a task fetches for."""
 
 # Blanks, C0, DEL and C1, marks of text direction (UAX 9), and halves of surrogate pairs
 _UNFIT = re.compile(
@@ -153,7 +154,7 @@ class RedirectChain:
         self.is_permanent = True
         self.issues: list[Issue] = []
         self._options = options
-        self._check = check or CHECK_REDIRECT.get()
+        self._check = check
         self._seen = {start.key}
 
     def follow(self, location: str, *, status: int = 301) -> None:
@@ -195,3 +196,79 @@ class RedirectChain:
         except FetchError as error:
             said = f"redirect to {error.url}, {error.detail}"
             raise FetchError(error.code, str(self.target), said) from error
+
+
+Addresses: TypeAlias = "tuple[ResolveResult, ...]"
+"""The addresses of a host that may be connected to, in the order of the resolver."""
+
+
+class Answer(ByteSource, Protocol):
+    """An answer whose headers have been read, and the source of its body.
+
+    Attributes:
+        status: the status code, any number.
+        reason: the reason phrase.
+        headers: by lower-case name.
+    """
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+
+    async def aclose(self) -> None:
+        """Return the connection to the pool, or close it if the body is not finished."""
+        ...
+
+
+@attrs.frozen
+class Transmission:
+    """One request, as a transport sends it.
+
+    Attributes:
+        target: the URL.
+        headers: all headers but those of the client itself.
+        addresses: what may be connected to; empty where the client resolves names itself.
+        is_home: whether the headers of the caller are meant for the origin.
+        is_trusted: whether the walk that asks may reach a private address of the host.
+        seconds: how long the headers of the answer may take.
+    """
+
+    target: RequestUrl
+    headers: CIMultiDict[str]
+    addresses: Addresses
+    is_home: bool
+    is_trusted: bool
+    seconds: float
+
+
+class Transport(Protocol):
+    """A client that sends one request and follows no redirect."""
+
+    @property
+    def own_headers(self) -> Mapping[str, str]:
+        """The headers that the client itself sends."""
+        ...
+
+    def check(self) -> None:
+        """Raise RuntimeError if the client is closed, or belongs to another event loop."""
+        ...
+
+    def is_home(self, origin: str, trust: TrustSet) -> bool:
+        """Return whether the headers of the caller are meant for an origin."""
+        ...
+
+    def resolves(self, *, is_home: bool) -> bool:
+        """Return whether the client resolves names itself: behind a proxy, or at home."""
+        ...
+
+    async def look_up(self, host: str, port: int) -> list[ResolveResult]:
+        """Return the addresses of a name; raise OSError if there is none."""
+        ...
+
+    async def send(self, request: Transmission, clock: DeadlineClock) -> Answer:
+        """Send a GET request, and return its answer; raise FetchError if there is none."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the transport has made."""
+        ...

@@ -1,4 +1,7 @@
-"""The addresses of names, kept for a minute: to connect, and to count requests."""
+"""The addresses of names: looked up once a minute, and checked for each request.
+
+The client resolves nothing itself, so that what was checked is what is connected to.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,18 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
-import aiohttp
-from aiohttp.abc import AbstractResolver
-
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.addresses import literal_address
+from sitemapreader.fetch.addresses import read_address
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from aiohttp.abc import ResolveResult
 
+    from sitemapreader.fetch.addresses import AddressPolicy, TrustSet
     from sitemapreader.fetch.body import DeadlineClock
-    from sitemapreader.fetch.request import RequestUrl
+    from sitemapreader.fetch.request import Addresses, RequestUrl
 
 _KEPT_SECONDS = 60
 """How long the addresses of a name are kept."""
@@ -30,28 +33,79 @@ _CODES = (
 )
 
 
-class CachingResolver(AbstractResolver):
-    """A resolver that keeps the answers of another one, but no failures.
+def _write_literal(host: str, port: int) -> ResolveResult:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return {
+        "hostname": host,
+        "host": host,
+        "port": port,
+        "family": family,
+        "proto": 0,
+        "flags": socket.AI_NUMERICHOST,
+    }
+
+
+class AddressBook:
+    """The addresses of names, as `look_up` finds them; failures are not kept.
 
     Args:
-        resolver: the caller's, which is not closed here; without one, aiohttp's default.
+        look_up: returns the addresses of a host and a port; raises OSError if there is none.
+        policy: which of them are allowed.
     """
 
-    def __init__(self, resolver: AbstractResolver | None = None) -> None:
-        self._given = resolver
-        self._own: AbstractResolver | None = None
-        self._found: dict[
-            tuple[str, int, socket.AddressFamily], tuple[float, asyncio.Task[list[ResolveResult]]]
-        ] = {}
+    def __init__(
+        self,
+        look_up: Callable[[str, int], Coroutine[None, None, list[ResolveResult]]],
+        policy: AddressPolicy,
+    ) -> None:
+        self._look_up = look_up
+        self._policy = policy
+        self._found: dict[tuple[str, int], tuple[float, asyncio.Task[list[ResolveResult]]]] = {}
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """Return the addresses of a name; raise OSError if there is none."""
-        key, now = (host, port, family), time.monotonic()
+    async def find(
+        self, target: RequestUrl, trust: TrustSet, clock: DeadlineClock, seconds: float
+    ) -> Addresses:
+        """Return the addresses of a URL's host that may be connected to.
+
+        Raises:
+            FetchError: DNS, INVALID_URL, TIMEOUT after some seconds, or BLOCKED_ADDRESS.
+        """
+        # A final dot says that it is no name of a search domain. RFC 6761, section 6.3: all names
+        # below `localhost` are loopback.
+        host = target.host + "." * (target.url.raw_host or "").endswith(".")
+        host = "localhost" if target.host.endswith(".localhost") else host
+        try:
+            if read_address(target.host) is not None:
+                found = [_write_literal(target.host, target.port)]
+            elif not (found := self._get_known(host, target.port)):
+                found = await clock.wait(self._resolve(host, target.port), seconds)
+        except (OSError, UnicodeError) as error:
+            code = next(code for kind, code in _CODES if isinstance(error, kind))
+            said = getattr(error, "strerror", None) or str(error)
+            raise FetchError(code, str(target), said.lower()) from error
+        allowed = tuple(
+            each
+            for each in found
+            if self._policy.allows(target.host, str(each["host"]), trust.hosts)
+        )
+        if not found:
+            raise FetchError(IssueCode.DNS, str(target), "the name has no address")
+        if not allowed:
+            said = f"{target.host} is {found[0]['host']}"
+            raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), said)
+        return allowed
+
+    def _get_known(self, host: str, port: int) -> list[ResolveResult]:
+        """Return the addresses that are kept, which takes neither a timer nor a future."""
+        until, task = self._found.get((host, port), (0.0, None))
+        is_known = task is not None and task.done() and until > time.monotonic()
+        return task.result() if task is not None and is_known else []
+
+    async def _resolve(self, host: str, port: int) -> list[ResolveResult]:
+        key, now = (host, port), time.monotonic()
         until, task = self._found.get(key, (0.0, None))
         if task is None or until < now:
-            task = asyncio.create_task(self._get_resolver().resolve(host, port, family))
+            task = asyncio.create_task(self._look_up(host, port))
             task.add_done_callback(lambda _: self._forget_failure(key))
             self._found.pop(key, None)
             self._found[key] = now + _KEPT_SECONDS, task
@@ -59,38 +113,13 @@ class CachingResolver(AbstractResolver):
                 del self._found[next(iter(self._found))]
         return await asyncio.shield(task)  # others may wait for it as well
 
-    async def find_server(self, target: RequestUrl, clock: DeadlineClock, seconds: float) -> str:
-        """Return one address for all names of a server: the first in order.
-
-        Raises:
-            FetchError: DNS, INVALID_URL, or TIMEOUT after some seconds.
-        """
-        if (literal := literal_address(target.host)) is not None:
-            return literal
-        try:
-            found = await clock.wait(self.resolve(target.host, target.port), seconds)
-        except (OSError, UnicodeError) as error:
-            code = next(code for kind, code in _CODES if isinstance(error, kind))
-            said = getattr(error, "strerror", None) or str(error)
-            raise FetchError(code, str(target), said.lower()) from error
-        return min(str(each["host"]) for each in found)
-
-    async def close(self) -> None:
-        """Close the resolver unless it is the caller's."""
-        for _, task in self._found.values():
-            task.cancel()
-        self._found.clear()
-        if self._own is not None:
-            await self._own.close()
-
-    def _get_resolver(self) -> AbstractResolver:
-        if self._given is not None:
-            return self._given
-        if self._own is None:
-            self._own = aiohttp.DefaultResolver()
-        return self._own
-
-    def _forget_failure(self, key: tuple[str, int, socket.AddressFamily]) -> None:
+    def _forget_failure(self, key: tuple[str, int]) -> None:
         _, task = self._found.get(key, (0.0, None))
         if task is not None and task.done() and (task.cancelled() or task.exception()):
             del self._found[key]
+
+    def close(self) -> None:
+        """Wait for no answer any more."""
+        for _, task in self._found.values():
+            task.cancel()
+        self._found.clear()

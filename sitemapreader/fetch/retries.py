@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.fetch.headers import parse_date
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from sitemapreader.fetch.breaker import HostBreaker
     from sitemapreader.options import FetchOptions
 
 T = TypeVar("T")
@@ -30,14 +30,18 @@ _MAX_DIGITS = 10
 
 
 async def fetch_with_retries(
-    fetch: Callable[[], Awaitable[T]], options: FetchOptions, url: str = ""
+    fetch: Callable[[], Awaitable[T]],
+    options: FetchOptions,
+    url: str = "",
+    breaker: HostBreaker | None = None,
 ) -> tuple[T, int]:
     """Call `fetch` until it succeeds or a retry cannot help.
 
     Args:
         fetch: makes one attempt.
         options: how many attempts, and how long the pauses between them are.
-        url: the document that the walk's breaker counts a failure for.
+        url: the document for which failures are counted.
+        breaker: counts them, for the walk that asks.
 
     Returns:
         What `fetch` returned, and the number of attempts.
@@ -45,7 +49,7 @@ async def fetch_with_retries(
     Raises:
         FetchError: the last one; `tries` is the number of attempts.
     """
-    attempts, breaker = 0, BREAKER.get()
+    attempts = 0
     while True:
         attempts += 1
         try:

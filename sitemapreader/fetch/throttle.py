@@ -1,7 +1,8 @@
 """Throttling of requests to one host: how many at once, and how often.
 
 A slot is the right to one request. A response that is not read for a moment lends its slot to
-another requester (see `REQUESTER`): a reader that waits for its own consumer asks for nothing.
+another requester, a walk or all other code together: a reader that waits for its own consumer asks
+for nothing.
 """
 
 # Without loans, a consumer that fetches pages with the fetcher of its walk would wait for a slot
@@ -14,7 +15,6 @@ import asyncio
 import math
 import time
 from collections import OrderedDict
-from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import attrs
@@ -23,9 +23,6 @@ from sitemapreader.logs import log_pause
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-
-REQUESTER: ContextVar[object] = ContextVar("requester", default=None)
-"""The requester that a task fetches for: a walk, or all other code together."""
 
 LENT_AFTER_SECONDS = 0.2
 """How long a response goes unread before its slot is lent; a reader takes less for one step."""
@@ -247,17 +244,19 @@ class HostThrottle:
     async def acquire(
         self,
         host: str,
+        requester: object = None,
         *,
         max_wait: float = math.inf,
         join: Callable[[], Awaitable[Slot | None]] | None = None,
     ) -> Slot:
         """Wait for a slot of a host; raise LongWaitError if `max_wait` is not enough.
 
-        `join` waits for a slot of the address that the host has, if that is counted too.
+        `requester` is the walk that asks. `join` waits for a slot of the address that the host has,
+        if that is counted too.
         """
         queue = self._queue_of(host)
         queue.users += 1
-        slot = Slot(queue, REQUESTER.get())
+        slot = Slot(queue, requester)
         try:
             await queue.admit(slot)
             # Checked again after each wait: another request may have started, or met a 429. A slot

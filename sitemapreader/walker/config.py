@@ -138,7 +138,7 @@ def is_function(value: object) -> bool:
 
 _INSTEAD = {
     "timeout": "options=FetchOptions(total_seconds=...)",
-    "session": "fetcher=HttpFetcher(session=...)",
+    "session": "fetcher=HttpxFetcher(client), with a client of httpx",
     "client": "fetcher=HttpxFetcher(client)",
     "limit": "max_urls=..., or leave the loop with `break`",
     "url": "the site as the first argument, or sitemaps=[url]",

@@ -19,7 +19,6 @@ from sitemapreader.discovery.search import (
 from sitemapreader.documents.visit import DocumentVisit
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import find_first
-from sitemapreader.fetch.breaker import BREAKER
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import ALREADY_READ, LEFT_EARLY, Role, Status, make_document
 from sitemapreader.walker.filters import EntryFilter
@@ -219,16 +218,13 @@ class WalkRunner:
             return
         job.document = document = _make_document(job)
         handler = self._make_handler(job, document, tracker)
+        prior = tracker.make_prior_version() if tracker else None
         visit = DocumentVisit(
-            self._context, document, handler, tracker.make_prior_version() if tracker else None
+            self._context, document, handler, prior, breaker=self._context.breaker
         )
         if tracker is not None:
             tracker.set_visit(visit)
-        token = BREAKER.set(self._context.breaker)
-        try:
-            await visit.run()
-        finally:
-            BREAKER.reset(token)
+        await visit.run()
         if visit.is_duplicate:
             self._duplicates.append((job, document, tracker))
         elif visit.is_postponed:

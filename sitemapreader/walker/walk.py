@@ -11,8 +11,7 @@ import attrs
 from sitemapreader.discovery.arguments import check_fetcher
 from sitemapreader.documents.budget import Budget, UrlAllowance
 from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
-from sitemapreader.fetch.throttle import REQUESTER
-from sitemapreader.fetch.trust import TRUST, Trust
+from sitemapreader.fetch import make_client
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, UrlEntry, Via
 from sitemapreader.report import Report
@@ -197,16 +196,13 @@ class Walk(TaskStream[Batch]):
     # -- the walk's side
 
     async def _run(self) -> None:
-        # Not the walk itself: connections that stay open keep the context they have.
-        REQUESTER.set(object())
-        TRUST.set(Trust())
         try:
             async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
                 urls = self._config.max_urls
                 budget = Budget(self._limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
                 self._channel.pause = budget.paused
                 context = WalkContext(
-                    fetcher=fetcher,
+                    client=make_client(fetcher, self._options.user_agent),
                     options=self._options,
                     limits=self._limits,
                     budget=budget,
@@ -215,8 +211,8 @@ class Walk(TaskStream[Batch]):
                     extra_formats=self._config.extra_formats,
                     keeps_deleted=self._config.changes,
                 )
-                if self._config.trusted:
-                    context.trust(self._list_named())
+                for url in self._list_named() if self._config.trusted else ():
+                    context.client.trust(url)
                 await self._walk(context)
         finally:
             self.report.tally.end()

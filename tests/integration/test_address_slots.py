@@ -13,7 +13,7 @@ from timing import retried
 from walking import urlset
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, walk_many
-from sitemapreader.fetch.throttle import REQUESTER, HostThrottle, Slot
+from sitemapreader.fetch.throttle import HostThrottle, Slot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -119,13 +119,14 @@ async def test_an_unread_response_lends_its_place_at_the_address() -> None:
     hosts, addresses = HostThrottle(1, 0.0), HostThrottle(1, 0.0)
 
     async def acquire(requester: str, host: str) -> Slot:
-        REQUESTER.set(requester)
-        return await hosts.acquire(host, join=lambda: addresses.acquire("address"))
+        return await hosts.acquire(
+            host, requester, join=lambda: addresses.acquire("address", requester)
+        )
 
     async with asyncio.timeout(30):  # for ever, if the place is not lent
-        unread = await asyncio.create_task(acquire("walk", "a.test"))
+        unread = await acquire("walk", "a.test")
         unread.pause()
-        page = await asyncio.create_task(acquire("consumer", "b.test"))
+        page = await acquire("consumer", "b.test")
         resumed = asyncio.create_task(unread.resume())
         await asyncio.sleep(0.05)
         assert not resumed.done()
@@ -150,13 +151,13 @@ async def test_names_are_resolved_once_and_failures_anew(server: Server) -> None
 
 
 async def test_a_lookup_without_an_end_is_left() -> None:
-    """It takes no longer than a connection may; the fetcher closes without it."""
+    """It takes no longer than a request may; the fetcher closes without it."""
 
     class Stuck(NamedAddresses):
         async def resolve(self, *_: object, **__: object) -> Any:
             await asyncio.Event().wait()
 
-    options = FetchOptions(connect_seconds=0.05, max_attempts=1)
+    options = FetchOptions(headers_seconds=0.05, max_attempts=1)
     async with HttpFetcher(options, resolver=Stuck()) as fetcher:
         assert await open_status(fetcher, "http://a.test/") == IssueCode.TIMEOUT
 

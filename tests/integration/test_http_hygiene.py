@@ -110,7 +110,7 @@ async def leave_in(way: Callable[[FaultServer, HttpFetcher], Awaitable[None]]) -
                 assert done, f"{way} hangs after {steps} steps"
                 if not task.cancelled():
                     task.result()
-                hosts = fetcher._throttle._hosts.values()
+                hosts = fetcher.network.throttle._hosts.values()
                 assert not any(host.users for host in hosts), f"{way}: a turn is lost"
             if steps is not None and not task.cancelled():
                 break  # it had ended before: there is nothing more to cancel
@@ -158,10 +158,11 @@ def test_nothing_is_left_behind() -> None:
         ("sitemapreader.fetch", "False"),
         ("sitemapreader.fetch.folder", "False"),
         ("sitemapreader.fetch.memory", "False"),
-        ("sitemapreader.fetch.http", "True"),
+        ("sitemapreader.fetch.http", "False"),
+        ("sitemapreader.fetch.aiohttp", "True"),
     ],
 )
-def test_aiohttp_is_imported_by_the_http_fetcher_alone(module: str, expected: str) -> None:
+def test_aiohttp_is_imported_by_its_transport_alone(module: str, expected: str) -> None:
     """The seam and the other fetchers do without it."""
     run = run_python("-c", f"import sys, {module}; print('aiohttp' in sys.modules)")
     assert (run.stdout.strip(), run.stderr) == (expected, "")

@@ -1,16 +1,13 @@
-"""Sessions: our own, a caller's with all that it has, and TLS."""
+"""Sessions: connections, cookies, proxies and TLS."""
 
 from __future__ import annotations
 
 import asyncio
-import ssl
 from typing import TYPE_CHECKING
 
-import aiohttp
 import pytest
-from certificates import make_server_context, write_certificate
-from faults import DOCUMENT, GZIPPED, ROUTES, FaultServer, Line, Request, head
-from timing import retried
+from certificates import believe, make_server_context, write_certificate
+from faults import DOCUMENT, ROUTES, FaultServer, Line, Request, head
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import Fetcher
@@ -45,9 +42,6 @@ async def fail(fetcher: HttpFetcher, url: str) -> FetchError:
 def test_it_is_a_fetcher() -> None:
     """The class satisfies the seam's protocol."""
     assert isinstance(HttpFetcher(), Fetcher)
-
-
-# -- our own
 
 
 async def test_a_fetcher_without_a_context(server: FaultServer) -> None:
@@ -145,103 +139,6 @@ async def test_a_proxy_is_asked_for_everything(server: FaultServer) -> None:
     assert paths == ["http://site.example/x"]
 
 
-# -- a caller's
-
-
-async def test_a_given_session_is_used_and_not_closed(server: FaultServer) -> None:
-    """Its headers are sent, our own where it has none, and it is open afterwards."""
-    async with aiohttp.ClientSession(headers={"X-Api-Key": "x", "User-Agent": "me/1"}) as session:
-        async with HttpFetcher(session=session) as fetcher:
-            fetcher.trust(server.base)
-            assert await fetch(fetcher, server.url("ok")) == DOCUMENT
-        assert not session.closed
-        async with session.get(server.url("ok")) as response:
-            assert await response.read() == DOCUMENT
-    headers = server.requests[0].headers
-    assert headers["x-api-key"] == "x"
-    assert headers["user-agent"] == "me/1"
-    assert headers["accept-encoding"] == "gzip"
-    assert headers["accept"].startswith("application/xml")
-
-
-@pytest.mark.parametrize("auto_decompress", [True, False])
-async def test_bodies_come_as_they_were_sent(auto_decompress: bool, server: FaultServer) -> None:
-    """A session that decompresses does not do so for us."""
-    async with aiohttp.ClientSession(auto_decompress=auto_decompress) as session:
-        fetcher = HttpFetcher(session=session)
-        fetcher.trust(server.base)
-        assert await fetch(fetcher, server.url("gzipped")) == GZIPPED
-        assert await fetch(fetcher, server.url("gzip-cut")) == GZIPPED[:40]
-
-
-async def test_a_given_session_that_raises_for_status(server: FaultServer) -> None:
-    """It is we who judge a status."""
-    async with aiohttp.ClientSession(raise_for_status=True) as session:
-        fetcher = HttpFetcher(session=session)
-        fetcher.trust(server.base)
-        error = await fail(fetcher, server.url("status/404"))
-        assert (error.code, error.http_status) == (IssueCode.HTTP_STATUS, 404)
-
-
-async def test_headers_of_a_given_session_stay_at_home(server: FaultServer) -> None:
-    """A session's secrets do not cross into another origin with a redirect."""
-    secrets = {"X-Api-Key": "x", "Authorization": "Bearer x", "User-Agent": "me/1"}
-    async with FaultServer() as stranger, aiohttp.ClientSession(headers=secrets) as session:
-        options = FetchOptions(allow_ports=(stranger.port,))
-        fetcher = HttpFetcher(options, session=session)
-        fetcher.trust(server.base)
-        await fetch(fetcher, server.url(f"to?url={stranger.url('ok')}"))
-        await fetch(fetcher, stranger.url("ok"))
-        assert server.requests[0].headers["x-api-key"] == "x"
-        for request in stranger.requests:
-            sent = set(request.headers)
-            assert sent == {"host", "user-agent", "accept", "accept-encoding"}
-            assert request.headers["user-agent"] == "me/1"
-        assert session.headers["X-Api-Key"] == "x"
-
-
-async def test_middlewares_of_a_given_session_run(server: FaultServer) -> None:
-    """What a session does to each request, it does to ours."""
-
-    async def sign(
-        request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-    ) -> aiohttp.ClientResponse:
-        request.headers["X-Signature"] = "signed"
-        return await handler(request)
-
-    async with aiohttp.ClientSession(middlewares=[sign]) as session:
-        fetcher = HttpFetcher(session=session)
-        fetcher.trust(server.base)
-        await fetch(fetcher, server.url("hops/1"))
-    assert [request.headers["x-signature"] for request in server.requests] == ["signed"] * 2
-
-
-async def test_literal_addresses_are_checked_with_a_given_session(server: FaultServer) -> None:
-    """Its connector is not ours to guard; a URL with a private address in it is refused still."""
-    async with aiohttp.ClientSession() as session:
-        fetcher = HttpFetcher(FetchOptions(allow_ports=(server.port,)), session=session)
-        for host in ("127.0.0.1", "localhost", "[::1]", "0x7f.1"):
-            url = server.url("ok").replace("127.0.0.1", host)
-            assert (await fail(fetcher, url)).code in {
-                IssueCode.BLOCKED_ADDRESS,
-                IssueCode.INVALID_URL,
-            }
-    assert server.connections == 0
-
-
-@retried
-async def test_a_given_session_in_time(server: FaultServer) -> None:
-    """A session without time-outs of its own is bounded by ours."""
-    options = FetchOptions(
-        connect_seconds=0.1, headers_seconds=0.1, idle_seconds=0.2, max_attempts=1
-    )
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None)) as session:
-        fetcher = HttpFetcher(options, session=session)
-        fetcher.trust(server.base)
-        assert (await fail(fetcher, server.url("silence"))).code == IssueCode.TIMEOUT
-        assert (await fail(fetcher, server.url("half-then-silence"))).code == IssueCode.STALLED
-
-
 # -- TLS
 
 
@@ -265,12 +162,12 @@ async def test_a_certificate_that_nobody_knows(secure: FaultServer) -> None:
     assert secure.requests == []
 
 
-async def test_a_given_tls_context(secure: FaultServer, certificate: Path) -> None:
-    """A caller's context decides whom to believe; the name is checked still."""
-    context = ssl.create_default_context(cafile=certificate)
-    connector = aiohttp.TCPConnector(ssl=context)
-    async with aiohttp.ClientSession(connector=connector) as session:
-        fetcher = HttpFetcher(ONCE, session=session)
+async def test_a_certificate_that_is_believed(
+    secure: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name is checked still."""
+    believe(monkeypatch, certificate)
+    async with HttpFetcher(ONCE) as fetcher:
         fetcher.trust(secure.base)
         assert await fetch(fetcher, secure.url("ok")) == DOCUMENT
         other = secure.base.replace("localhost", "127.0.0.1")
@@ -278,12 +175,12 @@ async def test_a_given_tls_context(secure: FaultServer, certificate: Path) -> No
         assert (await fail(fetcher, other)).code == IssueCode.TLS
 
 
-async def test_faults_over_tls(secure: FaultServer, certificate: Path) -> None:
+async def test_faults_over_tls(
+    secure: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A body cut off inside TLS is told like any other."""
-    context = ssl.create_default_context(cafile=certificate)
-    connector = aiohttp.TCPConnector(ssl=context)
-    async with aiohttp.ClientSession(connector=connector) as session:
-        fetcher = HttpFetcher(ONCE, session=session)
+    believe(monkeypatch, certificate)
+    async with HttpFetcher(ONCE) as fetcher:
         fetcher.trust(secure.base)
         for path in ("length-short", "reset-mid"):
             assert (await fail(fetcher, secure.url(path))).code == IssueCode.BODY_CUT

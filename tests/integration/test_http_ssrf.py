@@ -22,7 +22,6 @@ from faults import DOCUMENT, FaultServer
 from hosts import ANSWERS, HOSTS, REFUSALS, open_and_fail, resolve
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
@@ -135,7 +134,7 @@ async def test_urls_that_are_not_requested(
         return real(host, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    monkeypatch.setattr(AddressPolicy, "make_socket", None)
+    monkeypatch.setattr(socket, "socket", None)
     async with HttpFetcher(FetchOptions(max_attempts=1)) as fetcher:
         with pytest.raises(FetchError) as caught:
             async with fetcher.open(url):
@@ -187,7 +186,7 @@ async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch
         fetcher.trust("http://rebound.test/")
         async with fetcher.open("http://rebound.test/stale") as response:
             assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
-        fetcher._transport._resolver._found.clear()
+        fetcher.network.book._found.clear()
         ANSWERS["rebound.test"] = ["127.0.0.1"]
         await asyncio.sleep(0.05)
         with pytest.raises(FetchError) as caught:

@@ -14,7 +14,7 @@ from timing import Clock, is_linear, retried
 
 from sitemapreader.fetch import throttle as politeness
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.throttle import LENT_AFTER_SECONDS, REQUESTER, HostThrottle, Slot
+from sitemapreader.fetch.throttle import LENT_AFTER_SECONDS, HostThrottle, Slot
 from sitemapreader.options import FetchOptions
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ async def test_what_a_crawl_delay_may_be(asked: float, kept: float) -> None:
     """At most a minute, at least the option; nonsense counts as the option."""
     fetcher = HttpFetcher(FetchOptions(delay_seconds=0.5))
     fetcher.set_crawl_delay("https://Site.example:8443/robots.txt", asked)
-    assert fetcher._throttle._queue_of("site.example").delay == kept
+    assert fetcher.network.throttle._queue_of("site.example").delay == kept
 
 
 async def test_a_turn_that_is_given_up_while_waiting_is_not_lost() -> None:
@@ -153,10 +153,7 @@ WALK, OTHER_WALK = object(), object()
 
 def entering(polite: HostThrottle, requester: object = None) -> asyncio.Task[Slot]:
     """Ask for a slot in a task of a requester."""
-    token = REQUESTER.set(requester)
-    task = asyncio.create_task(polite.acquire("a"))
-    REQUESTER.reset(token)
-    return task
+    return asyncio.create_task(polite.acquire("a", requester))
 
 
 async def is_let_in(task: asyncio.Task[Slot], seconds: float = 0.0) -> bool:
@@ -260,9 +257,9 @@ async def test_never_more_than_may_be_are_asked_for_at_once() -> None:
     dice = random.Random(7)
     active = most = done = 0
 
-    async def read() -> None:
+    async def read(requester: object) -> None:
         nonlocal active, most, done
-        slot = await polite.acquire("a")
+        slot = await polite.acquire("a", requester)
         for _ in range(3):
             active += 1
             most = max(most, active)
@@ -276,9 +273,7 @@ async def test_never_more_than_may_be_are_asked_for_at_once() -> None:
 
     async with asyncio.timeout(PATIENT), asyncio.TaskGroup() as group:
         for requester in (None, WALK, OTHER_WALK) * 4:
-            token = REQUESTER.set(requester)
-            group.create_task(read())
-            REQUESTER.reset(token)
+            group.create_task(read(requester))
     assert (most, done) == (2, 12)
 
 

@@ -309,3 +309,84 @@ async def test_tls_goes_by_the_name_and_not_by_the_address(tmp_path: Path) -> No
             async with fetcher.open(other):
                 pass
     assert caught.value.code == IssueCode.TLS
+
+
+async def test_it_keeps_to_slots_and_delays(server: FaultServer) -> None:
+    """A Crawl-delay, `per_host` and `delay_seconds` hold as for HttpFetcher."""
+    async with httpx.AsyncClient() as client:
+        fetcher = HttpxFetcher(client, FetchOptions(per_host=2))
+        fetcher.trust(server.base)
+        await asyncio.gather(*(open_once(fetcher, server.url("slow")) for _ in range(6)))
+        assert max(request.at_once for request in server.requests) == 2
+        server.requests.clear()
+        fetcher.set_crawl_delay(server.base, 0.1)
+        for _ in range(3):
+            await open_once(fetcher, server.url("ok"))
+    times = [request.at for request in server.requests]
+    assert times[-1] - times[0] >= 0.15
+
+
+async def open_once(fetcher: HttpxFetcher, url: str) -> None:
+    async with fetcher.open(url) as response:
+        assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+
+
+async def test_a_walk_keeps_the_crawl_delay_of_a_site() -> None:
+    """What robots.txt asks for reaches a client of httpx too."""
+
+    def make_pages(base: str) -> Mapping[str, ServedPage]:
+        robots = f"User-agent: *\nCrawl-delay: 0.15\nSitemap: {base}/i.xml"
+        return {
+            "/robots.txt": robots.encode(),
+            "/i.xml": index("a.xml", "b.xml"),
+            "/a.xml": urlset(f"{base}/1"),
+            "/b.xml": urlset(f"{base}/2"),
+        }
+
+    loop = asyncio.get_running_loop()
+    async with serve(make_pages) as served, httpx.AsyncClient() as client:
+        begin = loop.time()
+        async with walk(served.base, fetcher=HttpxFetcher(client, OPTIONS)) as entries:
+            assert len([entry async for entry in entries]) == 2
+    assert loop.time() - begin >= 0.28
+
+
+@pytest.mark.parametrize("answers", [1, 2, 3])
+async def test_each_address_of_a_stranger_is_tried(
+    answers: int, unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address where nobody listens is passed over; without any left it is `connect`."""
+    addresses = [f"127.0.0.{last}" for last in (2, 3, 4)]
+
+    def resolve(host: str, port: int, *_: object, **__: object) -> list[object]:
+        found = addresses if host.endswith(".test") else [host]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    async with FaultServer(addresses[answers - 1]) as server, httpx.AsyncClient() as client:
+        ports = (server.port, unused_tcp_port)
+        options = attrs.evolve(OPTIONS, allow_networks=("127.0.0.0/8",), allow_ports=ports)
+        fetcher = HttpxFetcher(client, options)
+        await open_once(fetcher, f"http://many.test:{server.port}/ok")
+        with pytest.raises(FetchError) as caught:
+            await open_once(fetcher, f"http://many.test:{unused_tcp_port}/ok")
+    assert caught.value.code == IssueCode.CONNECT
+
+
+async def test_a_cancelled_request_holds_nothing(server: FaultServer) -> None:
+    """Wherever it is cancelled, the place in the pool and the slot are free again."""
+    async with httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as client:
+        fetcher = HttpxFetcher(client, FetchOptions(max_attempts=1, per_host=1))
+        fetcher.trust(server.base)
+        for path in ("ok", "hops/2", "status/404", "endless"):
+            for steps in range(0, 60, 3):
+                task = asyncio.create_task(open_once(fetcher, server.url(path)))
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.wait([task])
+                with contextlib.suppress(asyncio.CancelledError):
+                    task.exception()
+            async with asyncio.timeout(30):
+                await open_once(fetcher, server.url("ok"))
+    assert not any(host.users for host in fetcher.network.throttle._hosts.values())

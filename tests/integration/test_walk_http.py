@@ -134,6 +134,7 @@ async def test_a_fetcher_does_not_keep_the_walks_that_used_it() -> None:
         del entries
         gc.collect()
         assert left() is None
+        fetcher.trust(served.base)
         async with fetcher.open(f"{served.base}/c.txt"):
             pass
 

@@ -12,7 +12,6 @@ from resolving import NamedAddresses
 from serving import serve
 
 from sitemapreader import FetchOptions, HttpFetcher, IssueCode, Severity, discover, walk
-from sitemapreader.fetch.trust import TRUST
 
 URLSET = b"<urlset><url><loc>http://site.test/1</loc></url></urlset>"
 
@@ -87,7 +86,6 @@ async def test_given_sitemaps_and_discoveries_can_be_strangers() -> None:
         assert IssueCode.BLOCKED_PORT in found.counts
         assert served.requested == []
         assert (await discover(served.base, fetcher=fetcher)).sitemaps
-        assert TRUST.get() is None
 
 
 async def test_headers_do_not_go_to_strangers() -> None:
@@ -123,4 +121,4 @@ async def test_a_fetcher_keeps_nothing_of_walks_that_are_over() -> None:
         await fetcher.aclose()
         await asyncio.sleep(0.01)
         gc.collect()
-        assert len(fetcher._trust._walks) == 0
+        assert len(fetcher._walks) == 0

@@ -14,6 +14,14 @@ from cryptography.x509.oid import NameOID
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
+
+def believe(patch: pytest.MonkeyPatch, certificate: Path) -> None:
+    """Let aiohttp believe who signed a certificate, as `SSL_CERT_FILE` does for a process."""
+    context = ssl.create_default_context(cafile=certificate)
+    patch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", context)
+
 
 def write_certificate(file: Path, *, name: str = "localhost", expired: bool = False) -> Path:
     """Write a key and the certificate for a host name that it signed itself."""

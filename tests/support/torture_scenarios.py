@@ -7,7 +7,6 @@ import contextlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import attrs
 import package
 from walking import index, urlset
@@ -137,11 +136,6 @@ async def probe(servers: Servers) -> None:
     await discover(f"{servers.whole}/none/", options=OPTIONS, probe="always", feeds=True)
 
 
-async def own_session(servers: Servers) -> None:
-    async with aiohttp.ClientSession() as session, HttpFetcher(OPTIONS, session=session) as fetcher:
-        await _read(sitemaps=[f"{servers.whole}/index/good"], fetcher=fetcher)
-
-
 async def own_fetcher(servers: Servers) -> None:
     async with HttpFetcher(OPTIONS) as fetcher:
         for _ in range(2):
@@ -177,7 +171,6 @@ SCENARIOS: tuple[Scenario, ...] = (
     filtered,
     search,
     probe,
-    own_session,
     own_fetcher,
     folder,
     memory,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import aiohttp
-from certificates import make_server_context, write_certificate
+import pytest
+from certificates import believe, make_server_context, write_certificate
 from faults import FaultServer, Line, head
 from web_table import QUICK, row
 
@@ -24,12 +23,9 @@ if TYPE_CHECKING:
 async def fail(url: str, believed: Path | None = None) -> str:
     """Say with which code, and which of OpenSSL's, a URL cannot be opened."""
     async with AsyncExitStack() as stack:
-        session = None
         if believed is not None:
-            context = ssl.create_default_context(cafile=believed)
-            session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context))
-            await stack.enter_async_context(session)
-        fetcher = await stack.enter_async_context(HttpFetcher(QUICK, session=session))
+            believe(stack.enter_context(pytest.MonkeyPatch.context()), believed)
+        fetcher = await stack.enter_async_context(HttpFetcher(QUICK))
         fetcher.trust(url)
         try:
             async with fetcher.open(url):

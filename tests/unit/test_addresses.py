@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sitemapreader.fetch.addresses import (
-    CONNECT_ATTEMPT,
     AddressPolicy,
-    ConnectAttempt,
     TrustedHosts,
     is_public,
     literal_address,
@@ -124,20 +122,3 @@ def test_ports() -> None:
     hosts.add("site.example", 8000)
     ports = (0, 22, 25, 80, 443, 6379, 8000, 8080, 8443)
     assert [port for port in ports if policy.allows_port(port, (hosts,))] == [80, 443, 8000, 8443]
-
-
-def test_the_socket_factory_refuses_before_there_is_a_socket() -> None:
-    """A refused address raises OSError and is remembered; one that is let through is too."""
-    policy = AddressPolicy(["127.0.0.0/8"])
-    attempt = ConnectAttempt("site.example")
-    token = CONNECT_ATTEMPT.set(attempt)
-    try:
-        with pytest.raises(OSError, match=r"10\.0\.0\.1 is not a public address"):
-            policy.make_socket((2, 1, 6, "", ("10.0.0.1", 80)))
-        assert (attempt.refused, attempt.tried) == ("10.0.0.1", "")
-        made = policy.make_socket((2, 1, 6, "", ("127.0.0.1", 80)))
-        assert not made.getblocking()
-        made.close()
-        assert (attempt.refused, attempt.tried) == ("10.0.0.1", "127.0.0.1")
-    finally:
-        CONNECT_ATTEMPT.reset(token)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SHORT_KEYS = {
     "audit.report.html._load_template": "has no key",
     "audit.rules.load_rules": "has no key",
+    "fetch.addresses._parse_address": "texts of up to 45 characters",
+    "fetch.addresses.is_public": "addresses",
     "output.arrow.make_schema": "columns of ours, those of 16 outputs",
     "urls._load": "has no key",
     "urls._normalise": "only URLs of ordinary length, see `cached_by_url`",

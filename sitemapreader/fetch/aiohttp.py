@@ -1,40 +1,31 @@
-"""Requests by aiohttp: sessions, requests, answers, and its errors as FetchErrors.
-
-Only this module and `http` know which HTTP client is used.
-"""
+"""Requests by aiohttp: sessions, requests, answers, and its errors as FetchErrors."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import os
+import socket
 import ssl
-from http.cookies import SimpleCookie
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import aiohttp
-import attrs
+from aiohttp.abc import AbstractResolver
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.addresses import (
-    CONNECT_ATTEMPT,
-    AddressPolicy,
-    ConnectAttempt,
-    TrustedHosts,
-)
-from sitemapreader.fetch.headers import SAFE_CROSS_ORIGIN, make_headers, read_headers
-from sitemapreader.fetch.resolver import CachingResolver
+from sitemapreader.fetch.headers import read_headers
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aiohttp.abc import AbstractResolver
-    from multidict import CIMultiDict
+    from aiohttp.abc import ResolveResult
 
+    from sitemapreader.fetch.addresses import TrustSet
     from sitemapreader.fetch.body import DeadlineClock
-    from sitemapreader.fetch.request import RequestUrl
+    from sitemapreader.fetch.request import Addresses, RequestUrl, Transmission
     from sitemapreader.options import FetchOptions
 
 
@@ -71,21 +62,17 @@ _IN_BODY = {IssueCode.CONNECT: IssueCode.BODY_CUT, IssueCode.TIMEOUT: IssueCode.
 """The codes that replace others once the headers have arrived."""
 
 
-def _make_error(
-    error: Exception, target: RequestUrl, attempt: ConnectAttempt | None = None
-) -> FetchError:
-    """Return an exception of aiohttp as FetchError; `attempt` is `None` for a body."""
+def _make_error(error: Exception, target: RequestUrl, *, in_body: bool = False) -> FetchError:
+    """Return an exception of aiohttp as FetchError."""
     code = next(code for kinds, code in _CODES if isinstance(error, kinds))
-    detail, status = _describe(error), None
-    if attempt is None:
+    status = None
+    if in_body:
         code = _IN_BODY.get(code, code)
-    elif attempt.refused and not attempt.tried:
-        code, detail = IssueCode.BLOCKED_ADDRESS, f"{attempt.host} is {attempt.refused}"
     elif _is_handshake(error, target):
         code = IssueCode.TLS
     elif isinstance(error, aiohttp.ClientHttpProxyError) and error.status in LOGIN_STATUSES:
         code, status = IssueCode.LOGIN_REQUIRED, error.status
-    return FetchError(code, str(target), detail, http_status=status)
+    return FetchError(code, str(target), _describe(error), http_status=status)
 
 
 def _describe(error: Exception) -> str:
@@ -115,24 +102,22 @@ def _is_handshake(error: Exception, target: RequestUrl) -> bool:
     )
 
 
+_MOST_HOSTS = 10_000
+"""Hosts whose addresses are kept while their requests are sent; far fewer are under way."""
 _MAX_STALE = 8
 """How many connections of the pool may turn out to be closed, one after the other."""
 
 
-class Answer:
+class AiohttpAnswer:
     """An answer whose headers have been read; its body is a `ByteSource` (see `body`).
 
     Attributes:
         status: the status code, any number.
         reason: the reason phrase.
         headers: by lower-case name.
-        address: the address that was connected to for it; "" for a connection that was kept.
     """
 
-    def __init__(
-        self, response: aiohttp.ClientResponse, target: RequestUrl, address: str = ""
-    ) -> None:
-        self.address = address
+    def __init__(self, response: aiohttp.ClientResponse, target: RequestUrl) -> None:
         self.status = response.status
         self.reason = response.reason or ""
         self.headers: Mapping[str, str] = read_headers(response.raw_headers)
@@ -151,9 +136,11 @@ class Answer:
             line = self._response.connection
             if line is not None and not line.closed:
                 raise
-            raise _make_error(aiohttp.ClientPayloadError(str(error)), self._target) from error
+            raise _make_error(
+                aiohttp.ClientPayloadError(str(error)), self._target, in_body=True
+            ) from error
         except _FOREIGN as error:
-            raise _make_error(error, self._target) from error
+            raise _make_error(error, self._target, in_body=True) from error
         return piece
 
     def is_complete(self) -> bool:
@@ -178,7 +165,7 @@ class Answer:
         content.set_exception(fault)
         return bytes(rest)
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Return the connection to the pool, or close it if the body is not finished."""
         self._response.close()
 
@@ -203,158 +190,170 @@ def _fault_of(end: asyncio.Future[None] | None) -> BaseException | None:
     return end.exception()
 
 
+async def _note_connection(
+    _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceConnectionCreateStartParams
+) -> None:
+    context.trace_request_ctx.is_new = True
+
+
+class _CheckedAddresses(AbstractResolver):
+    """A resolver for aiohttp that has only the addresses that were checked."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], Addresses] = {}
+
+    def set(self, target: RequestUrl, addresses: Addresses) -> None:
+        """Keep the addresses for a request that is sent now."""
+        self._known.pop((target.host, target.port), None)
+        self._known[target.host, target.port] = addresses
+        if len(self._known) > _MOST_HOSTS:
+            del self._known[next(iter(self._known))]
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Return the addresses of a host."""
+        del family
+        known = self._known.get((host.lower().rstrip("."), port))
+        if not known:
+            raise socket.gaierror(socket.EAI_NONAME, "no address of it was checked")
+        return list(known)
+
+    async def close(self) -> None:
+        """Do nothing: nothing is held."""
+
+
 class AiohttpTransport:
-    """The aiohttp sessions: the caller's, or up to two that are made on first use.
+    """A transport by aiohttp, with up to two sessions that are made on first use.
 
     Connections to trusted hosts have a session of their own: a walk that does not trust a host must
     not be given a connection that another walk made to a private address of it.
     """
 
+    # Why the resolver decides which address is allowed, and not the socket: a request that may not
+    # be made is refused before it waits for anything, and requests can be counted by address.
+    # aiohttp connects to what its resolver gives, and to nothing else; literals, which it does not
+    # ask a resolver for, are checked by the caller. The trace tells if a request had a connection
+    # of its own. Of a host with several addresses, we do not know which one it was.
+
     def __init__(
-        self,
-        options: FetchOptions,
-        policy: AddressPolicy,
-        given: aiohttp.ClientSession | None,
-        *,
-        resolver: AbstractResolver | None = None,
-        keepalive_seconds: float = 15.0,
+        self, options: FetchOptions, resolver: AbstractResolver | None, keepalive_seconds: float
     ) -> None:
         self._options = options
-        self._policy = policy
-        self._given = given
-        self._resolver = CachingResolver(resolver)
+        self._given = resolver
+        self._default: AbstractResolver | None = None
         self._keepalive_seconds = keepalive_seconds
-        self._sessions: dict[bool, aiohttp.ClientSession] = {}
-        self._sees_connections = given is None and options.proxy is None
+        self._sessions: dict[bool, tuple[aiohttp.ClientSession, _CheckedAddresses]] = {}
         self._is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def own_headers(self) -> Mapping[str, str]:
-        """The headers of the caller's session."""
-        return {} if self._given is None else self._given.headers
+        """None: its session sends what it is given."""
+        return {}
 
-    async def aclose(self) -> None:
-        """Close the sessions unless they are the caller's."""
-        self._is_closed = True
-        while self._sessions:
-            _, session = self._sessions.popitem()
-            await session.close()
-        await self._resolver.close()
-
-    async def find_server(self, target: RequestUrl, clock: DeadlineClock) -> str:
-        """Return the address of a server; "" behind a proxy or a given session."""
-        self._check_loop()
-        if not self._sees_connections:
-            return ""
-        return await self._resolver.find_server(target, clock, self._options.connect_seconds)
-
-    async def request(
-        self,
-        target: RequestUrl,
-        extra: Mapping[str, str],
-        *,
-        same_origin: bool,
-        authorization: str,
-        trusted: tuple[TrustedHosts, ...],
-        clock: DeadlineClock,
-    ) -> Answer:
-        """Send one GET request and wait for the headers of its answer.
-
-        Args:
-            target: the URL.
-            extra: headers besides those of the options.
-            same_origin: whether the headers of the caller and of a given session are meant for the
-                origin of `target`.
-            authorization: the Authorization header, or "".
-            trusted: hosts that may be private.
-            clock: counts the time until the headers.
-
-        Raises:
-            FetchError: there is no answer.
-        """
-        is_trusted = any(target.host in hosts for hosts in trusted)
-        session, options = self._ready_session(is_trusted=is_trusted), self._options
-        headers = make_headers(
-            options,
-            extra,
-            present=session.headers,
-            same_origin=same_origin,
-            authorization=authorization,
-        )
-        middlewares = _middlewares(session, same_origin=same_origin)
-        attempt = ConnectAttempt(target.host, trusted)
-        token = CONNECT_ATTEMPT.set(attempt)
-        stale = _MAX_STALE if self._sees_connections else 1
-        try:
-            while True:
-                work = self._get(session, target, headers, middlewares)
-                try:
-                    response = await clock.wait(work, options.headers_seconds)
-                    return Answer(response, target, attempt.tried)
-                except _UnansweredError:
-                    # Without a new connection, this was one of the pool that the server has closed:
-                    # the request may be repeated at once (RFC 9112, section 9.3.1).
-                    if attempt.tried or not stale:
-                        raise
-                    stale -= 1
-        except _FOREIGN as error:
-            raise _make_error(error, target, attempt) from error
-        finally:
-            CONNECT_ATTEMPT.reset(token)
-
-    async def _get(
-        self,
-        session: aiohttp.ClientSession,
-        target: RequestUrl,
-        headers: CIMultiDict[str],
-        middlewares: tuple[aiohttp.ClientMiddlewareType, ...],
-    ) -> aiohttp.ClientResponse:
-        return await session.get(
-            target.url,
-            headers=headers,
-            middlewares=middlewares,
-            proxy=self._options.proxy,
-            allow_redirects=False,
-            auto_decompress=False,
-            raise_for_status=False,
-            # aiohttp times only the connection; for the rest see `body`.
-            timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
-            # A given session may have no such limits.
-            read_bufsize=65_536,
-            max_line_size=8_190,
-            max_field_size=8_190,
-            max_headers=128,
-        )
-
-    def _check_loop(self) -> None:
+    def check(self) -> None:
+        """Raise RuntimeError if the transport is closed, or belongs to another loop."""
         if self._is_closed:
             raise RuntimeError("this HttpFetcher is closed; make a new one")
         if self._loop not in (None, asyncio.get_running_loop()):
             raise RuntimeError("this HttpFetcher belongs to another event loop; make one for each")
         self._loop = asyncio.get_running_loop()
 
-    def _ready_session(self, *, is_trusted: bool) -> aiohttp.ClientSession:
+    def is_home(self, origin: str, trust: TrustSet) -> bool:
+        """Return whether the headers of the caller are meant for an origin."""
+        return trust.may_see_secrets(origin)
+
+    def resolves(self, *, is_home: bool) -> bool:
+        """Return whether the proxy resolves names."""
+        del is_home
+        return self._options.proxy is not None
+
+    async def look_up(self, host: str, port: int) -> list[ResolveResult]:
+        """Return the addresses of a name; raise OSError if there is none."""
+        return await self._get_resolver().resolve(host, port, socket.AF_UNSPEC)
+
+    def _get_resolver(self) -> AbstractResolver:
         if self._given is not None:
             return self._given
+        if self._default is None:
+            self._default = aiohttp.DefaultResolver()
+        return self._default
+
+    async def aclose(self) -> None:
+        """Close the sessions."""
+        self._is_closed = True
+        while self._sessions:
+            _, (session, _) = self._sessions.popitem()
+            await session.close()
+        if self._default is not None:
+            await self._default.close()
+
+    async def send(self, request: Transmission, clock: DeadlineClock) -> AiohttpAnswer:
+        """Send one GET request and wait for the headers of its answer.
+
+        Raises:
+            FetchError: there is no answer.
+        """
+        session, known = self._ready_session(is_trusted=request.is_trusted)
+        known.set(request.target, request.addresses)
+        stale = _MAX_STALE
+        try:
+            while True:
+                connection = SimpleNamespace(is_new=False)
+                work = self._get(session, request, connection)
+                try:
+                    response = await clock.wait(work, request.seconds)
+                    return AiohttpAnswer(response, request.target)
+                except _UnansweredError:
+                    # Without a new connection, this was one of the pool that the server has closed:
+                    # the request may be repeated at once (RFC 9112, section 9.3.1).
+                    if connection.is_new or not stale:
+                        raise
+                    stale -= 1
+        except _FOREIGN as error:
+            raise _make_error(error, request.target) from error
+
+    async def _get(
+        self, session: aiohttp.ClientSession, request: Transmission, connection: SimpleNamespace
+    ) -> aiohttp.ClientResponse:
+        return await session.get(
+            request.target.url,
+            headers=request.headers,
+            proxy=self._options.proxy,
+            allow_redirects=False,
+            trace_request_ctx=connection,
+        )
+
+    def _ready_session(
+        self, *, is_trusted: bool
+    ) -> tuple[aiohttp.ClientSession, _CheckedAddresses]:
         if is_trusted not in self._sessions:
             self._sessions[is_trusted] = self._make_session()
         return self._sessions[is_trusted]
 
-    def _make_session(self) -> aiohttp.ClientSession:
+    def _make_session(self) -> tuple[aiohttp.ClientSession, _CheckedAddresses]:
+        known, trace = _CheckedAddresses(), aiohttp.TraceConfig()
+        trace.on_connection_create_start.append(_note_connection)
         connector = aiohttp.TCPConnector(
-            # Behind a proxy it would be given the proxy's address.
-            socket_factory=self._policy.make_socket if self._sees_connections else None,
             limit=0,  # or waiting for a connection would count as the server's time
-            use_dns_cache=False,  # the resolver has one
-            resolver=self._resolver,
+            use_dns_cache=False,
+            # A proxy is not one of the addresses that are checked.
+            resolver=self._get_resolver() if self._options.proxy else known,
             keepalive_timeout=self._keepalive_seconds,
         )
-        return aiohttp.ClientSession(
+        session = aiohttp.ClientSession(
             connector=connector,
+            auto_decompress=False,
             trust_env=False,  # a sitemap must not cause passwords of ~/.netrc to be sent
             cookie_jar=aiohttp.DummyCookieJar(),
+            middlewares=(_send_once,),
+            trace_configs=[trace],
+            # aiohttp times only the connection; for the rest see `body`.
+            timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
+            read_bufsize=65_536,
         )
+        return session, known
 
 
 async def _send_once(
@@ -367,33 +366,3 @@ async def _send_once(
         raise
     except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
         raise _UnansweredError(str(error)) from error
-
-
-@attrs.frozen
-class _StripHeaders:
-    """Remove a session's own headers and cookies from a request to another origin.
-
-    Cookies of the other origin never get into the session's jar.
-    """
-
-    names: frozenset[str]
-
-    async def __call__(
-        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-    ) -> aiohttp.ClientResponse:
-        for name in self.names:
-            request.headers.popall(name, None)
-        response = await handler(request)
-        response.cookies = SimpleCookie()
-        return response
-
-
-def _middlewares(
-    session: aiohttp.ClientSession, *, same_origin: bool
-) -> tuple[aiohttp.ClientMiddlewareType, ...]:
-    # Middlewares of a request replace the session's, which have no public name.
-    kept: tuple[aiohttp.ClientMiddlewareType, ...] = tuple(getattr(session, "_middlewares", ()))
-    if same_origin:
-        return (_send_once, *kept)
-    secrets = {name for name in session.headers if name.lower() not in SAFE_CROSS_ORIGIN}
-    return (_StripHeaders(frozenset(secrets | {"Authorization", "Cookie"})), _send_once, *kept)
