@@ -75,7 +75,9 @@ class LoopThread:
         # a daemon: if the interpreter ends inside the context, it does not wait for the network
         self._thread = threading.Thread(target=self._run, name="sitemapreader.walk", daemon=True)
         self._thread.start()
-        self._loop.result()
+        if (fault := self._loop.exception()) is not None:
+            self._thread.join()
+            raise fault
 
     def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine in the thread."""
