@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
@@ -18,6 +19,12 @@ from sitemapreader.fetch.refusals import find_protection
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor, read_codings
+from sitemapreader.readers.feedparser import (
+    WALL_SECONDS_PER_CPU_SECOND,
+    FeedparserAnswer,
+    make_command,
+    read_answer,
+)
 from sitemapreader.rows import join_events
 
 if TYPE_CHECKING:
@@ -211,19 +218,37 @@ async def read_events(
 
 
 async def next_step(reader: SitemapReader, steps: Iterator[T]) -> T | None:
-    """Run a step of a reader's end, in a thread if it may block; `None` at the end.
+    """Run a step of a reader's end; `None` at the end.
 
-    If the task is cancelled, the child process that the step waits for is killed first.
+    Before it, a feed that is beyond repair is read by feedparser, in a child process.
     """
-    if not reader.may_block:
-        return next(steps, None)
-    step = asyncio.ensure_future(asyncio.to_thread(next, steps, None))
+    if reader.beyond_repair:
+        reader.salvage(
+            await _ask_feedparser(reader.beyond_repair, reader.limits.feedparser_seconds)
+        )
+    return next(steps, None)
+
+
+async def _ask_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
+    """Do what `run_feedparser` does, in a task; the process ends with it."""
+    process, pipe = None, subprocess.PIPE
+    if not (command := make_command(cpu_seconds)):
+        return FeedparserAnswer()
     try:
-        return await asyncio.shield(step)
-    except asyncio.CancelledError:
-        reader.cancel_fallback("cancelled")
-        await asyncio.wait([step])  # ends soon: no process and no thread may outlive the caller
-        raise
+        async with asyncio.timeout(WALL_SECONDS_PER_CPU_SECOND * cpu_seconds):
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+            )
+            answer, _ = await process.communicate(data)
+    except TimeoutError:
+        return FeedparserAnswer(limit="feedparser_seconds")
+    except (OSError, NotImplementedError):  # an event loop of Windows that starts no process
+        return FeedparserAnswer()
+    finally:
+        if process is not None and process.returncode is None:
+            process.kill()
+            await process.communicate()
+    return read_answer(answer, process.returncode)
 
 
 @attrs.frozen

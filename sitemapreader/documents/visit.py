@@ -37,6 +37,7 @@ from sitemapreader.outcomes import (
     judge_counts,
 )
 from sitemapreader.readers.decode.layers import decode_start, read_codings
+from sitemapreader.readers.feedparser import FeedparserAnswer
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns
 from sitemapreader.urls import has_suffixes, load_suffixes
@@ -133,7 +134,6 @@ class DocumentVisit:
         self._known_entries = 0
         self._context = context
         self._handler = handler
-        self._is_run_taken = False
         self._guessed = bool(document.via and document.via.is_guess)
         check = partial(_check_redirect, handler)  # not of this visit, which must leave no circle
         self._open = partial(
@@ -370,15 +370,12 @@ class DocumentVisit:
 
     async def _next_step(self, reader: SitemapReader, steps: Iterator[Events]) -> Events | None:
         """Run a step of the end, or return `None`; only one feedparser runs at a time."""
-        if not reader.may_block:
-            return next(steps, None)
-        async with self._context.feedparser_lock:
-            # The end has several steps, and feedparser runs in one of them.
-            if not self._is_run_taken:
-                self._is_run_taken = True
-                if not self._context.budget.take_feedparser_run():
-                    reader.cancel_fallback("feedparser_runs")
-            return await next_step(reader, steps)
+        if reader.beyond_repair:
+            async with self._context.feedparser_lock:
+                if self._context.budget.take_feedparser_run():
+                    return await next_step(reader, steps)
+                reader.salvage(FeedparserAnswer(limit="feedparser_runs"))
+        return next(steps, None)
 
     def _is_wrong_guess(self, fault: FetchError | None) -> bool:
         if not self._guessed or self.document.format is not None or self._outcome:

@@ -1,4 +1,9 @@
-"""The fallback for a feed beyond repair: feedparser, its links verified."""
+"""The last resort for feeds beyond repair: feedparser, its links verified.
+
+A reader only says that a feed is `beyond_repair`. Whoever reads it starts the process, by
+`run_feedparser` or as a task of an event loop, and gives the answer to `SitemapReader.salvage`.
+`feedparser_worker` is the script of that process; nothing else may import feedparser.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +28,11 @@ if TYPE_CHECKING:
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 
-_WORKER = Path(__file__).with_name("feedparser_worker.py")
-_WALL_SECONDS_PER_CPU_SECOND = 10
+WALL_SECONDS_PER_CPU_SECOND = 10
 """Wall time is a multiple of CPU time, because on a busy machine a process waits.
 
 Where the system cannot bound CPU time, the wall time ends the process."""
+_WORKER = Path(__file__).with_name("feedparser_worker.py")
 _OUT_OF_TIME: int = getattr(signal, "SIGXCPU", 0)
 _BEGINS_LIKE_A_FEED = re.compile(
     rb"[^<]*+(?>(?:<(?:!--.*?(?:-->|\Z)|[?!][^<>]*+)[^<]*+)*)"
@@ -50,74 +55,104 @@ class FoundEntry(NamedTuple):
     title: str
 
 
-class FeedparserFallback:
-    """Copy of a possible feed beyond repair, and its reading by feedparser.
+class FeedparserAnswer(NamedTuple):
+    """What feedparser found, and the name of the limit that ended it, if one did."""
 
-    Args:
-        stats: the counts of the document.
-        limits: the time of feedparser, and the limits of the reader of its entries.
-    """
+    found: tuple[FoundEntry, ...] = ()
+    limit: str | None = None
 
-    def __init__(self, stats: ReadStats, limits: Limits) -> None:
+
+class FeedCopy:
+    """A copy of what was read, as long as it may be a feed beyond repair."""
+
+    def __init__(self, stats: ReadStats) -> None:
         self._stats = stats
-        self._limits = limits
         self._kept = bytearray()
         self._given_up = self._has_root = False
-        self._worker = FeedparserWorker(limits.feedparser_seconds)
 
     def keep_block(self, data: bytes, format_: Format | None) -> None:
-        """Keep a block in UTF-8, unless the document needs no fallback or exceeds 1 MiB."""
+        """Keep a block in UTF-8, unless the document needs no feedparser or exceeds 1 MiB."""
         if self._given_up:
             return
         self._kept += data
         self._has_root = format_ is not None
-        if (
-            len(self._kept) > FEEDPARSER_MAX_BYTES
-            or self._stats.delivered
-            or (format_ is not None and not format_.is_feed)
-        ):
+        is_other = format_ is not None and not format_.is_feed
+        if is_other or self._stats.delivered or len(self._kept) > FEEDPARSER_MAX_BYTES:
             self._given_up = True
             self._kept.clear()
 
-    @property
-    def is_needed(self) -> bool:
-        """Whether the document looks like a feed, is broken, and no entry was delivered."""
-        return (
-            bool(self._kept)
-            and not self._stats.delivered
-            and bool(_BROKEN & self._stats.counts.keys())
-            and (self._has_root or _BEGINS_LIKE_A_FEED.match(self._kept) is not None)
+    def take_broken(self) -> bytes:
+        """Return the document if it is a broken feed, of which no entry was delivered."""
+        is_broken = _BROKEN & self._stats.counts.keys() and not self._stats.delivered
+        data, self._kept = bytes(self._kept), bytearray()
+        return data if is_broken and (self._has_root or _BEGINS_LIKE_A_FEED.match(data)) else b""
+
+
+# -- the process
+
+
+def make_command(cpu_seconds: int) -> list[str]:
+    """Return what starts the process; nothing where Python is part of another program."""
+    is_python = _PYTHON.match(Path(sys.executable or "").name) and not hasattr(sys, "frozen")
+    return [sys.executable, "-I", str(_WORKER), str(cpu_seconds)] if is_python else []
+
+
+def run_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
+    """Have feedparser read a feed; find nothing if it fails for any reason."""
+    command, pipe = make_command(cpu_seconds), subprocess.PIPE
+    wall_seconds = WALL_SECONDS_PER_CPU_SECOND * cpu_seconds
+    if not command:
+        return FeedparserAnswer()
+    try:
+        done = subprocess.run(  # noqa: S603 (our own script; the feed is on its standard input)
+            command,
+            check=False,
+            input=data,
+            stdout=pipe,
+            stderr=subprocess.DEVNULL,
+            timeout=wall_seconds,
         )
+    except subprocess.TimeoutExpired:
+        return FeedparserAnswer(limit="feedparser_seconds")
+    except OSError:
+        return FeedparserAnswer()
+    return read_answer(done.stdout, done.returncode)
 
-    def cancel(self, limit: str) -> None:
-        """Kill the worker, or never start it; callable from any thread.
 
-        The Issue names `limit`.
-        """
-        self._worker.stop(limit)
+def read_answer(answer: bytes, status: int | None) -> FeedparserAnswer:
+    """Read what the process has written, if it has ended well."""
+    try:
+        found = [FoundEntry(*map(str, entry)) for entry in json.loads(answer)] if not status else []
+    except (TypeError, ValueError):  # TypeError: an answer of another shape
+        found = []
+    limit = "feedparser_seconds" if status and status == -_OUT_OF_TIME else None
+    return FeedparserAnswer(tuple(entry for entry in found if entry.link), limit)
 
-    def read(self, events: list[Event]) -> None:
-        """Append the entries that feedparser finds, and correct the Issues in `events`."""
-        # Records that were dropped before stay counted: nothing tells which entry they became.
-        data = bytes(self._kept)
-        self._kept.clear()
-        found = [entry for entry in self._worker.run(data) if entry.link]
-        if not found:
-            self._stats.add_issue(events, IssueCode.FEED_UNREADABLE, value=self._worker.limit)
-            return
-        self._stats.retract(events, IssueCode.NOT_A_SITEMAP)
-        self._stats.add_issue(events, IssueCode.FEED_SALVAGED, value=f"{len(found)} entries")
-        is_written = LinkSearch(data.decode("utf-8", "replace")).is_written
-        written = []
-        for entry in found:
-            if is_written(entry.link):
-                written.append(entry)
-            else:  # feedparser guesses at broken links, and no URL may be invented
-                self._stats.drop_record(events, IssueCode.MALFORMED, value=entry.link)
-        if written:
-            reader = XmlReader(self._stats, self._limits)
-            for batch in (*reader.feed(write_feed(written)), *reader.close(None)):
-                events += batch
+
+# -- the entries
+
+
+def add_found(
+    events: list[Event], stats: ReadStats, limits: Limits, data: bytes, answer: FeedparserAnswer
+) -> None:
+    """Append the entries that feedparser found; correct the Issues in `events`."""
+    # Records that were dropped before stay counted: nothing tells which entry they became.
+    if not answer.found:
+        stats.add_issue(events, IssueCode.FEED_UNREADABLE, value=answer.limit)
+        return
+    stats.retract(events, IssueCode.NOT_A_SITEMAP)
+    stats.add_issue(events, IssueCode.FEED_SALVAGED, value=f"{len(answer.found)} entries")
+    is_written = LinkSearch(data.decode("utf-8", "replace")).is_written
+    written = []
+    for entry in answer.found:
+        if is_written(entry.link):
+            written.append(entry)
+        else:  # feedparser guesses at broken links, and no URL may be invented
+            stats.drop_record(events, IssueCode.MALFORMED, value=entry.link)
+    if written:
+        reader = XmlReader(stats, limits)
+        for batch in (*reader.feed(write_feed(written)), *reader.close(None)):
+            events += batch
 
 
 class LinkSearch:
@@ -136,60 +171,6 @@ class LinkSearch:
         # a bound on the slow search harms hostile feeds only.
         self._searches_left -= 1
         return self._searches_left >= 0 and any(link in text for text in self._texts)
-
-
-class FeedparserWorker:
-    """The child process: started once, bounded in time, stoppable by any thread.
-
-    Attributes:
-        limit: the name of the limit that ended it; `None` if none did.
-    """
-
-    def __init__(self, cpu_seconds: int) -> None:
-        self.limit: str | None = None
-        self._cpu_seconds = cpu_seconds
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def stop(self, limit: str) -> None:
-        """Kill the process, or prevent its start."""
-        self.limit = limit
-        if self._process is not None:
-            self._process.kill()
-
-    def run(self, data: bytes) -> list[FoundEntry]:
-        """Return the entries of a feed; none if the process fails for any reason."""
-        # Where Python is part of another program, that would be started again
-        is_python = _PYTHON.match(Path(sys.executable or "").name) and not hasattr(sys, "frozen")
-        if self.limit is not None or not is_python:
-            return []
-        command = [sys.executable, "-I", str(_WORKER), str(self._cpu_seconds)]
-        try:
-            answer = self._communicate(command, data)
-            return [FoundEntry(*map(str, entry)) for entry in json.loads(answer)]
-        except (OSError, TypeError, ValueError):  # TypeError: an answer of another shape
-            return []
-
-    def _communicate(self, command: list[str], data: bytes) -> bytes:
-        pipe = subprocess.PIPE
-        with subprocess.Popen(  # noqa: S603 (our own script; the feed is on its standard input)
-            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
-        ) as process:
-            self._process = process
-            if self.limit is not None:  # `stop` was called before the process existed
-                process.kill()
-            try:
-                answer, _ = process.communicate(
-                    data, timeout=_WALL_SECONDS_PER_CPU_SECOND * self._cpu_seconds
-                )
-            except subprocess.TimeoutExpired:
-                self.stop("feedparser_seconds")
-                return b""
-            except BaseException:  # an interrupt from the keyboard must leave no process behind
-                process.kill()
-                raise
-        if process.returncode == -_OUT_OF_TIME:
-            self.limit = self.limit or "feedparser_seconds"
-        return b"" if process.returncode else answer
 
 
 def write_feed(entries: Iterable[FoundEntry]) -> bytes:

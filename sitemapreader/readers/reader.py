@@ -24,7 +24,7 @@ from sitemapreader.readers.decode.charset import (
 )
 from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor
-from sitemapreader.readers.feedparser import FeedparserFallback
+from sitemapreader.readers.feedparser import FeedCopy, FeedparserAnswer, add_found, run_feedparser
 from sitemapreader.readers.json_feed import VERSION, JsonFeedReader
 from sitemapreader.readers.pages.hints import find_meta_charset
 from sitemapreader.readers.pages.llms import LlmsReader
@@ -159,9 +159,10 @@ class SitemapReader:
         self.stats = ReadStats(url)
         self.finished = False
         """Whether a limit or a refusal has ended the reading; further bytes are ignored."""
-        self.may_block = False
-        """Whether the next step of `close_steps` may wait seconds for feedparser to read a feed."""
-        self._limits = limits or _DEFAULT_LIMITS
+        self.beyond_repair = b""
+        """A feed without a readable entry, in UTF-8, of which the end waits for `salvage`."""
+        self._answer = FeedparserAnswer()
+        self.limits = limits or _DEFAULT_LIMITS
         self._charset = charset
         self._extra_formats = check_formats(extra_formats)
         self._keeps_deleted = keeps_deleted
@@ -175,7 +176,7 @@ class SitemapReader:
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._transcoder: Transcoder | None = None
         self._reader: Reader | None = None
-        self._fallback = FeedparserFallback(self.stats, self._limits)
+        self._copy = FeedCopy(self.stats)
         self._closed = False
 
     @property
@@ -220,8 +221,12 @@ class SitemapReader:
         return map(_list_events, self.feed_by_columns(data))
 
     def close_steps(self, *, cut: bool = False) -> Iterator[list[Event]]:
-        """Do the work of `close` in steps."""
-        return map(_list_events, self.close_by_columns(cut=cut))
+        """Do the work of `close` in steps; the last may wait seconds for feedparser."""
+        for events in self.close_by_columns(cut=cut):
+            if self.beyond_repair:
+                seconds = self.limits.feedparser_seconds
+                self.salvage(run_feedparser(self.beyond_repair, seconds))
+            yield _list_events(events)
 
     def feed_by_columns(self, data: bytes) -> Iterator[Events]:
         """Do the work of `feed_steps`; entries without extensions may come by columns."""
@@ -239,7 +244,11 @@ class SitemapReader:
         yield from self._decompress(data)
 
     def close_by_columns(self, *, cut: bool = False) -> Iterator[Events]:
-        """Do the work of `close_steps`; entries without extensions may come by columns."""
+        """Do the work of `close_steps`; entries without extensions may come by columns.
+
+        A feed that is `beyond_repair` after a step is an Issue, unless the caller has feedparser
+        read it and gives the answer to `salvage` before the next step.
+        """
         if self._closed:
             return
         self._closed = True
@@ -253,18 +262,15 @@ class SitemapReader:
         if not self.finished:
             yield from self._finish(IssueCode.TRUNCATED if cut else None)
 
-    def cancel_fallback(self, limit: str) -> None:
-        """Start no feedparser, or kill its process; callable from any thread.
-
-        The Issue says that the feed was not read, and names `limit`, a field of `Limits`.
-        """
-        self._fallback.cancel(limit)
+    def salvage(self, answer: FeedparserAnswer) -> None:
+        """Take what feedparser has found in the feed that is `beyond_repair`."""
+        self._answer, self.beyond_repair = answer, b""
 
     def _read_small(self) -> Events | None:
         """Read a small document at once; `None` if it needs the whole pipeline."""
         if self._extra_formats or self._charset not in (None, "utf-8"):
             return None
-        found = read_small(self._unread, self.stats, self._limits)
+        found = read_small(self._unread, self.stats, self.limits)
         if found is None:
             return None
         self._small_format, events = found
@@ -275,7 +281,7 @@ class SitemapReader:
 
     def _decompress(self, data: bytes) -> Iterator[Events]:
         if self._decompressor is None:
-            self._decompressor = Decompressor(self._limits, self._notes, codings=self._codings)
+            self._decompressor = Decompressor(self.limits, self._notes, codings=self._codings)
         for start in range(0, len(data), BLOCK_BYTES):
             if not self.finished:
                 piece = bytes(data[start : start + BLOCK_BYTES])
@@ -292,7 +298,7 @@ class SitemapReader:
             yield from self._finish(error.code, error.detail)
 
     def _read_piece(self, piece: bytes) -> Iterator[Events]:
-        allowed = self._limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
+        allowed = self.limits.inflated_bytes - self.stats.inflated_bytes - len(self._block)
         self._block += piece[:allowed]
         while len(self._block) >= self._block_bytes and not self.finished:
             block = bytes(self._block[: self._block_bytes])
@@ -321,7 +327,7 @@ class SitemapReader:
             self._reader = choose_reader(
                 events,
                 self.stats,
-                self._limits,
+                self.limits,
                 block,
                 self._extra_formats,
                 keeps_deleted=self._keeps_deleted,
@@ -334,7 +340,7 @@ class SitemapReader:
             return
         yield from self._apply_limits(self._reader.feed(block))
         if isinstance(self._reader, XmlReader):
-            self._fallback.keep_block(block, self.format)
+            self._copy.keep_block(block, self.format)
 
     def _find_charset(self, block: bytes) -> str | None:
         """Return the charset of the HTTP header, or of an HTML page's declaration."""
@@ -357,10 +363,11 @@ class SitemapReader:
             self.stats.add_issue_once(last, cut, value=detail or None)
         last += self._drain_notes()
         self.finished = True
-        if self._fallback.is_needed:
-            self.may_block = True
+        if data := self._copy.take_broken():
+            self.beyond_repair = data
             yield []
-            self._fallback.read(last)
+            add_found(last, self.stats, self.limits, data, self._answer)
+            self.beyond_repair = b""
         yield last
 
     def _drain_notes(self) -> list[Event]:
@@ -383,7 +390,7 @@ class SitemapReader:
         if self._reader and self._reader.finished:
             self.finished = True
         is_over_protocol = beyond > 0 and not stats.counts[IssueCode.OVER_PROTOCOL_LIMIT]
-        if not is_over_protocol and max(stats.delivered, stats.dropped) <= self._limits.entries:
+        if not is_over_protocol and max(stats.delivered, stats.dropped) <= self.limits.entries:
             return given
         events = list(given)
         if is_over_protocol:
@@ -391,13 +398,13 @@ class SitemapReader:
             stats.add_issue_once(issues, IssueCode.OVER_PROTOCOL_LIMIT)
             behind = _entry_positions(events)[-beyond] + 1
             events[behind:behind] = issues
-        surplus = stats.delivered - self._limits.entries
+        surplus = stats.delivered - self.limits.entries
         if surplus > 0:
             for position in reversed(_entry_positions(events)[-surplus:]):
                 del events[position]
             stats.delivered -= surplus
             stats.records -= surplus
-        if surplus > 0 or stats.dropped > self._limits.entries:
+        if surplus > 0 or stats.dropped > self.limits.entries:
             stats.add_issue(events, IssueCode.TOO_LARGE, value="entries")
             self.finished = True
         return events

@@ -16,10 +16,16 @@ from scale import SCALE
 from walking import SITE, index
 
 from sitemapreader import MemoryFetcher, SitemapReader, UrlEntry, walk, walk_sync
+from sitemapreader.documents import download
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers import feedparser as fallback
-from sitemapreader.readers.feedparser import FeedparserWorker, LinkSearch
+from sitemapreader.readers.feedparser import (
+    FeedparserAnswer,
+    LinkSearch,
+    read_answer,
+    run_feedparser,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +63,9 @@ ARMED = {
 """Feeds on which feedparser's patterns take 10 s and more if nothing is taken away from them."""
 
 
+_POPEN = subprocess.Popen
+
+
 class Processes:
     """Every process that was started, and how many of the earlier ones ran at that time."""
 
@@ -67,7 +76,7 @@ class Processes:
     def start(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
         """Start one, as the fallback would."""
         self.beside.append(len(self.running()))
-        process = subprocess.Popen(*arguments, **options)
+        process = _POPEN(*arguments, **options)
         self.started.append(process)
         return process
 
@@ -85,12 +94,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
     """Note the fallback's processes; at the end of the test none may be left."""
     noted = Processes()
 
-    class Noted:
-        PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
-        TimeoutExpired = subprocess.TimeoutExpired
-        Popen = staticmethod(noted.start)
-
-    monkeypatch.setattr(fallback, "subprocess", Noted)
+    monkeypatch.setattr(subprocess, "Popen", noted.start)
     yield noted
     assert noted.running() == []
 
@@ -101,7 +105,8 @@ def stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: Processes)
     worker = tmp_path / "worker.py"
     worker.write_text("import time; time.sleep(600)")
     monkeypatch.setattr(fallback, "_WORKER", worker)
-    monkeypatch.setattr(fallback, "_WALL_SECONDS_PER_CPU_SECOND", STUCK_SECONDS)
+    for module in (fallback, download):
+        monkeypatch.setattr(module, "WALL_SECONDS_PER_CPU_SECOND", STUCK_SECONDS)
     return processes
 
 
@@ -160,10 +165,8 @@ def test_a_process_that_only_waits_is_ended_too(
     stuck: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a bound on CPU time, as on Windows, the clock on the wall ends it."""
-    monkeypatch.setattr(fallback, "_WALL_SECONDS_PER_CPU_SECOND", 0.02)
-    worker = FeedparserWorker(1)
-    assert worker.run(BROKEN) == []
-    assert worker.limit == "feedparser_seconds"
+    monkeypatch.setattr(fallback, "WALL_SECONDS_PER_CPU_SECOND", 0.02)
+    assert run_feedparser(BROKEN, 1) == FeedparserAnswer(limit="feedparser_seconds")
     assert stuck.started[0].returncode == -signal.SIGKILL
 
 
@@ -195,10 +198,10 @@ def test_a_frozen_program_is_not_started_again(
 
 
 @pytest.mark.parametrize("answer", [b"5", b"[5]", b"[[]]", b'[["a", "b"]]', b"{", b"\xff", b"null"])
-def test_an_answer_of_another_shape(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the process writes, the feed is an Issue, and nothing is raised."""
-    monkeypatch.setattr(FeedparserWorker, "_communicate", lambda *_: answer)
-    assert unread([e for e in read(BROKEN) if isinstance(e, Issue)]) == [None]
+def test_an_answer_of_another_shape(answer: bytes) -> None:
+    """Whatever the process writes, nothing is found, and nothing is raised."""
+    assert read_answer(answer, 0) == FeedparserAnswer()
+    assert read_answer(b'[["https://example.org/1", "", ""]]', 1) == FeedparserAnswer()
 
 
 @pytest.mark.parametrize(
@@ -220,30 +223,20 @@ def test_xml_with_items_is_not_a_feed(document: bytes, processes: Processes) -> 
     assert processes.started == []
 
 
-def test_a_fallback_that_is_cancelled_starts_nothing(processes: Processes) -> None:
-    """A reader that may not ask feedparser says so in an Issue."""
-    reader = SitemapReader(SITE)
-    reader.feed(BROKEN)
-    reader.cancel_fallback("feedparser_runs")
-    issues = [event for event in reader.close() if isinstance(event, Issue)]
-    assert unread(issues) == ["feedparser_runs"]
-    assert processes.started == []
-
-
-def test_a_fallback_is_cancelled_from_another_thread(stuck: Processes) -> None:
-    """The one thread waits for the process, the other kills it; what remains is an Issue."""
-
-    async def cancel() -> list[Event]:
+def test_a_feed_that_is_not_given_to_feedparser_is_an_issue(processes: Processes) -> None:
+    """A reader only says that a feed is beyond repair; unanswered, it says so in an Issue."""
+    for answer in (None, FeedparserAnswer(limit="feedparser_runs")):
+        events: list[Event] = []
         reader = SitemapReader(SITE)
         reader.feed(BROKEN)
-        closing = asyncio.ensure_future(asyncio.to_thread(reader.close))
-        await stuck.wait()
-        reader.cancel_fallback("feedparser_runs")
-        return await closing
-
-    events = asyncio.run(cancel())
-    assert unread([e for e in events if isinstance(e, Issue)]) == ["feedparser_runs"]
-    assert stuck.started[0].returncode == -signal.SIGKILL
+        for step in reader.close_by_columns():
+            if answer and reader.beyond_repair == BROKEN:
+                reader.salvage(answer)
+            events += step
+        issues = [event for event in events if isinstance(event, Issue)]
+        assert unread(issues) == [answer and answer.limit]
+        assert reader.beyond_repair == b""
+    assert processes.started == []
 
 
 def test_links_with_blanks_are_found_a_limited_number_of_times() -> None:
@@ -354,15 +347,16 @@ def test_an_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
     script = (
         "import pathlib, subprocess, sys\n"
         "from sitemapreader.cli import main\n"
-        "from sitemapreader.readers import feedparser as fallback\n"
+        "from sitemapreader.documents import download\n"
+        "from sitemapreader.readers import feedparser\n"
         "class Noted(subprocess.Popen):\n"
-        "    def communicate(self, *a, **k):\n"
+        "    def __init__(self, *a, **k):\n"
+        "        super().__init__(*a, **k)\n"
         f"        pathlib.Path({str(pids)!r}).write_text(str(self.pid))\n"
         "        print('child', flush=True, file=sys.stderr)\n"
-        "        return super().communicate(*a, **k)\n"
-        "fallback.subprocess.Popen = Noted\n"
-        f"fallback._WORKER = pathlib.Path({str(worker)!r})\n"
-        "fallback._WALL_SECONDS_PER_CPU_SECOND = 600\n"
+        "subprocess.Popen = Noted\n"
+        f"feedparser._WORKER = pathlib.Path({str(worker)!r})\n"
+        "download.WALL_SECONDS_PER_CPU_SECOND = 600\n"
         "sys.exit(main(['read', sys.argv[1], '--quiet']))\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "feed.rss")]

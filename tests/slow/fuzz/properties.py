@@ -25,7 +25,8 @@ from witness_bytes import decodings
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, ROBOTS_MAX_SITEMAPS
-from sitemapreader.readers import SitemapReader, feedparser, reader
+from sitemapreader.readers import SitemapReader, reader
+from sitemapreader.readers.feedparser import FeedparserAnswer
 from sitemapreader.readers.records.vocabulary import FIELDS, RECORDS, ROOTS
 from sitemapreader.readers.robots import parse_robots
 from sitemapreader.readers.xml import batches, patterns, tree
@@ -90,10 +91,10 @@ class Reading:
 def jail_closed() -> Iterator[None]:
     """Have no feed read by feedparser: the process that it takes costs more than all the rest."""
 
-    def run_nothing(*_: object) -> list[object]:
-        return []  # not a mock, which keeps every document that it is called with
+    def find_nothing(*_: object) -> FeedparserAnswer:
+        return FeedparserAnswer()  # not a mock, which keeps every document that it is called with
 
-    with mock.patch.object(feedparser.FeedparserWorker, "run", run_nothing):
+    with mock.patch.object(reader, "run_feedparser", find_nothing):
         yield
 
 
