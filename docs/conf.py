@@ -1,12 +1,26 @@
-"""How Sphinx builds these pages: `pip install -e '.[docs]' && sphinx-build -W docs build/docs`."""
+"""How Sphinx builds these pages: `pip install -e '.[docs]' && sphinx-build -W docs build/docs`.
+
+Two pages are not in the repository, because the code has all that they say: the rules of an audit,
+and the limits and options. They are written here, beside the others, when the site is built.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
+from itertools import groupby, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sitemapreader
+from sitemapreader import FetchOptions, Limits, options
+from sitemapreader.audit.rules import describe_rule, list_rules, sort_rules
+from sitemapreader.outcomes import show_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from sphinx.application import Sphinx
 
 project = "sitemapreader"
@@ -24,6 +38,7 @@ myst_heading_anchors = 3
 # Pages link to files of the repository, which are not part of the site.
 suppress_warnings = ["myst.xref_missing"]
 
+autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_format = "short"
@@ -48,6 +63,98 @@ def convert_fences(
     lines[:] = converted
 
 
+# -- pages that are made of the code
+
+
+RULES = """# Rules of an audit
+
+Made of the files of the rules and of the table of Issues. [Audits](audit.md) says how to choose
+among them. A name in brackets behind a value is that of a figure: a field of `AuditOptions`.
+"""
+LIMITS = """# Limits and options
+
+All fields of `Limits` and `FetchOptions`, with their defaults, as in
+`walk(url, limits=Limits(depth=3), options=FetchOptions(per_host=1))`. [Threats and
+limits](threats.md) says what they guard against, and [the options of the shell](options.md) which
+of them can be set there.
+"""
+
+
+def write_rules() -> str:
+    """Return the page of the rules of an audit."""
+    parts = [RULES]
+    for category, group in groupby(sort_rules(list_rules().values()), lambda rule: rule.category):
+        parts.append(f"## {category}\n")
+        for rule in group:
+            severity = rule.severity.name.lower()
+            parts.append(f"### `{rule.code}`\n\n**{rule.title}** ({severity})\n")
+            lines = (f"- {name[0].upper()}{name[1:]}: {text}" for name, text in describe_rule(rule))
+            parts.append("\n".join(map(_protect, lines)) + "\n")
+    return "\n".join(parts)
+
+
+def write_limits() -> str:
+    """Return the page of the limits and options, from the classes and the texts in them."""
+    parts = [LIMITS]
+    for kind in (Limits, FetchOptions):
+        parts.append(f"## {kind.__name__}\n\n{inspect.getdoc(kind)}\n")
+        fields = list_texts(inspect.getsource(kind))
+        for group, rows in groupby(fields, key=lambda row: row[0]):
+            parts.append(f"### {group[0].upper()}{group[1:]}\n" if group else "")
+            parts.append(_write_table(kind(), rows))
+    parts.append("## Fixed numbers\n\nOf protocols, and bounds that no option changes.\n")
+    fixed = [row for row in list_texts(inspect.getsource(options)) if re.fullmatch('[A-Z][A-Z_]+', row[1])]
+    parts.append(_write_table(options, fixed))
+    return "\n".join(parts)
+
+
+def list_texts(source: str) -> Iterator[tuple[str, str, str]]:
+    """Yield what a class or module documents: the comment above it, its name, and its text."""
+    body: Any = ast.parse(source).body
+    if isinstance(body[0], ast.ClassDef):
+        body = body[0].body
+    comments = {n: line[6:] for n, line in enumerate(source.splitlines()) if line[:6] == "    # "}
+    for statement, text in pairwise(body):
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(text, ast.Expr):
+            target: Any = (
+                statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            )
+            above = [comment for n, comment in comments.items() if n < target.lineno]
+            yield (above or [""])[-1], target.id, inspect.cleandoc(ast.literal_eval(text.value))
+
+
+def _write_table(owner: object, rows: Iterable[tuple[str, str, str]]) -> str:
+    lines = ["| name | value | meaning |", "|---|---|---|"]
+    for _, name, text in rows:
+        value = getattr(owner, name)
+        shown = f"`{value!r}`"
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            shown = f"{value:,}"
+            if "bytes" in name.lower() and value % 1024 == 0:
+                shown = show_bytes(value)
+        lines.append(f"| `{name}` | {shown} | {_protect(' '.join(text.split()))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _protect(text: str) -> str:
+    """Escape what Markdown would take for markup outside of code."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"[*|]", r"\\\g<0>", part.replace("<", "&lt;")) for part in parts[::2]]
+    return "`".join(parts)
+
+
+PAGES = {"audit-rules.md": write_rules, "limits.md": write_limits}
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the pages that are made of the code, where they have changed."""
+    for name, write in PAGES.items():
+        path, text = Path(app.srcdir) / name, write()
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+
+
 def setup(app: Sphinx) -> None:
-    """Have docstrings converted before they are read."""
+    """Have pages written, and docstrings converted, before they are read."""
+    app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", convert_fences)

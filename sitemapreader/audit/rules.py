@@ -304,12 +304,13 @@ def explain_rule(rule: AuditRule) -> str:
             break_long_words=False,
             break_on_hyphens=False,
         )
-        for name, text in _describe(rule)
+        for name, text in describe_rule(rule)
     ]
     return "\n".join(lines) + "\n"
 
 
-def _describe(rule: AuditRule) -> Iterator[tuple[str, str]]:
+def describe_rule(rule: AuditRule) -> Iterator[tuple[str, str]]:
+    """Yield what is to be said of a rule, each part with its name."""
     if rule.detects:
         yield "hits when", fill_figures(rule.detects, AuditOptions(), named=True)
     if rule.meaning:
@@ -322,27 +323,3 @@ def _describe(rule: AuditRule) -> Iterator[tuple[str, str]]:
         yield "Search Console calls it", rule.known_as
     if rule.sources:
         yield "source", ", ".join(rule.sources)
-
-
-def write_page(rules: Iterable[AuditRule]) -> str:
-    """Return the page of rules of the documentation, in Markdown."""
-    parts = []
-    for category, group in groupby(sort_rules(rules), lambda rule: rule.category):
-        parts.append(f"## {category}\n")
-        for rule in group:
-            parts.append(f"### `{rule.code}`\n\n**{rule.title}** ({_NAMES[rule.severity]})\n")
-            parts.append(
-                "\n".join(
-                    f"- {name[0].upper()}{name[1:]}: {_protect(text)}"
-                    for name, text in _describe(rule)
-                )
-                + "\n"
-            )
-    return "\n".join(parts)
-
-
-def _protect(text: str) -> str:
-    """Escape what Markdown would take for markup outside of code."""
-    parts = text.split("`")
-    parts[::2] = [part.replace("<", "&lt;").replace("*", "\\*") for part in parts[::2]]
-    return "`".join(parts)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+import runpy
 import shutil
 import threading
 from typing import TYPE_CHECKING
 
+import attrs
 import package
 import pages
 import pytest
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+from sitemapreader import FetchOptions, Limits
+from sitemapreader.audit.rules import list_rules
+
 README = package.ROOT / "README.md"
 PAGES = [README, *sorted((package.ROOT / "docs").glob("*.md"))]
 PYTHON = [
@@ -24,6 +29,8 @@ PYTHON = [
     for page in PAGES
     for number in range(len(pages.blocks(page, "python")))
 ]
+BUILT = runpy.run_path(str(package.ROOT / "docs" / "conf.py"))["PAGES"]
+"""Name of a page that is made when the site is built -> what writes it."""
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 LANGUAGES = {"python", "text", "console", "sql", "yaml", "toml", "json", "xml"}
 LANGUAGES |= {"{eval-rst}", "{toctree}"}
@@ -108,8 +115,22 @@ def test_links_lead_somewhere(page: Path) -> None:
     text = CODE.sub("", page.read_text(encoding="utf-8"))
     for link in LINK.findall(text):
         target = link.partition("#")[0]
-        if target and not target.startswith(("http://", "https://", "mailto:")):
+        is_here = not target.startswith(("http://", "https://", "mailto:"))
+        if target and is_here and target not in BUILT:
             assert (page.parent / target).exists(), link
+
+
+def test_built_pages_have_everything() -> None:
+    """The pages that are built have a part for each rule, and a row for each limit and option."""
+    rules, limits = BUILT["audit-rules.md"](), BUILT["limits.md"]()
+    assert re.findall(r"^### `(.*)`$", rules, re.MULTILINE) == sorted(
+        list_rules(), key=lambda code: rules.index(f"### `{code}`")
+    )
+    assert "\n- Hits when: `#` in loc.\n- Why: " in rules
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \| .{9}", limits, re.MULTILINE))
+    for kind in (Limits, FetchOptions):
+        assert rows.keys() >= {field.name for field in attrs.fields(kind)}
+    assert [rows[name] for name in ("json_bytes", "depth")] == ["2.0 MiB", "5"]
 
 
 def test_the_first_command_works(tmp_path: Path, server: str) -> None:

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
-import package
 import pytest
 
 from sitemapreader import IssueCode, Severity
@@ -26,7 +25,6 @@ from sitemapreader.audit.rules import (
     list_rules,
     load_rules,
     match_codes,
-    write_page,
 )
 from sitemapreader.cli.options import audit as audit_options
 
@@ -105,15 +103,6 @@ SAME = frozenset(
 )
 """Codes that mean in an audit what they mean to the reader."""
 
-PAGE = package.ROOT / "docs" / "audit-rules.md"
-HEAD = """# Rules of an audit
-
-Written from the files of the rules and from the table of Issues. [Audits](audit.md) says how to
-choose among them. A name in brackets behind a value is that of a figure: a field of
-`AuditOptions`.
-
-"""
-
 
 def test_each_issue_is_in_one_group() -> None:
     """A code has the severity of the reader, one of its own, or is about us."""
@@ -189,14 +178,6 @@ def test_common_issues_say_why_they_matter() -> None:
     own = [rules[code].meaning for code in MEANINGS]
     assert len(set(own)) == len(own) >= 15
     assert not set(own) & {rule.meaning for code, rule in rules.items() if code not in MEANINGS}
-
-
-def test_the_page_of_rules(regenerate: bool) -> None:
-    """docs/audit-rules.md has every rule as the files have it."""
-    text = HEAD + write_page(list_rules().values())
-    if regenerate:
-        PAGE.write_text(text, encoding="utf-8", newline="\n")
-    assert PAGE.read_text(encoding="utf-8") == text
 
 
 def test_the_list_has_every_rule() -> None:
