@@ -103,7 +103,11 @@ def write_limits() -> str:
             parts.append(f"### {group[0].upper()}{group[1:]}\n" if group else "")
             parts.append(_write_table(kind(), rows))
     parts.append("## Fixed numbers\n\nOf protocols, and bounds that no option changes.\n")
-    fixed = [row for row in list_texts(inspect.getsource(options)) if re.fullmatch('[A-Z][A-Z_]+', row[1])]
+    fixed = [
+        row
+        for row in list_texts(inspect.getsource(options))
+        if re.fullmatch("[A-Z][A-Z_]+", row[1])
+    ]
     parts.append(_write_table(options, fixed))
     return "\n".join(parts)
 

@@ -201,6 +201,7 @@ class FetchOptions:
     min_bytes_per_second: float = _limit(1024)
     """A slower body is given up after `slow_grace_seconds`."""
     slow_grace_seconds: float = _limit(20)
+    """How long a body may be slower than that."""
     # politeness
     concurrency: int = _limit(8)
     """Documents fetched at the same time."""
