@@ -16,18 +16,21 @@ by a commit that is created only once. Dask is the engine of `run`; others need 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sitemapreader.errors import advise_extra
 
 if TYPE_CHECKING:
     from sitemapreader.distributed.cluster import run
-    from sitemapreader.distributed.commits import Commit
+
+_MESSAGE = "sitemapreader.distributed needs {}; " + advise_extra("distributed")
+
+try:
     from sitemapreader.distributed.options import ScaleOptions
     from sitemapreader.distributed.partition import run_partition, run_partitions
     from sitemapreader.distributed.planning import HostList, plan
     from sitemapreader.distributed.runs import (
+        Commit,
         ScaleRun,
         Totals,
         begin_run,
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
         status,
     )
     from sitemapreader.distributed.storage import OutputError, Storage
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(_MESSAGE.format(error.name), name=error.name) from error
 
 __all__ = [
     "Commit",
@@ -57,33 +62,13 @@ __all__ = [
     "status",
 ]
 
-_HOMES = {
-    "Commit": "commits",
-    "HostList": "planning",
-    "OutputError": "storage",
-    "ScaleRun": "runs",
-    "ScaleOptions": "options",
-    "Storage": "storage",
-    "Totals": "runs",
-    "begin_run": "runs",
-    "find_missing": "runs",
-    "finish": "runs",
-    "iterate_statuses": "runs",
-    "plan": "planning",
-    "run": "cluster",
-    "run_partition": "partition",
-    "run_partitions": "partition",
-    "status": "runs",
-}
-"""Public name -> its module, imported when it is used: Dask is needed by `run` alone."""
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    """Load `run` when it is used: it alone needs Dask."""
+    if name != "run":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        module = import_module(f"{__name__}.{_HOMES[name]}")
+        from sitemapreader.distributed.cluster import run  # noqa: PLC0415 (as said)
     except ModuleNotFoundError as error:
-        message = f"sitemapreader.distributed needs {error.name}; {advise_extra('distributed')}"
-        raise ModuleNotFoundError(message, name=error.name) from error
-    return getattr(module, name)
+        raise ModuleNotFoundError(_MESSAGE.format(error.name), name=error.name) from error
+    return run

@@ -11,11 +11,19 @@ import attrs
 import dask
 from distributed import Client, LocalCluster, as_completed
 
-from sitemapreader.distributed.commits import Commit, list_committed, load_commit
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import run_partitions
 from sitemapreader.distributed.planning import plan
-from sitemapreader.distributed.runs import ScaleRun, begin_run, find_missing, finish, sum_commits
+from sitemapreader.distributed.runs import (
+    Commit,
+    ScaleRun,
+    begin_run,
+    find_missing,
+    finish,
+    list_committed,
+    load_commit,
+    sum_commits,
+)
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Self
 import attrs
 import zstandard
 
-from sitemapreader.distributed.commits import Commit, begin_attempt, create_commit, load_commit
 from sitemapreader.distributed.hosts import HostReader, Reading, read_isolated
 from sitemapreader.distributed.parts import (
     Row,
@@ -33,7 +32,14 @@ from sitemapreader.distributed.planning import (
     name_state_folder,
     read_partition_hosts,
 )
-from sitemapreader.distributed.runs import ScaleRun, load_run
+from sitemapreader.distributed.runs import (
+    Commit,
+    ScaleRun,
+    begin_attempt,
+    create_commit,
+    load_commit,
+    load_run,
+)
 from sitemapreader.distributed.storage import OutputError, Storage
 from sitemapreader.event_loop import end_task
 
@@ -262,7 +268,7 @@ class PartitionReader:
         files = []
         for number, part in enumerate(reading.parts):
             files.append(f"{run}/urls/{name}-{number:04}.parquet")
-            self._storage.upload(part.path, files[-1])
+            self._storage.upload(part, files[-1])
         now = now_utc()
         rows = [carry_row(row) for row in memory.waiting] + [
             make_row(outcome, memory.rows.get(outcome["site"]), partition, now)
@@ -276,7 +282,7 @@ class PartitionReader:
             partition=partition,
             attempt=attempt,
             hosts=len(rows),
-            urls=sum(outcome["entries"] or 0 for outcome in reading.outcomes),
+            urls=sum(outcome["entries"] for outcome in reading.outcomes),
             removed=sum(outcome["removed"] or 0 for outcome in reading.outcomes),
             files=files,
             status=status,

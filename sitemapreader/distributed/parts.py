@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sitemapreader import IssueCode, SiteOutcome, SiteStatus
 from sitemapreader.distributed.storage import OutputError
-from sitemapreader.issues import IssueCode
-from sitemapreader.output.arrow import GroupWriter, make_batches
-from sitemapreader.output.columns import SITE_COLUMNS
-from sitemapreader.rows import BATCH_ROWS, RowBuffer, SiteRows
+from sitemapreader.output.arrow import GroupWriter, make_schema
+from sitemapreader.output.columns import OUTCOME_COLUMNS, SITE_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from sitemapreader.distributed.storage import Storage
-    from sitemapreader.models import UrlEntry
 
 Row = dict[str, Any]
 
@@ -46,26 +46,10 @@ _REFUSED_BY_OPTIONS = frozenset(
 )
 """Reasons that are no fault of a host, as the next run may have other options. Time is a fault."""
 
-OUTCOME_FIELDS = (
-    pa.field("site", pa.string(), nullable=False),
-    pa.field("status", pa.string(), nullable=False),
-    pa.field("reason", pa.string()),
-    pa.field("http_status", pa.int64()),
-    pa.field("entries", pa.int64()),
-    pa.field("changed", pa.int64()),
-    pa.field("removed", pa.int64()),
-    pa.field("documents", pa.int64()),
-    pa.field("requests", pa.int64()),
-    pa.field("bytes", pa.int64()),
-    pa.field("seconds", pa.float64()),
-    pa.field("crawl_delay", pa.float64()),
-    pa.field("retry_after", pa.float64()),
-    pa.field("address", pa.string()),
-)
 _TIME = pa.timestamp("ms", "UTC")
 STATUS_SCHEMA = pa.schema(
     [
-        *OUTCOME_FIELDS,
+        *make_schema(OUTCOME_COLUMNS),
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("read", pa.bool_(), nullable=False),
         pa.field("read_at", _TIME),
@@ -144,120 +128,80 @@ def now_utc() -> datetime:
 
 def make_error(site: str, reason: str) -> Row:
     """Return the outcome of a host that could not be read because of a bug of ours."""
-    return dict.fromkeys(field.name for field in OUTCOME_FIELDS) | {
-        "site": site,
-        "status": "error",
-        "reason": reason,
-    }
+    return attrs.asdict(SiteOutcome(site, SiteStatus.ERROR, reason))
 
 
 OWN_FILE_ROWS = 50_000
 """Rows of one site that wait in memory; a site with more gets a file of its own."""
-_BATCH_ROWS = 4_096
-"""Entries of one site that wait before they become columns."""
 _GROUP_ROWS = 65_536
 """Rows of a row group: what a query reads at least."""
 _FILE_ROWS = 4_000_000
 """Rows after which the next file begins; about 100 MB."""
 
 
-@attrs.frozen
-class WrittenPart:
-    """A file that is written: its path on the local disk, and its rows."""
-
-    path: Path
-    rows: int
-
-
-class PartFile:
-    """A Parquet file that is being written, in row groups of one size."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self.path = path
-        self.rows = 0
-        self._writer = GroupWriter(path, schema, rows=_GROUP_ROWS)
-
-    def write(self, batches: list[pa.RecordBatch]) -> None:
-        """Append rows; they reach the disk when a row group is full."""
-        for batch in batches:
-            self._writer.add(batch)
-            self.rows += batch.num_rows
-
-    def close(self) -> WrittenPart:
-        """Write what waits and end the file."""
-        self._writer.close()
-        return WrittenPart(self.path, self.rows)
-
-
 class PartWriter:
     """The Parquet files of the rows of many sites, which come interleaved.
 
     Attributes:
-        parts: the files that are finished.
+        parts: the files, in the order in which they were begun.
+        rows: how many rows each site has that is not finished.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.parts: list[WrittenPart] = []
+        self.parts: list[Path] = []
+        self.rows: Counter[str] = Counter()
         self._folder = folder
-        self._made = 0
-        self._shared: PartFile | None = None
-        self._ended = RowBuffer[SiteRows](BATCH_ROWS)
-        self._entries: dict[str, list[UrlEntry]] = {}
-        self._batches: dict[str, list[pa.RecordBatch]] = {}
-        self._own: dict[str, PartFile] = {}
+        self._waiting: dict[str, list[pa.RecordBatch]] = {}
+        self._own: dict[str, GroupWriter] = {}
+        self._shared: GroupWriter | None = None
+        self._shared_rows = 0
 
-    def add(self, site: str, entries: list[UrlEntry]) -> None:
-        """Add rows of a site; those of a large site become columns, which are smaller."""
-        waiting = self._entries.setdefault(site, [])
-        waiting += entries
-        if len(waiting) >= _BATCH_ROWS:
-            self._make_columns(site)
+    def add(self, batch: pa.RecordBatch) -> set[str]:
+        """Add rows, whose first column is their site; return the sites."""
+        sites, begin = set(), 0
+        for site, group in groupby(batch.column(0).to_pylist()):
+            rows = sum(1 for _ in group)
+            self._add_rows(site, batch.slice(begin, rows))
+            sites.add(site)
+            begin += rows
+        return sites
+
+    def _add_rows(self, site: str, batch: pa.RecordBatch) -> None:
+        self.rows[site] += len(batch)
+        if site in self._own:
+            self._own[site].add(batch)
+            return
+        self._waiting.setdefault(site, []).append(batch)
+        if self.rows[site] > OWN_FILE_ROWS:
+            self._own[site] = writer = self._begin_file()
+            for each in self._waiting.pop(site):
+                writer.add(each)
 
     def finish(self, site: str) -> None:
-        """Write the rows of a site, of which no more come, into the file of all sites."""
-        if site in self._batches or site in self._own:
-            self._make_columns(site)
+        """Write the rows of a site, of which no more come."""
         if site in self._own:
-            self.parts.append(self._own.pop(site).close())
-        elif site in self._batches:
-            self._write_shared(make_batches(self._ended.take(), SITE_COLUMNS))
-            self._write_shared(self._batches.pop(site))
-        elif self._ended.add(SiteRows([(site, self._entries.pop(site, []))])):
-            self._write_shared(make_batches(self._ended.take(), SITE_COLUMNS))
+            self._own.pop(site).close()
+        for batch in self._waiting.pop(site, ()):
+            if self._shared is None:
+                self._shared = self._begin_file()
+            self._shared.add(batch)
+            self._shared_rows += len(batch)
+        if self._shared_rows >= _FILE_ROWS:
+            self._close_shared()
+        del self.rows[site]
 
-    def close(self) -> list[WrittenPart]:
+    def close(self) -> list[Path]:
         """Finish all sites and files; return the files."""
-        for site in {**self._entries, **self._batches, **self._own}:
+        for site in list(self.rows):
             self.finish(site)
-        self._write_shared(make_batches(self._ended.take(), SITE_COLUMNS))
         self._close_shared()
         return self.parts
 
-    def _make_columns(self, site: str) -> None:
-        entries = SiteRows([(site, self._entries.pop(site, []))])
-        batches = make_batches([entries], SITE_COLUMNS)
-        if site not in self._own:
-            waiting = self._batches.setdefault(site, [])
-            waiting += batches
-            if sum(batch.num_rows for batch in waiting) <= OWN_FILE_ROWS:
-                return
-            self._own[site] = self._make_file(waiting[0].schema)
-            batches = self._batches.pop(site)
-        self._own[site].write(batches)
-
-    def _write_shared(self, batches: Iterable[pa.RecordBatch]) -> None:
-        for batch in batches:
-            if self._shared is None:
-                self._shared = self._make_file(batch.schema)
-            self._shared.write([batch])
-            if self._shared.rows >= _FILE_ROWS:
-                self._close_shared()
-
     def _close_shared(self) -> None:
         if self._shared is not None:
-            self.parts.append(self._shared.close())
-            self._shared = None
+            self._shared.close()
+        self._shared, self._shared_rows = None, 0
 
-    def _make_file(self, schema: pa.Schema) -> PartFile:
-        self._made += 1
-        return PartFile(self._folder / f"{self._made - 1:04}.parquet", schema)
+    def _begin_file(self) -> GroupWriter:
+        self.parts.append(self._folder / f"{len(self.parts):04}.parquet")
+        return GroupWriter(self.parts[-1], make_schema(SITE_COLUMNS), rows=_GROUP_ROWS)

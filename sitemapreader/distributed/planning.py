@@ -326,7 +326,7 @@ def _write_list(storage: Storage, listed: HostList, buckets: list[Path], folder:
                 _append_rows(writer, bucket, listed.partitions)
         storage.upload(local, f"{listed.folder}/{number:02x}.parquet")
     content = {"hosts": listed.hosts, "partitions": listed.partitions}
-    storage.replace(f"{listed.folder}/list.json", write_json(content))
+    storage.create(f"{listed.folder}/list.json", write_json(content))
 
 
 def _append_rows(writer: pq.ParquetWriter, bucket: Path, partitions: int) -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from fsspec.implementations.local import LocalFileSystem
 from sitemapreader.errors import SitemapReaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 class OutputError(SitemapReaderError):
@@ -60,22 +61,14 @@ class Storage:
             except FileExistsError:
                 return False
             return True
-        temporary = self._write_aside(full, data)
-        try:
-            os.link(temporary, full)
-        except FileExistsError:
-            return False
-        finally:
-            temporary.unlink()
+        with _aside(full) as temporary:
+            temporary.write_bytes(data)
+            _sync(temporary)
+            try:
+                os.link(temporary, full)
+            except FileExistsError:
+                return False
         return True
-
-    def replace(self, path: str, data: bytes) -> None:
-        """Write a whole file, in the place of the one of its name."""
-        full = f"{self._root}/{path}"
-        if self._is_local:
-            self._write_aside(full, data).replace(full)
-        else:
-            self._files.pipe_file(full, data)
 
     def upload(self, local: Path, path: str) -> None:
         """Copy a local file to a new name, so that it is there whole or not at all."""
@@ -83,13 +76,10 @@ class Storage:
         if not self._is_local:
             self._files.put_file(str(local), full)
             return
-        temporary = _name_aside(full)
-        try:
+        with _aside(full) as temporary:
             shutil.copyfile(local, temporary)
             _sync(temporary)
             temporary.replace(full)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def download(self, path: str, local: Path) -> None:
         """Copy a file to the local disk; raise FileNotFoundError if there is none."""
@@ -163,26 +153,21 @@ class Storage:
             for path in Path(f"{self._root}/{folder}").rglob(f"*.{'[0-9a-f]' * 8}{_ASIDE}"):
                 path.unlink(missing_ok=True)
 
-    @staticmethod
-    def _write_aside(full: str, data: bytes) -> Path:
-        temporary = _name_aside(full)
-        try:
-            temporary.write_bytes(data)
-            _sync(temporary)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
-        return temporary
-
 
 _ASIDE = ".part"
 """End of the name of a file that is being written."""
 
 
-def _name_aside(full: str) -> Path:
+@contextmanager
+def _aside(full: str) -> Iterator[Path]:
+    """Give a path where a file may be written; remove what is left there."""
     path = Path(full)
     path.parent.mkdir(parents=True, exist_ok=True)
-    return path.with_name(f"{path.name}.{secrets.token_hex(4)}{_ASIDE}")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}{_ASIDE}")
+    try:
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

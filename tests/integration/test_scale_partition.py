@@ -27,17 +27,19 @@ from timing import retried
 
 from sitemapreader import FetchOptions
 from sitemapreader.distributed import hosts, partition
-from sitemapreader.distributed.commits import Commit, begin_attempt, load_commit
 from sitemapreader.distributed.hosts import HostReader, Reading
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import ISOLATE_FROM, run_partition, run_partitions
 from sitemapreader.distributed.planning import plan
 from sitemapreader.distributed.runs import (
+    Commit,
     ScaleRun,
+    begin_attempt,
     begin_run,
     find_missing,
     finish,
     iterate_statuses,
+    load_commit,
     status,
 )
 from sitemapreader.distributed.storage import Storage
@@ -285,7 +287,7 @@ def test_a_storage_that_fails_at_any_call_loses_nothing(
 
         monkeypatch.setattr(Storage, name, call)
 
-    for name in ("create", "replace", "upload"):
+    for name in ("create", "upload"):
         refuse(name)
     raised, number = True, 0
     while raised:

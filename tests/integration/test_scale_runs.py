@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import attrs
 import pytest
 
 from sitemapreader import FetchOptions, Limits
-from sitemapreader.distributed.commits import Commit, create_commit, load_commit
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import UnusableStateError, pack_state, unpack_state
 from sitemapreader.distributed.planning import (
@@ -20,18 +19,18 @@ from sitemapreader.distributed.planning import (
     read_partition_hosts,
 )
 from sitemapreader.distributed.runs import (
+    Commit,
     ScaleRun,
     begin_run,
+    create_commit,
     find_missing,
     finish,
     iterate_statuses,
+    load_commit,
     load_run,
     status,
 )
 from sitemapreader.distributed.storage import OutputError, Storage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOSTS = [f"d{number}.com" for number in range(40)]
 RUN = "runs/0001"
@@ -106,9 +105,9 @@ def test_the_end_of_a_run_removes_what_does_not_count(tmp_path: Path) -> None:
     run = begin_run(output, plan(HOSTS, output, partitions=1))
     commit = make_commit(0)
     for path in commit.paths():
-        storage.replace(path, b"counts")
-        storage.replace(path.replace("-0001", "-0002"), b"does not")
-    storage.replace("state/p-00000/0000-0001.db.zst", b"of the run before")
+        storage.create(path, b"counts")
+        storage.create(path.replace("-0001", "-0002"), b"does not")
+    storage.create("state/p-00000/0000-0001.db.zst", b"of the run before")
     (tmp_path / RUN / "urls" / "p-00000-0003.parquet.0123abcd.part").write_bytes(b"half")
     create_commit(storage, run.folder, commit)
     finish(output, run)
@@ -134,7 +133,7 @@ def test_a_commit_names_files_of_its_own_only(tmp_path: Path, changes: dict[str,
     """Who can write into the storage cannot make a run read or remove other files by a commit."""
     storage = Storage(str(tmp_path))
     content = attrs.asdict(make_commit(0)) | changes
-    storage.replace(name_commit(RUN, 0), json.dumps(content).encode())
+    storage.create(name_commit(RUN, 0), json.dumps(content).encode())
     with pytest.raises(OutputError, match="is not a commit"):
         load_commit(storage, RUN, 0)
 
@@ -189,7 +188,7 @@ def commit_all(output: str, number: int) -> ScaleRun:
     text = json.dumps(attrs.asdict(make_commit(0))).replace("0001-0001.db", f"{number:04}-0001.db")
     content = json.loads(text.replace(RUN, run.folder))
     for path in (content["state"], content["status"], *content["files"]):
-        Storage(output).replace(path, b"counts")
+        Storage(output).create(path, b"counts")
     assert create_commit(Storage(output), run.folder, Commit(**content))
     return run
 
@@ -307,7 +306,7 @@ def test_damaged_files_are_named(finished: Path, tmp_path: Path, path: str, cont
     """A file that a run needs, and that is damaged, is named, with what to do."""
     storage = Storage(str(copy_finished(finished, tmp_path)))
     path = f"{load_run(storage, RUN).listed.folder}/list.json" if path == "list" else path
-    storage.replace(path, content)
+    Path(storage.output, path).write_bytes(content)
     with pytest.raises(OutputError, match=f"{path} is damaged"):
         use_all(storage.output)
 
@@ -338,7 +337,7 @@ def test_values_of_wrong_types_are_named(
     path = f"{load_run(storage, RUN).listed.folder}/list.json" if path == "list" else path
     content = storage.read_json(path)
     assert content is not None
-    storage.replace(path, json.dumps(content | changes).encode())
+    Path(storage.output, path).write_text(json.dumps(content | changes), "utf-8")
     with pytest.raises(OutputError, match=f"{path} is (damaged|not)"):
         use_all(storage.output)
 
@@ -348,9 +347,9 @@ def test_damaged_rows_are_named(tmp_path: Path, content: bytes) -> None:
     """The rows of a run's hosts, and its list, are named if they are damaged."""
     output, storage = str(tmp_path), Storage(str(tmp_path))
     run = commit_all(output, 1)
-    storage.replace(f"{RUN}/status/p-00000-0001.parquet", content)
+    (tmp_path / RUN / "status" / "p-00000-0001.parquet").write_bytes(content)
     with pytest.raises(OutputError, match=r"p-00000-0001\.parquet is damaged"):
         list(iterate_statuses(output))
-    storage.replace(f"{run.listed.folder}/00.parquet", content)
+    (tmp_path / run.listed.folder / "00.parquet").write_bytes(content)
     with pytest.raises(OutputError, match=r"00\.parquet cannot be read"):
         read_partition_hosts(storage, run.listed, 0)

@@ -12,7 +12,7 @@ import scale_web
 from scale_runs import serve_web
 
 from sitemapreader.distributed import begin_run, finish, plan, run_partitions
-from sitemapreader.distributed.commits import load_commit
+from sitemapreader.distributed.runs import load_commit
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def test_files_come_and_go(storage: Storage, tmp_path: Path) -> None:
     assert other.read_json("a/2") is None
     (tmp_path / "local").write_bytes(b"12345")
     storage.upload(tmp_path / "local", "a/1")
-    storage.replace("a/2", b'{"x": 1}')
-    storage.replace("a/2", b'{"x": 2}')
+    storage.create("a/2", b'{"x": 2}')
     assert other.list("a") == ["1", "2"]
     assert other.list("") == ["a"]
     assert other.read_json("a/2") == {"x": 2}
@@ -116,7 +115,7 @@ def test_a_run_on_s3(s3_bucket: str) -> None:
 def test_half_a_file_is_never_listed(tmp_path: Path) -> None:
     """What a writer that was killed has left is not seen, and goes with the others at the end."""
     storage = Storage(str(tmp_path))
-    storage.replace("urls/1", b"whole")
+    storage.create("urls/1", b"whole")
     (tmp_path / "urls" / "2.0badc0de.part").write_bytes(b"half")
     assert storage.list("urls") == ["1"]
     storage.remove_leftovers("urls")
@@ -125,8 +124,9 @@ def test_half_a_file_is_never_listed(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that cannot be written whole does not replace the one that is there."""
-    storage = Storage(str(tmp_path))
-    storage.replace("a", b"old")
+    storage, local = Storage(str(tmp_path / "output")), tmp_path / "local"
+    storage.create("a", b"old")
+    local.write_bytes(b"new")
 
     def refuse(descriptor: int) -> None:
         del descriptor
@@ -134,10 +134,10 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("os.fsync", refuse)
     with pytest.raises(OSError, match="No space"):
-        storage.replace("a", b"new")
+        storage.upload(local, "a")
     with pytest.raises(OSError, match="No space"):
         storage.create("b", b"new")
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert [path.name for path in (tmp_path / "output").iterdir()] == ["a"]
     assert storage.read("a") == b"old"
 
 
@@ -152,8 +152,7 @@ def test_what_is_flushed_may_be_written_to(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "fsync", sync)
     storage = Storage(str(tmp_path))
     storage.create("created", b"1")
-    storage.replace("replaced", b"12")
     (tmp_path / "local").write_bytes(b"123")
     storage.upload(tmp_path / "local", "uploaded")
-    assert flushed == [1, 2, 3]
+    assert flushed == [1, 3]
     assert storage.read("uploaded") == b"123"

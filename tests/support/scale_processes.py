@@ -73,5 +73,5 @@ def _die_at_write(number: int) -> None:
 
         setattr(Storage, name, call)
 
-    for name in ("create", "replace", "upload"):
+    for name in ("create", "upload"):
         count(name)

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import scale_web
 
 from sitemapreader import FetchOptions, Limits
-from sitemapreader.distributed.commits import load_commit
 from sitemapreader.distributed.options import ScaleOptions
+from sitemapreader.distributed.runs import load_commit
 from sitemapreader.distributed.storage import Storage
 
 if TYPE_CHECKING:

@@ -9,14 +9,11 @@ import pytest
 from sitemapreader.distributed.parts import (
     MAX_WAIT_DAYS,
     NO_SITEMAP_DAYS,
-    OUTCOME_FIELDS,
     is_due,
     make_error,
     make_row,
 )
 from sitemapreader.issues import IssueCode
-from sitemapreader.output.arrow import make_schema
-from sitemapreader.output.columns import OUTCOME_COLUMNS
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 DAY = 24 * 3_600
@@ -77,11 +74,3 @@ def test_a_wait_that_a_server_asks_for_holds_beside_a_refusal() -> None:
     outcome = make_error("http://a.example/", IssueCode.BLOCKED_PORT)
     outcome |= {"status": "failed", "retry_after": 3.0 * DAY}
     assert make_row(outcome, None, 0, NOW)["not_before"] == NOW + timedelta(days=3)
-
-
-def test_outcomes_have_one_schema() -> None:
-    """A field of an outcome has the same type in each of our Parquet files."""
-    report = make_schema(OUTCOME_COLUMNS)
-    assert {field.name: field.type for field in OUTCOME_FIELDS} == {
-        field.name: report.field(field.name).type for field in OUTCOME_FIELDS
-    }
