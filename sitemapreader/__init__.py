@@ -35,8 +35,6 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from sitemapreader.discovery import Discovery, discover, discover_sync
-    from sitemapreader.documents.download import charset_of, is_absent
     from sitemapreader.errors import (
         FetchError,
         IssueError,
@@ -45,10 +43,10 @@ if TYPE_CHECKING:
         StateError,
     )
     from sitemapreader.fetch import Fetcher, Response
-    from sitemapreader.fetch.body import read_body
-    from sitemapreader.fetch.folder import FolderFetcher
+    from sitemapreader.fetch.answers import is_absent, read_body
     from sitemapreader.fetch.http import HttpFetcher
-    from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+    from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
+    from sitemapreader.fetch.request import charset_of
     from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
     from sitemapreader.many import SiteRun, SiteTask, walk_many, walk_many_sync
     from sitemapreader.models import (
@@ -76,7 +74,15 @@ if TYPE_CHECKING:
     from sitemapreader.state import State
     from sitemapreader.tables import IncompleteWarning, read_batches, to_arrow, to_dataframe
     from sitemapreader.urls import origin_of
-    from sitemapreader.walker import Walk, WalkArguments, walk, walk_sync
+    from sitemapreader.walker import (
+        Discovery,
+        Walk,
+        WalkArguments,
+        discover,
+        discover_sync,
+        walk,
+        walk_sync,
+    )
 
 
 __all__ = [
@@ -148,14 +154,12 @@ __all__ = [
 # Loaded on first use: `--help` imports nothing, reading a file no asyncio, walking a folder no
 # aiohttp.
 _EXPORTS_BY_MODULE = {
-    "discovery": ("Discovery", "discover", "discover_sync"),
-    "documents.download": ("charset_of", "is_absent"),
     "errors": ("FetchError", "IssueError", "IssueGroup", "SitemapReaderError", "StateError"),
     "fetch": ("Fetcher", "Response"),
-    "fetch.body": ("read_body",),
-    "fetch.folder": ("FolderFetcher",),
+    "fetch.answers": ("is_absent", "read_body"),
+    "fetch.local": ("FolderFetcher", "MemoryFetcher", "StoredResponse"),
     "fetch.http": ("HttpFetcher",),
-    "fetch.memory": ("MemoryFetcher", "StoredResponse"),
+    "fetch.request": ("charset_of",),
     "tables": ("IncompleteWarning", "read_batches", "to_arrow", "to_dataframe"),
     "many": ("SiteRun", "SiteTask", "walk_many", "walk_many_sync"),
     "issues": ("Issue", "IssueCode", "Severity", "make_issue"),
@@ -183,7 +187,15 @@ _EXPORTS_BY_MODULE = {
     "report": ("Report",),
     "state": ("State",),
     "urls": ("origin_of",),
-    "walker": ("Walk", "WalkArguments", "walk", "walk_sync"),
+    "walker": (
+        "Discovery",
+        "Walk",
+        "WalkArguments",
+        "discover",
+        "discover_sync",
+        "walk",
+        "walk_sync",
+    ),
 }
 _EXPORTS = {name: module for module, names in _EXPORTS_BY_MODULE.items() for name in names}
 """Public name -> the module that it is loaded from when it is first used."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import attrs
 
@@ -236,3 +236,14 @@ class FetchOptions:
     """Ports besides 80, 443 and that of the start URL."""
 
     __repr__ = _show_changed
+
+
+def one_of(choices: Any) -> Callable[[object, attrs.Attribute[str], str], None]:
+    """Make an attrs validator for an argument that is one of the words of a Literal."""
+    words = get_args(choices)
+
+    def check(_: object, field: attrs.Attribute[str], value: str) -> None:
+        if value not in words:
+            raise ValueError(f"{field.name} must be one of {', '.join(words)}, not {value!r}")
+
+    return check

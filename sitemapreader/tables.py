@@ -16,17 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.discovery.arguments import check_url
-from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.issues import Issue, Severity, excerpt, show_url
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.outcomes import Status
 from sitemapreader.output.columns import choose_columns
 from sitemapreader.report import Report
 from sitemapreader.rows import BATCH_ROWS, SiteRows, list_sitemaps
-from sitemapreader.urls import has_web_scheme, url_key
+from sitemapreader.urls import check_url, has_web_scheme, url_key
 from sitemapreader.views import import_pandas
-from sitemapreader.walker.api import walk_sync
+from sitemapreader.walker import walk_sync
 from sitemapreader.walker.walk import BlockingWalk, Walk
 
 if TYPE_CHECKING:

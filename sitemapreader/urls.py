@@ -324,3 +324,12 @@ def are_clean_urls(locs: Sequence[str]) -> bool:
         and (all(map(str.startswith, locs, repeat(origin[0]))) or all(map(_ORIGIN.match, locs)))
         and (len(joined) < PROTOCOL_MAX_LOC_CHARS or max(map(len, locs)) < PROTOCOL_MAX_LOC_CHARS)
     )
+
+
+def check_url(name: str, value: str) -> str:
+    """Return an absolute http(s) URL; raise TypeError or ValueError for anything else."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be given as text, not as {type(value).__name__}")
+    if not has_web_scheme(value) or parse_url(value) is None:
+        raise ValueError(f"{name} must be a full URL like 'https://example.org/', not {value!r}")
+    return value

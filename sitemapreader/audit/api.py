@@ -28,13 +28,13 @@ from sitemapreader.audit.rules import (
 from sitemapreader.audit.runner import RuleRunner, add_issues, find_missing
 from sitemapreader.audit.sources import find_source, locate_findings
 from sitemapreader.event_loop import run_blocking
-from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.issues import Severity
 from sitemapreader.models import Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
 from sitemapreader.version import __version__
-from sitemapreader.walker.api import walk
+from sitemapreader.walker import walk
 from sitemapreader.walker.config import WalkArguments
 
 if TYPE_CHECKING:

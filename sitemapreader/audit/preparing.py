@@ -14,9 +14,8 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from sitemapreader.audit.database import quote_text, read_queries
-from sitemapreader.documents.download import is_absent
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.body import read_body
+from sitemapreader.fetch.answers import is_absent, read_body
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Role, Status

@@ -13,7 +13,7 @@ import attrs
 
 from sitemapreader.audit.models import AuditInputError, Example, Finding, Place
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.folder import FALLBACK_BASE_URL, FolderFetcher
+from sitemapreader.fetch.local import FALLBACK_BASE_URL, FolderFetcher
 from sitemapreader.issues import without_userinfo
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url

@@ -12,7 +12,7 @@ import attrs
 
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.cli.writer import find_output_format, get_output_path
-from sitemapreader.documents.budget import UrlAllowance
+from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.options import FetchOptions, Limits
 

@@ -38,7 +38,7 @@ _GONE = getattr(select, "POLLERR", 0) | getattr(select, "POLLHUP", 0)
 class PipeDelivery:
     """The delivery of an output that is a pipe or a socket.
 
-    It is a `walker.persistence.writer.Delivery`.
+    It is a `walker.state_writer.Delivery`.
     """
 
     def __init__(self, output: Output) -> None:

@@ -20,7 +20,7 @@ from sitemapreader.errors import suggest
 from sitemapreader.many.task import find_domain, is_in_shard
 from sitemapreader.many.turns import TaskTurns
 from sitemapreader.urls import url_key
-from sitemapreader.walker.seen import RecentKeys
+from sitemapreader.walker.filters import RecentKeys
 
 if TYPE_CHECKING:
     import argparse

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sitemapreader.many.run import SiteRun
     from sitemapreader.many.task import SiteTask
     from sitemapreader.rows import Rows
-    from sitemapreader.walker.persistence.writer import Delivery
+    from sitemapreader.walker.state_writer import Delivery
 
 Source: TypeAlias = FileSource | FolderSource | SiteSource
 

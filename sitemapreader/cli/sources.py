@@ -11,8 +11,8 @@ import attrs
 from sitemapreader.cli.files import open_pieces
 from sitemapreader.cli.options.sources import STANDARD_INPUT
 from sitemapreader.dates import count_odd
-from sitemapreader.documents.download import next_step
-from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.discovery.download import next_step
+from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.issues import Issue, IssueCode, Severity
 from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task
 from sitemapreader.models import UrlEntry
@@ -20,7 +20,7 @@ from sitemapreader.outcomes import Document, SiteOutcome, SiteStatus, Status, ha
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns, without_removed
 from sitemapreader.urls import SCHEMES, parse_url
-from sitemapreader.walker.api import walk
+from sitemapreader.walker import walk
 from sitemapreader.walker.filters import EntryFilter
 
 if TYPE_CHECKING:

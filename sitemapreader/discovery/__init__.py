@@ -1,27 +1,431 @@
-"""Discovery of a site's sitemaps: `discover`, and the search that a walk shares."""
+"""The search for a site's sitemaps: robots.txt, well-known paths, the start page.
 
-from sitemapreader.discovery.api import Discovery, discover, discover_sync
-from sitemapreader.discovery.arguments import Probe
-from sitemapreader.discovery.robots_rules import RobotsRules
-from sitemapreader.discovery.search import (
-    WELL_KNOWN_PATHS,
-    ProbeResult,
-    Search,
-    judge_failures,
-    probe_platforms,
-    search_site,
+The search tries what the site names before it guesses. It stops at the first sitemap, or if every
+answer demands a login or comes from a bot protection.
+"""
+
+# The search does not fetch sitemaps: it asks its caller to try them. A walk reads on where
+# `discover` only probes, so that nothing is fetched twice.
+
+from __future__ import annotations
+
+import asyncio
+from enum import Enum, auto
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+import attrs
+
+from sitemapreader.discovery.download import fetch_body
+from sitemapreader.discovery.platforms import find_paths
+from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.fetch.request import charset_of
+from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.models import Format, SitemapEntry, Via
+from sitemapreader.options import one_of
+from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_error
+from sitemapreader.readers.pages.hints import read_header_hints, read_page_hints
+from sitemapreader.readers.records.vocabulary import check_formats
+from sitemapreader.urls import (
+    check_url,
+    has_suffixes,
+    has_web_scheme,
+    load_suffixes,
+    origin_of,
+    parse_url,
+    same_hosts,
+    url_key,
 )
 
-__all__ = [
-    "WELL_KNOWN_PATHS",
-    "Discovery",
-    "Probe",
-    "ProbeResult",
-    "RobotsRules",
-    "Search",
-    "discover",
-    "discover_sync",
-    "judge_failures",
-    "probe_platforms",
-    "search_site",
-]
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+
+    from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.discovery.download import SmallBody
+    from sitemapreader.discovery.robots_rules import RobotsRules
+
+Probe: TypeAlias = Literal["auto", "few", "always", "deep", "never"]
+"""When well-known paths are tried: if nothing else answers ("auto"), the same with two paths
+("few"), "always", always with those of the site's platform ("deep"), or "never"."""
+
+WELL_KNOWN_PATHS = (
+    "sitemap.xml",
+    "sitemap_index.xml",
+    "sitemap-index.xml",
+    "wp-sitemap.xml",
+    "sitemap.xml.gz",
+    "sitemap_index.xml.gz",
+    "sitemap/sitemap.xml",
+    "sitemap/index.xml",
+    "sitemap/sitemap-index.xml",
+    "sitemap.txt",
+    "sitemap_news.xml",
+    "news-sitemap.xml",
+    "sitemap.php",
+    "sitemap",
+    "admin/config/search/xmlsitemap",
+)
+"""Paths of sitemaps that are often not listed, the likeliest first."""
+FEW_PATHS = 2
+"""How many of them `probe="few"` tries: nearly all sites with a sitemap have one of these."""
+MAX_PAGE_BYTES = 262_144
+"""How much of a start page is searched for links; they are in its head."""
+_ALWAYS = ("always", "deep")
+_FORBIDDEN = 403
+_REFUSALS = 2
+"""How many refusals end the probing of a folder in which nothing else was answered."""
+
+
+class ProbeResult(Enum):
+    """The result of trying sitemaps."""
+
+    FOUND = auto()
+    """One of the documents is a sitemap."""
+    LOGIN_REQUIRED = auto()
+    """None is a sitemap, and a login was demanded."""
+    BLOCKED = auto()
+    """None is a sitemap, and a bot protection refused a request."""
+    NOT_FOUND = auto()
+    """None is a sitemap."""
+
+
+_REFUSED = frozenset({ProbeResult.LOGIN_REQUIRED, ProbeResult.BLOCKED})
+
+
+TryEntries: TypeAlias = "Callable[[Sequence[SitemapEntry]], Awaitable[ProbeResult]]"
+"""Tries sitemaps that a site names, or one guessed path."""
+
+
+def judge_failures(documents: Iterable[Document | None]) -> ProbeResult:
+    """Return the result of trying documents of which none is a sitemap."""
+    tried = [each for each in documents if each is not None]
+    if any(each.http_status in LOGIN_STATUSES for each in tried):
+        return ProbeResult.LOGIN_REQUIRED
+    is_blocked = any(each.reason == IssueCode.BLOCKED_BY_SITE for each in tried)
+    return ProbeResult.BLOCKED if is_blocked else ProbeResult.NOT_FOUND
+
+
+def _paths(values: Iterable[str]) -> tuple[str, ...]:
+    """Return paths without their first slash; raise TypeError or ValueError for URLs."""
+    if isinstance(values, str):
+        raise TypeError(f"extra_paths must be several: write ({values!r},), not {values!r}")
+    paths = tuple(values)
+    for path in paths:
+        if has_web_scheme(path) or not path.strip("/"):
+            raise ValueError(
+                f"extra_paths must be paths such as '/maps/all.xml', not {path!r}: "
+                "give URLs with sitemaps="
+            )
+    return tuple(path.lstrip("/") for path in paths)
+
+
+def _site(value: str) -> str:
+    url = check_url("site", value).partition("#")[0]
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/" if parts.path == "/robots.txt" else url
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Search:
+    """The arguments of a search, checked: see `discover`.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: an argument has a value that cannot be meant.
+    """
+
+    site: str = attrs.field(converter=_site)
+    is_page: bool = False
+    """Whether the URL is not that of a sitemap; one with a path may be."""
+    probe: Probe = attrs.field(default="auto", validator=one_of(Probe))
+    extra_paths: tuple[str, ...] = attrs.field(default=(), converter=_paths)
+    feeds: bool = False
+    respect_robots: bool = True
+    extra_formats: frozenset[Format] = attrs.field(default=(), converter=check_formats)
+
+    def __attrs_post_init__(self) -> None:
+        if self.extra_paths and self.probe == "never":
+            raise ValueError("extra_paths are not tried with probe='never': leave one of them out")
+
+
+async def search_site(
+    search: Search, context: WalkContext, rules: RobotsRules, try_entries: TryEntries
+) -> None:
+    """Search a site for sitemaps and try them; report why if there is none.
+
+    If there is none and the start page has moved to another origin, that is searched as well.
+
+    Args:
+        search: what to search, and how.
+        context: the fetcher, the limits and the report.
+        rules: the robots.txt files.
+        try_entries: tries sitemaps.
+    """
+    if not search.is_page and await _try_site(search.site, context, try_entries):
+        return
+    outcome = await _search(search, context, rules, try_entries)
+    target = search
+    if outcome.result is not ProbeResult.FOUND and outcome.moved_to:
+        if not await _is_same_site(search.site, outcome.moved_to):
+            issue = make_issue(IssueCode.SITE_MOVED, search.site, url=outcome.moved_to)
+            await context.report_issue(issue)
+        # Once only, so that moves in a circle end. The new URL is not trusted: the caller has named
+        # the old one.
+        target = attrs.evolve(search, site=outcome.moved_to)
+        outcome = await _search(target, context, rules, try_entries, reads_page=False)
+    if outcome.result is not ProbeResult.FOUND and not await rules.note_unreachable_host(
+        target.site
+    ):
+        await _report_failure(outcome.result, search, context)
+
+
+async def _try_site(site: str, context: WalkContext, try_entries: TryEntries) -> bool:
+    """Try a URL with a path as a sitemap; return whether that was all there is to do."""
+    # Only its content can tell: a feed's URL looks like that of a section.
+    parts = urlsplit(site)
+    if not parts.path.strip("/") and not parts.query:
+        return False
+    if await try_entries([SitemapEntry(site, via=Via.SITE)]) is ProbeResult.FOUND:
+        return True
+    tried = next((each for each in context.report.documents if each.via is Via.SITE), None)
+    return tried is None or tried.status is not Status.SKIPPED
+
+
+@attrs.frozen
+class _SearchResult:
+    """The result of a search or of its start page.
+
+    With the new URL of a start page that has moved, or "", and its text.
+    """
+
+    result: ProbeResult
+    moved_to: str = ""
+    page: str = ""
+
+
+async def _report_failure(result: ProbeResult, search: Search, context: WalkContext) -> None:
+    """Report why there is no sitemap."""
+    if result is ProbeResult.LOGIN_REQUIRED:
+        page = None
+        if not any(document.is_lost for document in context.report.documents):
+            # The start page was not requested: that would be one more refusal.
+            page = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
+            context.report.end_document(page, Status.FAILED, str(IssueCode.LOGIN_REQUIRED))
+        await context.report_issue(make_issue(IssueCode.LOGIN_REQUIRED, search.site), page)
+    elif result is ProbeResult.BLOCKED:
+        if not context.report.counts[
+            IssueCode.BLOCKED_BY_SITE
+        ]:  # else it was reported with its evidence
+            await context.report_issue(make_issue(IssueCode.BLOCKED_BY_SITE, search.site))
+    else:
+        tried = [each for each in context.report.documents if each.via is Via.WELL_KNOWN]
+        forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
+        detail = f"{forbidden} of {len(tried)} guessed paths answer with 403" if forbidden else None
+        await context.report_issue(make_issue(IssueCode.NO_SITEMAP, search.site, value=detail))
+
+
+async def _search(
+    search: Search,
+    context: WalkContext,
+    rules: RobotsRules,
+    try_entries: TryEntries,
+    *,
+    reads_page: bool = True,
+) -> _SearchResult:
+    try:
+        robots = await rules.robots_of(search.site, Via.GIVEN)
+    except FetchError as error:  # the budget
+        await context.report_issue(make_issue(error.code, search.site))
+        return _SearchResult(ProbeResult.NOT_FOUND)
+    for url in (search.site, robots.url):
+        context.report.tally.note_home(url)
+    named = await try_entries(robots.sitemaps)
+    found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
+    may_probe, always = robots.complete or not search.respect_robots, search.probe in _ALWAYS
+    if may_probe and (always or (search.probe in ("auto", "few") and not found)):
+        is_refused = rules.requires_login(search.site) or rules.is_blocked(search.site)
+        refusals = is_refused + (named in _REFUSED)
+        probed = await _probe(search, refusals, try_entries)
+        found |= probed is ProbeResult.FOUND
+    is_out_of_reach = probed in _REFUSED or rules.is_unreachable(search.site)
+    wants_page = search.feeds or always or not found
+    linked = _SearchResult(ProbeResult.NOT_FOUND)
+    if reads_page and wants_page and not is_out_of_reach:
+        linked = await _try_page(search, context, rules, try_entries, found=found)
+    found |= linked.result is ProbeResult.FOUND
+    if not is_out_of_reach:
+        found |= await probe_platforms(search, rules, linked.page, try_entries)
+    if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
+        found |= await _probe_llms(search, try_entries)
+    if found:
+        return _SearchResult(ProbeResult.FOUND)
+    if ProbeResult.BLOCKED in (named, linked.result) or rules.is_blocked(search.site):
+        return _SearchResult(ProbeResult.BLOCKED)
+    return _SearchResult(probed, linked.moved_to)
+
+
+async def probe_platforms(
+    search: Search, rules: RobotsRules, evidence: str, try_entries: TryEntries
+) -> bool:
+    """Try the sitemaps of the platforms that a site may run on, with `probe="deep"`.
+
+    Args:
+        search: what to search, and how.
+        rules: the robots.txt files.
+        evidence: what may show the platform: the start page, or the URLs of sitemaps.
+        try_entries: tries sitemaps.
+
+    Returns:
+        Whether one of them is a sitemap.
+    """
+    robots = rules.cached(search.site)
+    if search.probe != "deep" or not (robots.complete or not search.respect_robots):
+        return False
+    named = "\n".join(entry.loc for entry in robots.sitemaps)
+    found, refusals = False, 0
+    for url in chain.from_iterable(list_probes(search.site, find_paths(f"{evidence}\n{named}"))):
+        result = await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)])
+        found |= result is ProbeResult.FOUND
+        refusals += result in _REFUSED
+        if refusals == _REFUSALS:
+            break
+    return found
+
+
+async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> ProbeResult:
+    """Try the well-known paths, folder by folder, until one is a sitemap."""
+    result = ProbeResult.NOT_FOUND
+    paths = WELL_KNOWN_PATHS[:FEW_PATHS] if search.probe == "few" else WELL_KNOWN_PATHS
+    for urls in list_probes(search.site, (*search.extra_paths, *paths)):
+        result = await _probe_folder(urls, refusals, try_entries)
+        if result is ProbeResult.FOUND:
+            break
+    return result
+
+
+async def _probe_llms(search: Search, try_entries: TryEntries) -> bool:
+    """Try `llms.txt` in the site's folder and at the root; return if there is one."""
+    # Both, the most specific first (https://llmstxt.org): they list different pages.
+    if search.probe == "never":
+        return False
+    urls = [f"{folder}llms.txt" for folder in _list_folders(search.site)]
+    results = [await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)]) for url in urls]
+    return ProbeResult.FOUND in results
+
+
+async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntries) -> ProbeResult:
+    """Try the paths of a folder; stop after some refusals without another answer."""
+    # Each request would repeat a password that was not accepted, and some servers lock out clients
+    # that do. A bot protection refuses the next path as it did the last one.
+    is_open = False
+    for url in urls:
+        result = await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)])
+        if result is ProbeResult.FOUND:
+            return result
+        is_open |= result is ProbeResult.NOT_FOUND
+        refusals += result in _REFUSED
+        if result in _REFUSED and refusals >= _REFUSALS and not is_open:
+            return result
+    return ProbeResult.NOT_FOUND
+
+
+def list_probes(site: str, paths: Sequence[str] = WELL_KNOWN_PATHS) -> Iterator[list[str]]:
+    """Yield lists of URLs to try: below the site's own path first, then at the root."""
+    listed: set[str] = set()
+    for folder in _list_folders(site):
+        urls = dict.fromkeys(folder + each for each in paths)
+        yield [url for url in urls if url not in listed]
+        listed |= urls.keys()
+
+
+def _list_folders(site: str) -> list[str]:
+    """Return the URLs of the site's own folder and of the root, without a duplicate."""
+    parsed = parse_url(site)
+    if parsed is None:
+        return []
+    folder, _, last = parsed.raw_path.rpartition("/")
+    if (
+        last and "." not in last
+    ):  # `/blog` counts as a folder, like `/blog/`; `/index.html` does not
+        folder = f"{folder}/{last}"
+    paths = dict.fromkeys((f"{folder}/", "/"))
+    return [str(parsed.with_path(path, encoded=True)) for path in paths]
+
+
+async def _try_page(
+    search: Search,
+    context: WalkContext,
+    rules: RobotsRules,
+    try_entries: TryEntries,
+    *,
+    found: bool,
+) -> _SearchResult:
+    """Try the sitemaps that the start page links to, those of its Link header first.
+
+    If none is a sitemap and none was `found` before, an Issue points out feeds that were not
+    requested.
+    """
+    document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
+    with context.report.ensure_outcome(document):
+        try:
+            page = await fetch_body(
+                context,
+                search.site,
+                MAX_PAGE_BYTES,
+                check_redirect=partial(rules.check_page_redirect, search.site),
+            )
+        except FetchError as error:
+            document.add_error(error)
+            await context.report_issue(issue_from_error(error, document), document)
+            status = Status.SKIPPED if error.code in REFUSALS else Status.FAILED
+            context.report.end_document(document, status, str(error.code))
+            return _SearchResult(judge_failures([document]))
+        document.final_url, document.http_status = page.url, page.status
+        document.tries = page.tries
+        document.bytes_raw, document.bytes_inflated = page.raw_bytes, len(page.data)
+        entries = _find_links(page, feeds=search.feeds)
+        document.children = len(entries)
+        if page.fault is not None:
+            await context.report_issue(issue_from_error(page.fault, document), document)
+        status = Status.COMPLETE if page.fault is None else Status.PARTIAL
+        context.report.end_document(document, status, str(page.fault.code) if page.fault else "")
+    tried = await try_entries(list(entries.values()))
+    if tried is not ProbeResult.FOUND and not found and not search.feeds:
+        feeds = [link for key, link in _find_links(page, feeds=True).items() if key not in entries]
+        if feeds:
+            detail = f"{len(feeds)} feeds" if len(feeds) > 1 else None
+            url = feeds[0].loc
+            issue = make_issue(IssueCode.FEED_NOT_READ, search.site, url=url, value=detail)
+            await context.report_issue(issue)
+    moved_to = await _find_move(search.site, page)
+    return _SearchResult(tried, moved_to, page.data.decode("utf-8", "replace"))
+
+
+async def _find_move(site: str, page: SmallBody) -> str:
+    """Return the URL that a start page has moved to, if its origin is another; or ""."""
+    # Not by a temporary redirect to another site, nor to a URL with a query: those lead to login
+    # pages, or to offers of the domain.
+    is_elsewhere = origin_of(page.url) != origin_of(site)
+    if not is_elsewhere or "?" in page.url:
+        return ""
+    return page.url if page.is_permanent or await _is_same_site(site, page.url) else ""
+
+
+async def _is_same_site(one: str, other: str) -> bool:
+    if not has_suffixes():
+        await asyncio.to_thread(load_suffixes)
+    return same_hosts("site", one, other)
+
+
+def _find_links(page: SmallBody, *, feeds: bool) -> dict[str, SitemapEntry]:
+    """Return the sitemaps, and with `feeds` the feeds, that a page links to, by key."""
+    header, charset = page.headers.get("link", ""), charset_of(page.headers)
+    entries: dict[str, SitemapEntry] = {}
+    for entry in (
+        *read_header_hints(header, page.url, feeds=feeds),
+        *read_page_hints(page.data, page.url, charset=charset, feeds=feeds),
+    ):
+        entries.setdefault(url_key(entry.loc), entry)
+    return entries

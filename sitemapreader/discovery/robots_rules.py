@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sitemapreader.documents.download import fetch_body, is_absent
+from sitemapreader.discovery.download import fetch_body
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.fetch.answers import is_absent
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
@@ -17,8 +18,8 @@ from sitemapreader.urls import has_suffixes, load_suffixes, origin_of, same_host
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sitemapreader.documents.context import WalkContext
-    from sitemapreader.documents.download import SmallBody
+    from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.discovery.download import SmallBody
     from sitemapreader.issues import Issue
     from sitemapreader.urls import Hosts
 

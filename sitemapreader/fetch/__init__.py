@@ -6,16 +6,14 @@ bytes, an archive. Nothing is parsed here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from sitemapreader.fetch.breaker import HostBreaker
-
-CheckRedirect: TypeAlias = "Callable[[str], Awaitable[None]]"
-"""Raises FetchError if a redirect must not be followed to a URL."""
+    from sitemapreader.fetch.request import CheckRedirect
+    from sitemapreader.fetch.retries import HostBreaker
 
 
 class Response(Protocol):
@@ -148,3 +146,14 @@ def make_client(fetcher: Fetcher, user_agent: str) -> Client:
     if isinstance(fetcher, SharedFetcher):
         return fetcher.client()
     return PlainClient(fetcher, user_agent)
+
+
+def check_fetcher(value: object) -> None:
+    """Raise TypeError for what is no fetcher, such as an HTTP client."""
+    is_class = isinstance(value, type)
+    if value is not None and (is_class or not callable(getattr(value, "open", None))):
+        kind = value if is_class else type(value)
+        raise TypeError(
+            f"fetcher must be an object with the method `open` of `Fetcher`, not {kind}: write "
+            "fetcher=HttpFetcher(options), or HttpxFetcher(client) for a client of httpx"
+        )

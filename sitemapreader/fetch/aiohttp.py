@@ -15,7 +15,7 @@ from aiohttp.abc import AbstractResolver
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.headers import read_headers
+from sitemapreader.fetch.request import read_headers
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from aiohttp.abc import ResolveResult
 
     from sitemapreader.fetch.addresses import TrustSet
-    from sitemapreader.fetch.body import DeadlineClock
-    from sitemapreader.fetch.request import Addresses, RequestUrl, Transmission
+    from sitemapreader.fetch.answers import DeadlineClock
+    from sitemapreader.fetch.request import RequestUrl
+    from sitemapreader.fetch.transport import Addresses, Transmission
     from sitemapreader.options import FetchOptions
 
 

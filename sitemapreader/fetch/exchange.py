@@ -10,13 +10,26 @@ import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import AddressPolicy, literal_address
-from sitemapreader.fetch.body import Body, DeadlineClock, WaitTimer, read_start
-from sitemapreader.fetch.headers import is_conditional, make_headers
-from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES, REFUSAL_SECONDS, Refusal, wants_page
-from sitemapreader.fetch.request import REDIRECTS, RedirectChain, Transmission, parse_request_url
-from sitemapreader.fetch.resolver import AddressBook
+from sitemapreader.fetch.answers import (
+    MAX_REFUSAL_BYTES,
+    REFUSAL_SECONDS,
+    Body,
+    DeadlineClock,
+    Refusal,
+    WaitTimer,
+    read_start,
+    wants_page,
+)
+from sitemapreader.fetch.request import (
+    REDIRECTS,
+    RedirectChain,
+    is_conditional,
+    make_headers,
+    parse_request_url,
+)
 from sitemapreader.fetch.retries import fetch_with_retries
 from sitemapreader.fetch.throttle import HostThrottle, LongWaitError, Slot
+from sitemapreader.fetch.transport import AddressBook, Transmission
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.logs import log_request
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS
@@ -24,15 +37,10 @@ from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from sitemapreader.fetch import CheckRedirect
     from sitemapreader.fetch.addresses import TrustSet
-    from sitemapreader.fetch.breaker import HostBreaker
-    from sitemapreader.fetch.request import (
-        Addresses,
-        Answer,
-        RequestUrl,
-        Transport,
-    )
+    from sitemapreader.fetch.request import CheckRedirect, RequestUrl
+    from sitemapreader.fetch.retries import HostBreaker
+    from sitemapreader.fetch.transport import Addresses, Answer, Transport
     from sitemapreader.options import FetchOptions, Limits
 
 _TOO_MANY_REQUESTS = 429

@@ -15,8 +15,7 @@ from weakref import WeakSet
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import Trust, TrustSet
 from sitemapreader.fetch.exchange import Exchange, Network
-from sitemapreader.fetch.headers import find_user_agent
-from sitemapreader.fetch.request import parse_request_url
+from sitemapreader.fetch.request import find_user_agent, parse_request_url
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
 from sitemapreader.urls import host_of
 
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
 
     from aiohttp.abc import AbstractResolver
 
-    from sitemapreader.fetch import CheckRedirect
-    from sitemapreader.fetch.breaker import HostBreaker
     from sitemapreader.fetch.exchange import HttpResponse
-    from sitemapreader.fetch.request import Transport
+    from sitemapreader.fetch.request import CheckRedirect
+    from sitemapreader.fetch.retries import HostBreaker
+    from sitemapreader.fetch.transport import Transport
 
 KEEPALIVE_SECONDS = 15.0
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})

@@ -25,8 +25,8 @@ from socket import gaierror
 from typing import TYPE_CHECKING, TypeVar
 
 from sitemapreader.errors import FetchError, advise_extra
-from sitemapreader.fetch.headers import SAFE_CROSS_ORIGIN, read_headers
 from sitemapreader.fetch.http import NetworkFetcher
+from sitemapreader.fetch.request import SAFE_CROSS_ORIGIN, read_headers
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from aiohttp.abc import ResolveResult
 
     from sitemapreader.fetch.addresses import TrustSet
-    from sitemapreader.fetch.body import DeadlineClock
-    from sitemapreader.fetch.request import RequestUrl, Transmission
+    from sitemapreader.fetch.answers import DeadlineClock
+    from sitemapreader.fetch.request import RequestUrl
+    from sitemapreader.fetch.transport import Transmission
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Requests: URLs that were checked, redirects, and what a transport sends."""
+"""Requests: URLs that were checked, redirects, headers."""
 
 # One parser, yarl's, decides what the host is. Text that two parsers would read differently is
 # refused: a control character that one parser drops can change the host that another one sees.
@@ -6,29 +6,28 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import read_address
-from sitemapreader.fetch.body import ByteSource
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url, resolve, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
-    from aiohttp.abc import ResolveResult
     from multidict import CIMultiDict
     from yarl import URL
 
-    from sitemapreader.fetch import CheckRedirect
-    from sitemapreader.fetch.addresses import TrustSet
-    from sitemapreader.fetch.body import DeadlineClock
     from sitemapreader.options import FetchOptions
 
+CheckRedirect: TypeAlias = "Callable[[str], Awaitable[None]]"
+"""Raises FetchError if a redirect must not be followed to a URL."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses that name one other URL for the same document (RFC 9110, section 15.4)."""
 PERMANENT = frozenset({301, 308})
@@ -198,77 +197,131 @@ class RedirectChain:
             raise FetchError(error.code, str(self.target), said) from error
 
 
-Addresses: TypeAlias = "tuple[ResolveResult, ...]"
-"""The addresses of a host that may be connected to, in the order of the resolver."""
+ACCEPT = "application/xml,text/xml;q=0.9,*/*;q=0.5"
+ACCEPT_ENCODING = "gzip"
+"""The only coding that every installation reads; a caller cannot change it."""
+
+VALIDATORS = frozenset({"if-none-match", "if-modified-since"})
+"""The headers that name a stored version of a document. Not secret, and kept across origins: most
+redirects lead from http to https, or to `www`."""
+SAFE_CROSS_ORIGIN = VALIDATORS | {"user-agent", "accept", "accept-language", "accept-charset"}
+"""The headers that may be sent to another origin; any other may be a secret."""
+
+_ENTITY_TAG = re.compile(r'(?:W/)?"[^\x00-\x20"\x7f]*"')
+_TAG = re.compile(r'(?:W/)?("[^"]*")')
+_MAX_DATE_CHARS = 64
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
 
 
-class Answer(ByteSource, Protocol):
-    """An answer whose headers have been read, and the source of its body.
+def make_headers(
+    options: FetchOptions,
+    extra: Mapping[str, str],
+    *,
+    present: Collection[str] = (),
+    same_origin: bool,
+    authorization: str = "",
+) -> CIMultiDict[str]:
+    """Build the headers of a request.
 
-    Attributes:
-        status: the status code, any number.
-        reason: the reason phrase.
-        headers: by lower-case name.
+    Args:
+        options: the User-Agent, and headers of the caller.
+        extra: headers of this request.
+        present: names of headers that the session sends itself.
+        same_origin: whether headers of the caller are meant for the origin of the request.
+        authorization: the Authorization header, or "".
     """
+    from multidict import CIMultiDict  # noqa: PLC0415 (an extension; a folder needs none)
 
-    status: int
-    reason: str
-    headers: Mapping[str, str]
+    made = CIMultiDict({"User-Agent": options.user_agent, "Accept": ACCEPT})
+    for name in present:
+        made.popall(name, None)
+    if authorization and same_origin:
+        made["Authorization"] = authorization
+    for name, value in (*options.headers.items(), *extra.items()):
+        if same_origin or name.lower() in SAFE_CROSS_ORIGIN:
+            made[name] = value
+    made["Accept-Encoding"] = ACCEPT_ENCODING
+    return made
 
-    async def aclose(self) -> None:
-        """Return the connection to the pool, or close it if the body is not finished."""
-        ...
+
+def find_user_agent(options: FetchOptions, own: Mapping[str, str]) -> str:
+    """Return the User-Agent that is sent, with the client's `own` headers."""
+    made = make_headers(options, {}, present=own, same_origin=True)
+    return made.get("User-Agent") or own["User-Agent"]
 
 
-@attrs.frozen
-class Transmission:
-    """One request, as a transport sends it.
+def is_conditional(headers: Mapping[str, str]) -> bool:
+    """Return whether a request may be answered with 304 (RFC 9110, section 13.1)."""
+    return any(name.lower() in VALIDATORS for name in headers)
 
-    Attributes:
-        target: the URL.
-        headers: all headers but those of the client itself.
-        addresses: what may be connected to; empty where the client resolves names itself.
-        is_home: whether the headers of the caller are meant for the origin.
-        is_trusted: whether the walk that asks may reach a private address of the host.
-        seconds: how long the headers of the answer may take.
+
+def read_etag(headers: Mapping[str, str]) -> str | None:
+    """Return the ETag of an answer if it is an entity tag (RFC 9110, section 8.8.3)."""
+    tag = headers.get("etag", "")
+    return tag if _ENTITY_TAG.fullmatch(tag) else None
+
+
+def select_validators(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the validators that name a version, and cannot match any other.
+
+    `If-None-Match: *` matches every version (RFC 9110, section 13.1.2): the document would count as
+    unchanged for ever.
     """
-
-    target: RequestUrl
-    headers: CIMultiDict[str]
-    addresses: Addresses
-    is_home: bool
-    is_trusted: bool
-    seconds: float
+    tag, date = headers.get("If-None-Match", ""), headers.get("If-Modified-Since", "")
+    kept = {"If-None-Match": tag} if _ENTITY_TAG.fullmatch(tag) else {}
+    return kept | ({"If-Modified-Since": date} if parse_date(date) else {})
 
 
-class Transport(Protocol):
-    """A client that sends one request and follows no redirect."""
+def is_current(requested: Mapping[str, str], current: Mapping[str, str]) -> bool:
+    """Return whether a conditional request names the current version: 304 is right.
 
-    @property
-    def own_headers(self) -> Mapping[str, str]:
-        """The headers that the client itself sends."""
-        ...
+    RFC 9110, section 13.2.2, steps 3 and 4. `current` are the headers of the current version, by
+    lower-case name.
+    """
+    requested = {name.lower(): value.strip() for name, value in requested.items()}
+    tags = requested.get("if-none-match")
+    if tags is not None:
+        own = current.get("etag")
+        return own is not None and (tags in ("*", own) or not _tags(tags).isdisjoint(_tags(own)))
+    since = parse_date(requested.get("if-modified-since", ""))
+    changed = parse_date(current.get("last-modified", ""))
+    return since is not None and changed is not None and changed <= since
 
-    def check(self) -> None:
-        """Raise RuntimeError if the client is closed, or belongs to another event loop."""
-        ...
 
-    def is_home(self, origin: str, trust: TrustSet) -> bool:
-        """Return whether the headers of the caller are meant for an origin."""
-        ...
+def _tags(text: str) -> set[str]:
+    """Return the entity tags of a list without W/, for the weak comparison."""
+    return set(_TAG.findall(text))
 
-    def resolves(self, *, is_home: bool) -> bool:
-        """Return whether the client resolves names itself: behind a proxy, or at home."""
-        ...
 
-    async def look_up(self, host: str, port: int) -> list[ResolveResult]:
-        """Return the addresses of a name; raise OSError if there is none."""
-        ...
+def parse_date(text: str) -> datetime | None:
+    """Parse an HTTP date (RFC 9110, section 5.6.7), or return `None`."""
+    if not 0 < len(text) <= _MAX_DATE_CHARS:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+        # The form of asctime is in GMT, and parsed without a zone.
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
 
-    async def send(self, request: Transmission, clock: DeadlineClock) -> Answer:
-        """Send a GET request, and return its answer; raise FetchError if there is none."""
-        ...
 
-    async def aclose(self) -> None:
-        """Close what the transport has made."""
-        ...
+def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Decode headers by lower-case name; join several of one name with a comma."""
+    headers: dict[str, str] = {}
+    for name, value in raw:
+        key, text = _decode(name).lower(), _decode(value).strip()
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
+
+
+def _decode(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:  # RFC 9110, section 5.5: then it is Latin-1
+        return raw.decode("latin-1")
+
+
+def charset_of(headers: Mapping[str, str]) -> str | None:
+    """Return the charset of a Content-Type header, if it has one."""
+    match = _CHARSET.search(headers.get("content-type", "")[:256])
+    return match[1] if match else None

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.discovery.arguments import check_fetcher
-from sitemapreader.discovery.search import Search
+from sitemapreader.discovery import Search
+from sitemapreader.fetch import check_fetcher
 from sitemapreader.many.plan import RunPlan
 from sitemapreader.many.run import BlockingSiteRun, SiteRun
 from sitemapreader.options import SITE_SECONDS, FetchOptions, Limits

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import SiteOutcome
     from sitemapreader.output.sink import Output
-    from sitemapreader.walker.persistence.access import StateAccess
+    from sitemapreader.walker.state_writer import StateAccess
 
 
 _REPORT_SUFFIXES = (".jsonl", ".csv", ".parquet")
@@ -172,7 +172,7 @@ class SiteRun(TaskStream[SiteBatch]):
     def _open(self) -> None:
         """Open the state for the whole run, so that not each walk has to."""
         if self._state is not None:
-            from sitemapreader.walker.persistence.access import (  # noqa: PLC0415 (few runs have one)
+            from sitemapreader.walker.state_writer import (  # noqa: PLC0415 (few runs have one)
                 StateAccess,
             )
 

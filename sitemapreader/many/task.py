@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
-from sitemapreader.discovery.arguments import one_of
 from sitemapreader.issues import show_url
+from sitemapreader.options import one_of
 from sitemapreader.urls import (
     has_suffixes,
     has_web_scheme,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
-from sitemapreader.documents.context import borrow_fetcher
+from sitemapreader.discovery.context import borrow_fetcher
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import run_in_daemon
 from sitemapreader.issues import IssueCode
@@ -21,7 +21,7 @@ from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, che
 from sitemapreader.many.turns import TaskTurns
 from sitemapreader.outcomes import SiteOutcome, SiteStatus
 from sitemapreader.rows import SiteRows, without_removed
-from sitemapreader.walker.seen import RecentKeys
+from sitemapreader.walker.filters import RecentKeys
 from sitemapreader.walker.stream import Channel
 from sitemapreader.walker.walk import BUFFERED_EVENTS, Walk
 

@@ -13,7 +13,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import attrs
 
-from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.pages.visits import MAX_REDIRECTS, PageVisit, Redirect
 from sitemapreader.readers.pages.facts import MAX_PAGE_BYTES, read_page
 from sitemapreader.readers.pages.host_files import MAX_LINES, HostHeaders, HostRedirects

@@ -1,7 +1,432 @@
-"""The walk over the sitemaps of a site: every URL as a stream."""
+"""Walks: every URL of a site's sitemaps as a stream, or only where they are."""
 
-from sitemapreader.walker.api import walk, walk_sync
-from sitemapreader.walker.config import WalkArguments
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+import attrs
+
+from sitemapreader.discovery import ProbeResult, Search, judge_failures, search_site
+from sitemapreader.discovery.context import Batch, Budget, WalkContext, borrow_fetcher
+from sitemapreader.discovery.robots_rules import RobotsRules
+from sitemapreader.errors import FetchError
+from sitemapreader.event_loop import run_blocking
+from sitemapreader.fetch import check_fetcher, make_client
+from sitemapreader.issues import Issue, make_issue
+from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.outcomes import Document, Status, make_document
+from sitemapreader.report import Report
+from sitemapreader.urls import url_key
+from sitemapreader.walker.config import WalkArguments, WalkConfig, explain_unknown
+from sitemapreader.walker.visit import DocumentVisit
 from sitemapreader.walker.walk import BlockingWalk, Walk
 
-__all__ = ["BlockingWalk", "Walk", "WalkArguments", "walk", "walk_sync"]
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+    from typing import Unpack
+
+    from sitemapreader.dates import When
+    from sitemapreader.discovery import Probe
+    from sitemapreader.fetch import Fetcher
+    from sitemapreader.issues import IssueCode
+    from sitemapreader.models import Format, SitemapEntry
+    from sitemapreader.readers.records.vocabulary import ExtraFormats
+    from sitemapreader.readers.robots import Robots
+    from sitemapreader.rows import Rows
+    from sitemapreader.state import State
+    from sitemapreader.urls import Hosts
+    from sitemapreader.walker.config import (
+        Follow,
+        OnDocument,
+        Patterns,
+        Scope,
+        Sitemaps,
+        Undated,
+    )
+    from sitemapreader.walker.queues import Order
+
+__all__ = [
+    "BlockingWalk",
+    "DiscoverArguments",
+    "Discovery",
+    "Walk",
+    "WalkArguments",
+    "discover",
+    "discover_sync",
+    "walk",
+    "walk_sync",
+]
+
+
+@explain_unknown
+def walk(
+    site: str | None = None,
+    *,
+    sitemaps: Sitemaps = (),
+    since: When | None = None,
+    until: When | None = None,
+    undated: Undated = "keep",
+    prune: bool = True,
+    follow: Follow | None = None,
+    order: Order = "document",
+    include: Patterns = (),
+    exclude: Patterns = (),
+    unique: bool = False,
+    hosts: Hosts = "site",
+    scope: Scope = "keep",
+    probe: Probe = "auto",
+    extra_paths: Iterable[str] = (),
+    feeds: bool = False,
+    respect_robots: bool = True,
+    extra_formats: ExtraFormats = (),
+    state: str | Path | State | None = None,
+    changes: bool = False,
+    removed: bool = False,
+    max_urls: int | None = None,
+    on_document: OnDocument | None = None,
+    trusted: bool = True,
+    fetcher: Fetcher | None = None,
+    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+) -> Walk:
+    """Walk over the sitemaps of a site, or over given ones, and all below them.
+
+    ```python
+    async with walk("https://example.org/") as entries:
+        async for entry in entries:
+            print(entry.loc, entry.lastmod)
+    print(entries.report.counts)
+    ```
+
+    Args:
+        site: its URL; its sitemaps are searched as `discover` does it. A URL with a path may be
+            that of a sitemap or a feed, which is read instead.
+        sitemaps: URLs of sitemaps, which are fetched even against robots.txt; or entries that
+            `discover` or an index gave, to which the rules for such entries apply. Nothing is
+            searched for these.
+        since: leave out entries whose `date` lies wholly before: their lastmod, else the
+            publication date of news. A moment without a zone is UTC, a date a day in UTC, and a
+            timedelta the time before now.
+        until: leave out entries whose `date` begins after: of a date, after that day.
+        undated: what `since` and `until` do with entries that have no date: "keep" or "drop".
+            The report counts those that were kept.
+        prune: with `since`, do not fetch children that their index says are older.
+        follow: called with every child in an index; returns whether to fetch it.
+        order: which of the sitemaps that wait are fetched first: as they are listed ("document"),
+            or the "newest" by the lastmod in their index. Undated children come last then; and the
+            children of an index wait until it is read to its end, where the newest may be.
+        include: regular expressions; leave out entries whose loc none of them is found in.
+        exclude: regular expressions; leave out entries whose loc one of them is found in.
+        unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.
+        hosts: which children are fetched: those on the same "host" as what led to them, on the same
+            "site" (registrable domain), or "any". One elsewhere needs a robots.txt that lists it.
+        scope: what to do with entries outside the folder of their sitemap: "keep" or "drop".
+            Either way their number is in the report.
+        probe: as `discover` has it.
+        extra_paths: as `discover` has it.
+        feeds: as `discover` has it.
+        respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay.
+        extra_formats: what is read besides sitemaps and feeds:
+            "html", pages that you or the site name as sitemaps; "llms", an `llms.txt`, which is
+            looked for as well. Their links to the same site are the entries; an Issue says so.
+        state: a file, or a `State`, that remembers the walk. The next one asks for each document
+            only if it has changed, and delivers nothing of one that has not, except what filters
+            kept back; a walk that was killed is resumed, and delivers at most the last 500 entries
+            once more.
+        changes: deliver only entries that are new or differ from those of the previous walk, with
+            `change` set; `Walk.removed` lists those that are gone. An entry whose record says that
+            its URL was deleted (ResourceSync) is `removed`; without `changes` it is dropped.
+        removed: with `changes`, deliver at the end also the URLs that are no longer listed, with
+            `change` set to "removed". They are not in `report.entries`.
+        max_urls: how many URLs are delivered. With a state, the next walk begins where this one
+            stopped.
+        on_document: called with each document when its outcome is known, robots.txt and skipped
+            ones included; for progress and logs. It must not block. An exception that it raises
+            ends the walk, which raises it.
+        trusted: whether you trust the sites that you name. The site, and the URLs in `sitemaps`,
+            may then lie on any port and at addresses that are not public, and they are sent
+            `options.headers`. Pass False for names that others wrote: then these are strangers,
+            like all URLs in documents.
+        fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
+            may fetch with the same one inside the loop: documents that wait for you lend you their
+            slots at a host.
+        limits: how much is read.
+        options: how the network is used. With a fetcher of your own: how many documents are read at
+            once; and, if the fetcher has no `user_agent`, the name whose rules in robots.txt are
+            kept.
+
+    Raises TypeError or ValueError for arguments that make no sense. The walk raises StateError if
+    the state's file cannot be used. Problems of documents never raise: see `Walk.report`.
+    """
+    search = Search(  # checked even if there is no site to search
+        site="https://localhost/" if site is None else site,
+        probe=probe,
+        extra_paths=extra_paths,
+        feeds=feeds,
+        respect_robots=respect_robots,
+        extra_formats=extra_formats,
+    )
+    config = WalkConfig(
+        search=None if site is None else search,
+        sitemaps=sitemaps,
+        since=since,
+        until=until,
+        undated=undated,
+        prune=prune,
+        follow=follow,
+        order=order,
+        include=include,
+        exclude=exclude,
+        unique=unique,
+        hosts=hosts,
+        scope=scope,
+        respect_robots=respect_robots,
+        extra_formats=search.extra_formats,
+        state=state,
+        changes=changes,
+        removed=removed,
+        max_urls=max_urls,
+        on_document=on_document,
+        trusted=trusted,
+    )
+    return Walk(config, fetcher=fetcher, limits=limits, options=options)
+
+
+def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> BlockingWalk:
+    """Walk as `walk` does, with the same arguments, but without `await`.
+
+    ```python
+    with walk_sync("https://example.org/", unique=True) as entries:
+        for entry in entries:
+            print(entry.loc, entry.lastmod)
+    ```
+
+    Args:
+        site: its URL, as `walk` takes it.
+        arguments: the keyword arguments of `walk`.
+
+    It streams as well. The walk runs in a thread of its own, which also calls `follow`,
+    `on_document` and your fetcher. Raises what `walk` raises.
+    """
+    return BlockingWalk(walk(site, **arguments))
+
+
+class DiscoverArguments(TypedDict, total=False):
+    """The keyword arguments of `discover`, for `discover_sync`.
+
+    A test compares names and types with the signature of `discover`, which explains them.
+    """
+
+    fetcher: Fetcher | None
+    options: FetchOptions
+    limits: Limits
+    probe: Probe
+    extra_paths: Iterable[str]
+    feeds: bool
+    respect_robots: bool
+    extra_formats: ExtraFormats
+    trusted: bool
+
+
+@attrs.frozen(eq=False)
+class Discovery:
+    """The result of a search.
+
+    Attributes:
+        sitemaps: the sitemaps that the site names, whether they answer or not, and the first
+            guessed path that is one.
+        robots: its robots.txt.
+        issues: the first Issues of each code.
+        counts: the number of Issues by code.
+        documents: the outcomes of all that was fetched.
+    """
+
+    sitemaps: tuple[SitemapEntry, ...]
+    robots: Robots
+    issues: tuple[Issue, ...]
+    counts: Counter[IssueCode]
+    documents: tuple[Document, ...]
+
+
+async def discover(
+    site: str,
+    *,
+    fetcher: Fetcher | None = None,
+    options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    probe: Probe = "auto",
+    extra_paths: Iterable[str] = (),
+    feeds: bool = False,
+    respect_robots: bool = True,
+    extra_formats: ExtraFormats = (),
+    trusted: bool = True,
+) -> Discovery:
+    """Find the sitemaps of a site; read only the beginning of each.
+
+    Args:
+        site: its URL; one with a path, such as `https://example.org/blog/`, may be a sitemap or a
+            feed, and is else searched below that path first, then at the root.
+        fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made.
+        options: how the network is used.
+        limits: how much is read.
+        probe: whether the well-known paths are tried: "auto", if no sitemap that the site names
+            answers; "few", then only `/sitemap.xml` and `/sitemap_index.xml`, for long lists of
+            sites of which many have no sitemap; "always"; "deep", always, and then the paths of the
+            platform that the start page or a sitemap's name shows (see
+            `sitemapreader.discovery.platforms`); or "never".
+        extra_paths: paths to try before the well-known ones.
+        feeds: also accept the feeds that the start page links to.
+        respect_robots: do not try paths that robots.txt disallows, and none at all if robots.txt
+            cannot be fetched (RFC 9309, section 2.3.1.4). What the site names is always tried.
+        extra_formats: what else counts as a sitemap: "html", pages that the site names as its
+            sitemaps; "llms", an `llms.txt`, which is then tried as well.
+        trusted: whether you trust the site that you name, as in `walk`.
+
+    Returns:
+        The sitemaps, the robots.txt, and a report of what was fetched and what was wrong.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: an argument has a value that cannot be meant.
+    """
+    check_fetcher(fetcher)
+    search = Search(
+        site=site,
+        probe=probe,
+        extra_paths=extra_paths,
+        feeds=feeds,
+        respect_robots=respect_robots,
+        extra_formats=extra_formats,
+    )
+    return await _discover(search, fetcher, options, limits, trusted=trusted)
+
+
+def discover_sync(site: str, **arguments: Unpack[DiscoverArguments]) -> Discovery:
+    """Find the sitemaps of a site as `discover` does, but without `await`.
+
+    Args:
+        site: its URL, as `discover` takes it.
+        arguments: the keyword arguments of `discover`.
+
+    Inside a running event loop, as in a notebook, it runs in a thread of its own. Raises what
+    `discover` raises.
+    """
+    return run_blocking(discover(site, **arguments))
+
+
+async def _discover(
+    search: Search,
+    fetcher: Fetcher | None,
+    options: FetchOptions,
+    limits: Limits,
+    *,
+    trusted: bool,
+) -> Discovery:
+    async with borrow_fetcher(fetcher, options, limits) as opened:
+        report = Report(limits.documents)
+        context = WalkContext(
+            make_client(opened, options.user_agent),
+            options,
+            limits,
+            Budget(limits),
+            report,
+            _discard_batch,
+            extra_formats=search.extra_formats,
+        )
+        if trusted:
+            context.client.trust(search.site)
+        rules = RobotsRules(context, respect=search.respect_robots)
+        prober = DiscoveryProber(context, rules)
+        await search_site(search, context, rules, prober.try_entries)
+        return Discovery(
+            tuple(prober.sitemaps.values()),
+            rules.cached(search.site),
+            tuple(report.issues),
+            report.counts,
+            tuple(report.documents),
+        )
+
+
+_HOSTS: Hosts = "site"
+"""Where the sitemaps that a start page links to may be."""
+
+
+async def _discard_batch(_: Batch, __: int = 0, /) -> None:
+    """Discard a batch: a discovery has no consumer but its result."""
+
+
+class DiscoveryProber:
+    """Prober of sitemaps by their first bytes, one at a time, until one is found."""
+
+    def __init__(self, context: WalkContext, rules: RobotsRules) -> None:
+        self.sitemaps: dict[str, SitemapEntry] = {}
+        self._context = context
+        self._rules = rules
+
+    async def try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
+        """Record what the site names, and probe until one is a sitemap."""
+        guessed = [entry for entry in entries if entry.via.is_guess]
+        for entry in entries:
+            if entry not in guessed:
+                self.sitemaps.setdefault(url_key(entry.loc), entry)
+        probed = []
+        for entry in entries:
+            document = await self._probe_entry(entry)
+            if document.format is not None:
+                self.sitemaps.setdefault(url_key(entry.loc), entry)
+                return ProbeResult.FOUND
+            probed.append(document)
+        return judge_failures(probed)
+
+    async def _probe_entry(self, entry: SitemapEntry) -> Document:
+        report, document = self._context.report, make_document(entry)
+        try:
+            refusal = await self._rules.check_fetch(entry, [entry.sitemap], _HOSTS)
+            if refusal is None:
+                self._context.budget.take_document(entry.loc)
+        except FetchError as error:
+            refusal = error.code
+        if refusal is not None:
+            await self._context.report_issue(make_issue(refusal, entry.sitemap, url=entry.loc))
+            report.end_document(document, Status.SKIPPED, str(refusal))
+            return document
+        await DocumentVisit(self._context, document, _ProbeHandler(self._rules, entry)).run()
+        return document
+
+
+class _ProbeHandler:
+    """A DocumentHandler that stops reading once the format is known."""
+
+    def __init__(self, rules: RobotsRules, entry: SitemapEntry) -> None:
+        self._rules = rules
+        self._entry = entry
+
+    async def find_refusal(self, url: str) -> IssueCode | None:
+        return await self._rules.check_redirect(self._entry, [self._entry.sitemap], _HOSTS, url)
+
+    async def check_redirect(self, url: str) -> bool:
+        del url
+        return False
+
+    async def accept_format(self, kind: Format) -> bool:
+        del kind
+        return False
+
+    async def skip_entries(self, offset: int) -> None:
+        del offset
+
+    async def reuse_children(self) -> None:
+        """Do nothing: there is no prior version."""
+
+    async def handle_entries(self, entries: Rows) -> bool:
+        """Do nothing: reading ends before entries."""
+        del entries
+        return False
+
+    async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
+        """Do nothing: reading ends before entries."""
+
+    async def end_document(self, digest: bytes | None) -> None:
+        """Do nothing."""

@@ -16,20 +16,19 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypedDict,
 import attrs
 
 from sitemapreader.dates import as_since, as_until
-from sitemapreader.discovery.arguments import check_url, one_of
-from sitemapreader.discovery.search import Search  # noqa: TC001 (attrs resolves field types at run time)
-from sitemapreader.documents.budget import UrlAllowance
+from sitemapreader.discovery import Search  # noqa: TC001 (attrs resolves field types at run time)
+from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.errors import suggest
 from sitemapreader.models import Format, SitemapEntry, Via
-from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.options import FetchOptions, Limits, one_of
 from sitemapreader.outcomes import Document
 from sitemapreader.readers.records.vocabulary import check_formats
-from sitemapreader.urls import Hosts
+from sitemapreader.urls import Hosts, check_url
 from sitemapreader.walker.queues import Order
 
 if TYPE_CHECKING:
     from sitemapreader.dates import When
-    from sitemapreader.discovery.arguments import Probe
+    from sitemapreader.discovery import Probe
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.state import State

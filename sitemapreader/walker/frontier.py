@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from sitemapreader.fetch.breaker import HostBreaker
+from sitemapreader.fetch.retries import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions

@@ -20,7 +20,7 @@ from sitemapreader.urls import origin_of, url_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sitemapreader.fetch.breaker import HostBreaker
+    from sitemapreader.fetch.retries import HostBreaker
 
 Order: TypeAlias = Literal["document", "newest"]
 """As sitemaps are listed; or the newest first, by the lastmod in their index."""

@@ -9,33 +9,33 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sitemapreader.discovery.robots_rules import RobotsRules
-from sitemapreader.discovery.search import (
+from sitemapreader.discovery import (
     ProbeResult,
     judge_failures,
     probe_platforms,
     search_site,
 )
-from sitemapreader.documents.visit import DocumentVisit
+from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import find_first
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import ALREADY_READ, LEFT_EARLY, Role, Status, make_document
+from sitemapreader.walker.children import WalkDocumentHandler
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier, Job
-from sitemapreader.walker.handler import WalkDocumentHandler
+from sitemapreader.walker.visit import DocumentVisit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sitemapreader.discovery.search import Search
-    from sitemapreader.documents.context import WalkContext
+    from sitemapreader.discovery import Search
+    from sitemapreader.discovery.context import WalkContext
     from sitemapreader.models import SitemapEntry
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.robots import Robots
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.persistence.tracker import DocumentTracker
-    from sitemapreader.walker.persistence.writer import StateWriter
+    from sitemapreader.walker.state_writer import StateWriter
+    from sitemapreader.walker.tracker import DocumentTracker
 
 
 _HIDES_SITEMAPS = frozenset(
@@ -237,7 +237,7 @@ class WalkRunner:
     async def _open_tracker(self, job: Job) -> DocumentTracker | None:
         if self._writer is None:
             return None
-        from sitemapreader.walker.persistence.tracker import (  # noqa: PLC0415 (few walks have a state)
+        from sitemapreader.walker.tracker import (  # noqa: PLC0415 (few walks have a state)
             DocumentTracker,
         )
 

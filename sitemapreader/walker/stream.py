@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.documents.context import Batch
+    from sitemapreader.discovery.context import Batch
     from sitemapreader.models import Event, UrlEntry
 
 B = TypeVar("B", bound="Sized")

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.discovery.arguments import check_fetcher
-from sitemapreader.documents.budget import Budget, UrlAllowance
-from sitemapreader.documents.context import Batch, WalkContext, borrow_fetcher
-from sitemapreader.fetch import make_client
+from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
+from sitemapreader.fetch import check_fetcher, make_client
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, UrlEntry, Via
 from sitemapreader.report import Report
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from sitemapreader.rows import Rows
     from sitemapreader.state import State
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.persistence.writer import Delivery, StateWriter
+    from sitemapreader.walker.state_writer import Delivery, StateWriter
 
 BUFFERED_EVENTS = 8_192
 """Events that wait for the consumer before the readers must wait; about 3 MB."""
@@ -260,7 +258,7 @@ class Walk(TaskStream[Batch]):
 
     def _open(self) -> None:
         if self._config.state is not None:
-            from sitemapreader.walker.persistence.writer import (  # noqa: PLC0415 (few walks have one)
+            from sitemapreader.walker.state_writer import (  # noqa: PLC0415 (few walks have one)
                 StateWriter,
             )
 

@@ -256,7 +256,7 @@ sys.exit(main({words!r}))
         ("sitemapreader.cli.options.sources", [str(SITE)]),
         ("sitemapreader.cli.commands.urls", [str(SITE)]),
         ("asyncio", [str(SITE)]),
-        ("sitemapreader.walker.api", ["tree", str(SITE)]),
+        ("sitemapreader.walker", ["tree", str(SITE)]),
         ("duckdb", ["audit", str(SITE)]),
         ("sitemapreader.distributed", ["scale", "-", "-o", "out"]),
     ],

@@ -15,7 +15,7 @@ from serving import serve
 from walking import ROBOTS, SITE, Pages, index, urlset, walk_all
 
 from sitemapreader import SitemapEntry, Via, to_dataframe, walk, walk_sync
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
 from sitemapreader.walker.queues import Order, SitemapQueue

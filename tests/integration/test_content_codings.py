@@ -17,7 +17,7 @@ from answering import Answer, make_index, make_urlset, read_site, serve_site
 from reading import urlset
 from timing import is_below
 
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
 
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.walker import walk
 

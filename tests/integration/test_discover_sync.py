@@ -13,7 +13,7 @@ import package
 import pytest
 
 from sitemapreader import FolderFetcher, discover, discover_sync
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

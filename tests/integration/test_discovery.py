@@ -10,12 +10,13 @@ import pytest
 from serving import Page, serve
 from walking import ROBOTS, SITE, Pages, fault, index, moved, status, urlset, walk_all
 
-from sitemapreader.discovery import WELL_KNOWN_PATHS, Discovery, Probe, discover
+from sitemapreader.discovery import WELL_KNOWN_PATHS, Probe
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Role
+from sitemapreader.walker import Discovery, discover
 
 PAGE = b"<html><link rel=sitemap href=/hinted.xml></html>"
 HTML = b"<!doctype html><html><title>Not found</title></html>"

@@ -16,7 +16,7 @@ from scale import SCALE
 from walking import SITE, index
 
 from sitemapreader import MemoryFetcher, SitemapReader, UrlEntry, walk, walk_sync
-from sitemapreader.documents import download
+from sitemapreader.discovery import download
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers import feedparser as fallback
@@ -347,7 +347,7 @@ def test_an_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
     script = (
         "import pathlib, subprocess, sys\n"
         "from sitemapreader.cli import main\n"
-        "from sitemapreader.documents import download\n"
+        "from sitemapreader.discovery import download\n"
         "from sitemapreader.readers import feedparser\n"
         "class Noted(subprocess.Popen):\n"
         "    def __init__(self, *a, **k):\n"

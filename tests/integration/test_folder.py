@@ -13,7 +13,7 @@ import pytest
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import Fetcher, Response
-from sitemapreader.fetch.folder import CHUNK_BYTES, FileResponse, FolderFetcher
+from sitemapreader.fetch.local import CHUNK_BYTES, FileResponse, FolderFetcher
 from sitemapreader.issues import IssueCode
 
 BASE = "https://site.example/"

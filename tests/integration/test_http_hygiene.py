@@ -156,8 +156,7 @@ def test_nothing_is_left_behind() -> None:
     ("module", "expected"),
     [
         ("sitemapreader.fetch", "False"),
-        ("sitemapreader.fetch.folder", "False"),
-        ("sitemapreader.fetch.memory", "False"),
+        ("sitemapreader.fetch.local", "False"),
         ("sitemapreader.fetch.http", "False"),
         ("sitemapreader.fetch.aiohttp", "True"),
     ],

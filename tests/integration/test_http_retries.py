@@ -17,14 +17,13 @@ from faults import DOCUMENT, FaultServer
 from serving import serve
 from timing import retried
 
-from sitemapreader.discovery import discover
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.retries import fetch_with_retries, parse_retry_after, wait_before_retry
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.outcomes import Document
-from sitemapreader.walker import walk
+from sitemapreader.walker import discover, walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -8,7 +8,7 @@ import pytest
 from clock import DAY, SetClock
 from walking import ROBOTS, SITE, Pages, Walked, index, status, urlset, walk_all
 
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.options import Limits
 from sitemapreader.state import State
 from sitemapreader.walker import walk

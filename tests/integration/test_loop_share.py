@@ -9,9 +9,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from sitemapreader import MemoryFetcher, SitemapReader, walk
-from sitemapreader.documents import context
-from sitemapreader.documents.context import LoopShare
-from sitemapreader.documents.download import read_events
+from sitemapreader.discovery import context
+from sitemapreader.discovery.context import LoopShare
+from sitemapreader.discovery.download import read_events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator

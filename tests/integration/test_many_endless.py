@@ -13,8 +13,8 @@ import pytest
 from walking import Pages, urlset
 
 from sitemapreader import MemoryFetcher, SiteOutcome, SiteRun, walk_many, walk_many_sync
-from sitemapreader.walker import seen
-from sitemapreader.walker.seen import RecentKeys
+from sitemapreader.walker import filters
+from sitemapreader.walker.filters import RecentKeys
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -177,7 +177,7 @@ def test_a_report_has_all_outcomes_whoever_else_gets_them(tmp_path: Path, form: 
 
 def test_recent_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last names are known, in bounded memory; those long ago are forgotten."""
-    monkeypatch.setattr(seen, "_MOST_RECENT", 100)
+    monkeypatch.setattr(filters, "_MOST_RECENT", 100)
     keys = RecentKeys()
     for number in range(1_000):
         assert keys.add(f"s{number}.example")

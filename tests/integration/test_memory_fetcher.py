@@ -8,7 +8,7 @@ import pytest
 from walking import urlset
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 
 if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher, Response

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from sitemapreader.errors import StateError
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.many import walk_many_sync
 from sitemapreader.state import database
 from sitemapreader.state.database import StateFile

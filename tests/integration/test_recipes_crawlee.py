@@ -16,7 +16,7 @@ import pytest
 from serving import serve
 from walking import index, urlset
 
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.walker import walk
 

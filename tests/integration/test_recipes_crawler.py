@@ -13,7 +13,7 @@ import pytest
 from serving import serve
 from walking import index, urlset
 
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.recipes import crawler

@@ -8,9 +8,9 @@ import pytest
 from answering import Answer, Site, make_index, make_urlset, read_site, serve_site
 from walking import index, moved, urlset, walk_all
 
-from sitemapreader.discovery import discover
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.options import FetchOptions
+from sitemapreader.walker import discover
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,12 +12,13 @@ import pytest
 from answering import Answer, make_index, make_urlset, read_site, serve_site
 
 import sitemapreader
-from sitemapreader.discovery import WELL_KNOWN_PATHS, discover
+from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch.answers import MAX_PAGE_BYTES, find_protection
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.httpx import HttpxFetcher
-from sitemapreader.fetch.refusals import MAX_PAGE_BYTES, find_protection
 from sitemapreader.options import FetchOptions
+from sitemapreader.walker import discover
 
 if TYPE_CHECKING:
     from aiohttp import web

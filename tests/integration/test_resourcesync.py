@@ -16,7 +16,7 @@ from sitemapreader import (
     UrlEntry,
     walk_many,
 )
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.recipes.documents import SiteDocuments
 
 if TYPE_CHECKING:

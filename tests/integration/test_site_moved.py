@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from answering import Answer, Reading, Site, make_index, make_urlset, read_site, serve_site
 
-from sitemapreader.discovery import WELL_KNOWN_PATHS, discover
+from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.options import FetchOptions
+from sitemapreader.walker import discover
 
 PAGE = Answer(b"<html><title>Home</title></html>", headers={"Content-Type": "text/html"})
 

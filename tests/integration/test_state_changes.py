@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import Pages, Walked, at_once, fault, index, urlset, walk_all
 
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Change, Extra, Image, UrlEntry
 from sitemapreader.state import State

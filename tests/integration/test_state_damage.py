@@ -14,7 +14,7 @@ from scale import SCALE
 from walking import Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.errors import StateError
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.state import State

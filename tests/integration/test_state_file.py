@@ -16,7 +16,7 @@ import pytest
 from walking import Pages, Walked, index, urlset, walk_all
 
 from sitemapreader.errors import StateError
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.state import State
 from sitemapreader.state.database import VERSION, StateFile
 from sitemapreader.walker import walk, walk_sync

@@ -17,15 +17,14 @@ from hypothesis import strategies as st
 from scale import SCALE
 from walking import Pages, Walked, at_once, index, urlset, walk_all
 
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import FetchOptions
 from sitemapreader.outcomes import FINISHED_BEFORE
 from sitemapreader.state import State
-from sitemapreader.walker import walk
+from sitemapreader.walker import tracker, walk
 from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.filters import Coverage
-from sitemapreader.walker.persistence import tracker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

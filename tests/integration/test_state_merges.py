@@ -15,7 +15,7 @@ from sitemapreader.errors import StateError
 from sitemapreader.state.database import StateFile
 from sitemapreader.state.rows import RemovalRules
 from sitemapreader.state.runs import RunOptions, SiteStore
-from sitemapreader.walker.persistence.access import StateAccess
+from sitemapreader.walker.state_writer import StateAccess
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -137,7 +137,7 @@ async def test_a_merge_after_one_that_failed(tmp_path: Path) -> None:
 
 async def test_merges_of_two_sites_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Walks that share a connection, and merge in threads, leave what single walks leave."""
-    monkeypatch.setattr("sitemapreader.walker.persistence.writer._FEW_DOCUMENTS", 0)
+    monkeypatch.setattr("sitemapreader.walker.state_writer._FEW_DOCUMENTS", 0)
     db = tmp_path / "both.db"
     async with kept_open(db):
         for day in (1, 2, 3):

@@ -51,7 +51,7 @@ async def test_a_walk_costs_no_more_for_the_other_sites_of_its_state(
             super().__init__(path)
             self.connection.set_progress_handler(count, 1)
 
-    monkeypatch.setattr("sitemapreader.walker.persistence.access.StateFile", CountedFile)
+    monkeypatch.setattr("sitemapreader.walker.state_writer.StateFile", CountedFile)
     state, costs = tmp_path / "all.db", []
 
     async def come(number: int, day: int = 1) -> None:

@@ -15,12 +15,12 @@ import pytest
 from scale import SCALE
 from walking import Pages, index, urlset
 
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.options import FetchOptions
 from sitemapreader.state import State
 from sitemapreader.state.database import connect_reader
 from sitemapreader.walker import walk, walk_sync
-from sitemapreader.walker.persistence.tracker import ACK_ENTRIES
+from sitemapreader.walker.tracker import ACK_ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

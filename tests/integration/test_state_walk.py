@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import SITE, Pages, Walked, fault, index, moved, urlset, walk_all
 
-from sitemapreader.fetch.headers import select_validators
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.request import select_validators
 from sitemapreader.issues import IssueCode
 from sitemapreader.state import State
 from sitemapreader.walker import walk, walk_sync

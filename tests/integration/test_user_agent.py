@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from answering import Answer, Site, make_urlset, serve_site
 
-from sitemapreader.discovery import discover
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.options import FetchOptions
-from sitemapreader.walker import walk
+from sitemapreader.walker import discover, walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,8 +12,8 @@ import pytest
 from timing import retried
 from walking import ROBOTS, Pages, Walked, index, urlset, walk_all
 
-from sitemapreader.documents.budget import Budget
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.discovery.context import Budget
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status

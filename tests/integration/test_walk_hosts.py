@@ -12,12 +12,11 @@ from publicsuffixlist import PublicSuffixList
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
 
 from sitemapreader import urls
-from sitemapreader.discovery import discover
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FetchOptions
-from sitemapreader.walker import walk
+from sitemapreader.walker import discover, walk
 
 TOP = "https://www.example.co.uk/top.xml"
 

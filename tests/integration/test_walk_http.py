@@ -17,10 +17,9 @@ import pytest
 from serving import serve
 from walking import index, urlset
 
-from sitemapreader.discovery import discover
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.options import FetchOptions
-from sitemapreader.walker import walk, walk_sync
+from sitemapreader.walker import discover, walk, walk_sync
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -188,7 +187,7 @@ def test_aiohttp_is_imported_for_http_only() -> None:
     code = (
         "import sys, asyncio\n"
         "from sitemapreader.walker import walk\n"
-        "from sitemapreader.fetch.memory import MemoryFetcher\n"
+        "from sitemapreader.fetch.local import MemoryFetcher\n"
         "async def main():\n"
         "    async with walk('https://a.org/', fetcher=MemoryFetcher({})) as entries:\n"
         "        async for _ in entries: pass\n"

@@ -21,10 +21,9 @@ import pytest
 from serving import serve
 from walking import index, urlset
 
-from sitemapreader.discovery import discover
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.options import FetchOptions
-from sitemapreader.walker import walk, walk_sync
+from sitemapreader.walker import discover, walk, walk_sync
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -10,7 +10,7 @@ from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, ur
 
 from sitemapreader.discovery import WELL_KNOWN_PATHS
 from sitemapreader.errors import FetchError, IssueError, IssueGroup
-from sitemapreader.fetch.memory import StoredResponse
+from sitemapreader.fetch.local import StoredResponse
 from sitemapreader.issues import IssueCode, Severity, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.outcomes import Document, Role, Status

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import is_below
 
-from sitemapreader.walker import seen
-from sitemapreader.walker.seen import SeenKeys
+from sitemapreader.walker import filters
+from sitemapreader.walker.filters import SeenKeys
 
 
 @given(st.lists(st.text(max_size=3)))
@@ -70,7 +70,7 @@ def test_no_step_takes_long() -> None:
 @pytest.mark.parametrize("value", [0, 1, -1, 2**64 - 1, -(2**63), 2**70])
 def test_any_hash(value: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts whose hashes are odd, or all the same, are found again."""
-    monkeypatch.setattr(seen, "_choose_hash", lambda: lambda _: value)
+    monkeypatch.setattr(filters, "_choose_hash", lambda: lambda _: value)
     keys = SeenKeys()
     assert keys.add("a")
     assert not keys.add("a")
@@ -78,7 +78,7 @@ def test_any_hash(value: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_table_that_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes that all fall into one table, and into one slot of it, are kept apart."""
-    monkeypatch.setattr(seen, "_choose_hash", lambda: lambda text: 1_024 * 720 * int(text))
+    monkeypatch.setattr(filters, "_choose_hash", lambda: lambda text: 1_024 * 720 * int(text))
     keys = SeenKeys()
     assert all(keys.add(str(number)) for number in range(1, 300))
     assert not any(keys.add(str(number)) for number in range(1, 300))

@@ -11,7 +11,7 @@ import attrs
 import pytest
 from walking import Pages, index, urlset
 
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import Issue
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.walker import Walk, walk

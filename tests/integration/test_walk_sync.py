@@ -16,7 +16,7 @@ import pytest
 from test_walk_stream import LOCS, MANY, MAPS, TOP, Endless
 from walking import Pages, index, urlset
 
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.many import walk_many_sync
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.walker import BlockingWalk, walk_sync

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sitemapreader import FetchError, FetchOptions, MemoryFetcher, SitemapEntry, walk
-from sitemapreader.fetch.breaker import HostBreaker
+from sitemapreader.fetch.retries import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.walker.frontier import Frontier
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from sitemapreader.fetch.memory import StoredResponse
+    from sitemapreader.fetch.local import StoredResponse
 
 SITE = "https://site.example/"
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'

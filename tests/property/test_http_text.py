@@ -9,8 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.headers import is_conditional, is_current, make_headers, read_headers
-from sitemapreader.fetch.request import RedirectChain, parse_request_url
+from sitemapreader.fetch.request import (
+    RedirectChain,
+    is_conditional,
+    is_current,
+    make_headers,
+    parse_request_url,
+    read_headers,
+)
 from sitemapreader.fetch.retries import parse_retry_after
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS, FetchOptions

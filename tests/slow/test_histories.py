@@ -17,7 +17,7 @@ from histories import HOUR, START, Site
 from scale import SCALE
 from walking import SITE
 
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.models import Change
 from sitemapreader.options import FetchOptions
 from sitemapreader.recipes.documents import SiteDocuments

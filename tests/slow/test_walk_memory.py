@@ -7,7 +7,7 @@ import tracemalloc
 
 from walking import index, urlset
 
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.walker import walk
 
 BODY = gzip.compress(urlset(*(f"https://example.org/page/{n}" for n in range(2_000))))

@@ -18,16 +18,15 @@ import golden
 import package
 import pytest
 
-from sitemapreader.discovery import discover
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.memory import MemoryFetcher, StoredResponse
+from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
 from sitemapreader.issues import Issue, IssueCode, Severity
 from sitemapreader.models import SitemapEntry, UrlEntry, Via
 from sitemapreader.options import Limits
 from sitemapreader.outcomes import Role
 from sitemapreader.readers.pages.hints import read_page_hints
 from sitemapreader.readers.robots import parse_robots
-from sitemapreader.walker import walk_sync
+from sitemapreader.walker import discover, walk_sync
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from walking import SITE, index, status
 
-from sitemapreader.fetch.memory import StoredResponse
+from sitemapreader.fetch.local import StoredResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,12 +11,10 @@ import attrs
 import package
 from walking import index, urlset
 
-from sitemapreader.discovery import discover
-from sitemapreader.fetch.folder import FolderFetcher
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher
 from sitemapreader.options import FetchOptions
-from sitemapreader.walker import walk
+from sitemapreader.walker import discover, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -20,7 +20,7 @@ from walking import Pages, index, moved, urlset, walk_all
 from web_table import QUICK, row
 
 from sitemapreader.fetch.http import HttpFetcher
-from sitemapreader.fetch.memory import MemoryFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.models import UrlEntry
 from sitemapreader.options import Limits
 from sitemapreader.readers import read

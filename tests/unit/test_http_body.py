@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from timing import retried
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.body import Body, DeadlineClock
+from sitemapreader.fetch.answers import Body, DeadlineClock
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 

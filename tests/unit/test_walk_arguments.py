@@ -10,8 +10,8 @@ import pytest
 
 import sitemapreader
 from sitemapreader import FetchOptions, HttpFetcher, Limits, discover, walk, walk_many, walk_sync
-from sitemapreader.discovery.arguments import DiscoverArguments
 from sitemapreader.many.plan import RunArguments
+from sitemapreader.walker import DiscoverArguments
 from sitemapreader.walker.config import SharedArguments, WalkArguments
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from sitemapreader.cli.runtime import run_sources
 from sitemapreader.cli.sources import SourceResult, check_site, parse_source_url
 from sitemapreader.cli.summary import RunSummary
 from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_path
-from sitemapreader.discovery.api import discover
-from sitemapreader.fetch.folder import FolderFetcher
+from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.outcomes import has_errors
 from sitemapreader.output.text import escape_urls
 from sitemapreader.urls import host_of
+from sitemapreader.walker import discover
 
 if TYPE_CHECKING:
     import argparse

@@ -26,7 +26,7 @@ from sitemapreader.cli.writer import is_for_many, open_entries
 from sitemapreader.many.run import open_report
 from sitemapreader.rows import SiteRows, get_column, select_rows, take_rows
 from sitemapreader.urls import url_key
-from sitemapreader.walker.seen import SeenKeys
+from sitemapreader.walker.filters import SeenKeys
 
 if TYPE_CHECKING:
     import argparse

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader.dates import is_since, parse_lastmod
-from sitemapreader.documents.revalidation import PriorVersion
+from sitemapreader.discovery.revalidation import PriorVersion
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import FINISHED_BEFORE, SAME_FEED, SAME_LASTMOD, Document, Status
@@ -27,9 +27,9 @@ from sitemapreader.walker.filters import Coverage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.documents.visit import DocumentVisit
     from sitemapreader.state.store import DocumentStore
-    from sitemapreader.walker.persistence.writer import StateWriter
+    from sitemapreader.walker.state_writer import StateWriter
+    from sitemapreader.walker.visit import DocumentVisit
 
 ACK_ENTRIES = 500
 """Entries of one acknowledgement: the most that come twice after a `kill -9`."""

@@ -9,21 +9,19 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import urlsplit
 
-from sitemapreader.documents.download import (
-    charset_of,
+from sitemapreader.discovery.download import (
     count_tries,
     find_blocking_page,
-    is_absent,
     next_step,
     open_document,
     read_events,
     read_patiently,
 )
-from sitemapreader.documents.revalidation import ReplayBuffer
+from sitemapreader.discovery.revalidation import ReplayBuffer
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.breaker import HOST_CODES
-from sitemapreader.fetch.headers import read_etag, select_validators
-from sitemapreader.fetch.refusals import MAX_REFUSAL_BYTES
+from sitemapreader.fetch.answers import MAX_REFUSAL_BYTES, is_absent
+from sitemapreader.fetch.request import charset_of, read_etag, select_validators
+from sitemapreader.fetch.retries import HOST_CODES
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import (
@@ -45,10 +43,10 @@ from sitemapreader.urls import has_suffixes, load_suffixes
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
-    from sitemapreader.documents.context import WalkContext
-    from sitemapreader.documents.revalidation import PriorVersion
+    from sitemapreader.discovery.context import WalkContext
+    from sitemapreader.discovery.revalidation import PriorVersion
     from sitemapreader.fetch import Response
-    from sitemapreader.fetch.breaker import HostBreaker
+    from sitemapreader.fetch.retries import HostBreaker
     from sitemapreader.models import Event
     from sitemapreader.outcomes import Document
     from sitemapreader.rows import Events, Rows

@@ -1,6 +1,7 @@
-"""The addresses of names: looked up once a minute, and checked for each request.
+"""Transports: what a client has to do, and the addresses that it is given.
 
-The client resolves nothing itself, so that what was checked is what is connected to.
+Names are looked up once a minute, and their addresses checked for each request. The client resolves
+nothing itself, so that what was checked is what is connected to.
 """
 
 from __future__ import annotations
@@ -8,20 +9,100 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import read_address
+from sitemapreader.fetch.answers import ByteSource
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
 
     from aiohttp.abc import ResolveResult
+    from multidict import CIMultiDict
 
     from sitemapreader.fetch.addresses import AddressPolicy, TrustSet
-    from sitemapreader.fetch.body import DeadlineClock
-    from sitemapreader.fetch.request import Addresses, RequestUrl
+    from sitemapreader.fetch.answers import DeadlineClock
+    from sitemapreader.fetch.request import RequestUrl
+
+Addresses: TypeAlias = "tuple[ResolveResult, ...]"
+"""The addresses of a host that may be connected to, in the order of the resolver."""
+
+
+class Answer(ByteSource, Protocol):
+    """An answer whose headers have been read, and the source of its body.
+
+    Attributes:
+        status: the status code, any number.
+        reason: the reason phrase.
+        headers: by lower-case name.
+    """
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+
+    async def aclose(self) -> None:
+        """Return the connection to the pool, or close it if the body is not finished."""
+        ...
+
+
+@attrs.frozen
+class Transmission:
+    """One request, as a transport sends it.
+
+    Attributes:
+        target: the URL.
+        headers: all headers but those of the client itself.
+        addresses: what may be connected to; empty where the client resolves names itself.
+        is_home: whether the headers of the caller are meant for the origin.
+        is_trusted: whether the walk that asks may reach a private address of the host.
+        seconds: how long the headers of the answer may take.
+    """
+
+    target: RequestUrl
+    headers: CIMultiDict[str]
+    addresses: Addresses
+    is_home: bool
+    is_trusted: bool
+    seconds: float
+
+
+class Transport(Protocol):
+    """A client that sends one request and follows no redirect."""
+
+    @property
+    def own_headers(self) -> Mapping[str, str]:
+        """The headers that the client itself sends."""
+        ...
+
+    def check(self) -> None:
+        """Raise RuntimeError if the client is closed, or belongs to another event loop."""
+        ...
+
+    def is_home(self, origin: str, trust: TrustSet) -> bool:
+        """Return whether the headers of the caller are meant for an origin."""
+        ...
+
+    def resolves(self, *, is_home: bool) -> bool:
+        """Return whether the client resolves names itself: behind a proxy, or at home."""
+        ...
+
+    async def look_up(self, host: str, port: int) -> list[ResolveResult]:
+        """Return the addresses of a name; raise OSError if there is none."""
+        ...
+
+    async def send(self, request: Transmission, clock: DeadlineClock) -> Answer:
+        """Send a GET request, and return its answer; raise FetchError if there is none."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the transport has made."""
+        ...
+
 
 _KEPT_SECONDS = 60
 """How long the addresses of a name are kept."""

@@ -20,14 +20,14 @@ from sitemapreader.urls import folder_of, origin_of, parse_url, resolve, same_ho
 from sitemapreader.walker.queues import PackedEntry, SitemapQueue, pack_entry, unpack_entry
 
 if TYPE_CHECKING:
+    from sitemapreader.discovery.context import WalkContext
     from sitemapreader.discovery.robots_rules import RobotsRules
-    from sitemapreader.documents.context import WalkContext
     from sitemapreader.models import SitemapEntry, UrlEntry
     from sitemapreader.rows import Rows
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
-    from sitemapreader.walker.persistence.tracker import DocumentTracker
+    from sitemapreader.walker.tracker import DocumentTracker
 
 _AT_BLOGGER = re.compile(r"https?://www\.blogger\.com/feeds/\d+(/[^?#]+)(\?[^#]+)")
 

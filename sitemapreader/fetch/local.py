@@ -1,4 +1,4 @@
-"""FolderFetcher: a directory on disk as a site, such as the output of a generator."""
+"""Sites without a network: FolderFetcher serves a directory, MemoryFetcher a dict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.headers import is_current
+from sitemapreader.fetch.request import is_current
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.urls import origin_of, parse_url
@@ -201,3 +201,51 @@ def _origin(url: bytes) -> str:
 
 def _missing(url: str, why: str) -> FetchError:
     return FetchError(IssueCode.HTTP_STATUS, url, f"404, {why}", http_status=404)
+
+
+@attrs.define
+class StoredResponse:
+    """A Response whose body is in memory; a `url` of its own means a redirect."""
+
+    url: str
+    body: bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+    chunk_bytes: int = 65_536
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body in pieces."""
+        for start in range(0, len(self.body), self.chunk_bytes):
+            yield self.body[start : start + self.chunk_bytes]
+
+
+class MemoryFetcher:
+    """Serve `{url: bytes | StoredResponse | exception}`; every other URL is a 404.
+
+    A conditional request for a stored response with an `etag` or `last-modified` (in lower case)
+    gets 304 without a body if it names that version.
+
+    Attributes:
+        pages: the responses by URL.
+        requested: the requested URLs, in order.
+    """
+
+    def __init__(self, pages: Mapping[str, bytes | StoredResponse | Exception]) -> None:
+        self.pages = pages
+        self.requested: list[str] = []
+
+    @asynccontextmanager
+    async def open(
+        self, url: str, *, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[StoredResponse]:
+        """Give the response that is stored under `url`, or raise the stored exception."""
+        self.requested.append(url)
+        page = self.pages.get(url)
+        if page is None:
+            raise FetchError(IssueCode.HTTP_STATUS, url, "404", http_status=404)
+        if isinstance(page, Exception):
+            raise page
+        response = page if isinstance(page, StoredResponse) else StoredResponse(url, page)
+        if headers and is_current(headers, response.headers):
+            response = attrs.evolve(response, status=304, body=b"")
+        yield response

@@ -1,12 +1,8 @@
-"""Reading the body of a response: as events, or as a whole where it is small.
-
-Every wait for the network is bounded by the budget.
-"""
+"""One document of a walk: its response, its body as events, its prior version."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 import subprocess
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -15,7 +11,7 @@ from zlib import crc32
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.refusals import find_protection
+from sitemapreader.fetch.answers import find_protection
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor, read_codings
@@ -32,28 +28,22 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from types import TracebackType
 
-    from sitemapreader.documents.budget import Budget
-    from sitemapreader.documents.context import LoopShare, WalkContext
-    from sitemapreader.fetch import CheckRedirect, Response
-    from sitemapreader.fetch.breaker import HostBreaker
+    from sitemapreader.discovery.context import Budget, LoopShare, WalkContext
+    from sitemapreader.fetch import Response
+    from sitemapreader.fetch.request import CheckRedirect
+    from sitemapreader.fetch.retries import HostBreaker
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.reader import SitemapReader
     from sitemapreader.rows import Events
 
 T = TypeVar("T")
 
-_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
 _BATCH_EVENTS = 1_000
 """Events in one batch: enough that handing it over costs little; about 300 KB."""
 _BATCH_BYTES = 262_144
 """Markup in one batch, because a record may be as long as thousands of others."""
 _HELD_UP_SECONDS = 0.5
 """How long a consumer holds up a body before it is blamed for the end of the connection."""
-_STATUS_CODES = frozenset(
-    {IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED, IssueCode.SITEMAP_WITH_ERROR_STATUS}
-)
-_STATUSES_OF_OTHER_CAUSES = frozenset({407, 429})
-"""407 comes from a proxy. 429 says that a server is overloaded, as 5xx does; Google agrees."""
 
 
 @asynccontextmanager
@@ -357,23 +347,3 @@ def _flush(data: bytearray, decompressor: Decompressor) -> None:
     """Append what the decompressor held back until the body was complete."""
     for piece in decompressor.close():
         data += piece
-
-
-def is_absent(error: FetchError) -> bool:
-    """Return whether the server says that there is no such document.
-
-    These are all 4xx statuses but two: RFC 9309, section 2.3.1.3.
-    """
-    status = error.http_status
-    return (
-        error.code in _STATUS_CODES
-        and status is not None
-        and status < 500
-        and status not in _STATUSES_OF_OTHER_CAUSES
-    )
-
-
-def charset_of(headers: Mapping[str, str]) -> str | None:
-    """Return the charset of a Content-Type header, if it has one."""
-    match = _CHARSET.search(headers.get("content-type", "")[:256])
-    return match[1] if match else None

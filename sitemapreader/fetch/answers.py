@@ -1,0 +1,362 @@
+"""Answers: the bounds of their bodies, and what one without a document means."""
+
+# Time-outs of the client are not enough. aiohttp's parser in C stops its timer at an error in the
+# chunk framing without a report, so that a read can wait for ever. And one byte now and then
+# satisfies every time-out for silence.
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import attrs
+
+from sitemapreader.errors import LOGIN_STATUSES, FetchError
+from sitemapreader.fetch.retries import read_retry_after
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import Limits
+from sitemapreader.readers.decode.decoders import DecompressionError
+from sitemapreader.readers.decode.layers import Decompressor, decode_start, read_codings
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
+    from sitemapreader.fetch import Response
+    from sitemapreader.options import FetchOptions
+
+T = TypeVar("T")
+
+
+class DeadlineClock:
+    """The time that servers have for one document; it runs only during waits for them.
+
+    Neither pauses between requests count, nor the time that a reader takes.
+    """
+
+    def __init__(self, total_seconds: float) -> None:
+        self.waited = 0.0
+        self._total = total_seconds
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time has run out."""
+        return self.waited >= self._total
+
+    async def wait(self, work: Awaitable[T], seconds: float) -> T:
+        """Wait for `work` at most `seconds`, within the total; else raise TimeoutError."""
+        begin = time.monotonic()
+        seconds = max(0.0, min(seconds, self._total - self.waited))
+        try:
+            async with asyncio.timeout(seconds):
+                return await work
+        except TimeoutError as error:
+            if str(error):  # aiohttp's or the system's own, with more detail
+                raise
+            raise TimeoutError(f"nothing for {seconds:.3g} s") from error
+        finally:
+            self.waited += time.monotonic() - begin
+
+
+class WaitTimer:
+    """The part of a clock's time that has passed since this was made: that of one try."""
+
+    def __init__(self, clock: DeadlineClock) -> None:
+        self._clock = clock
+        self._begin = clock.waited
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of waiting since the beginning."""
+        return self._clock.waited - self._begin
+
+
+class ByteSource(Protocol):
+    """The bytes of a body, as the client gives them."""
+
+    async def read(self) -> bytes:
+        """Return the next bytes, b"" at the end; raise FetchError if the body breaks off."""
+        ...
+
+    def is_complete(self) -> bool:
+        """Return whether the body has been read to its end."""
+        ...
+
+    def take_buffered(self) -> bytes:
+        """Return what has arrived and was not read, also after a failure."""
+        ...
+
+
+async def read_start(
+    source: ByteSource, clock: DeadlineClock, max_bytes: int, seconds: float
+) -> bytes:
+    """Return the beginning of a body, as much as arrives in time; ignore failures."""
+    data, until = bytearray(), time.monotonic() + seconds
+    with suppress(FetchError, TimeoutError):
+        while len(data) < max_bytes and (left := until - time.monotonic()) > 0:
+            piece = await clock.wait(source.read(), left)
+            if not piece:
+                break
+            data += piece
+    return bytes(data[:max_bytes])
+
+
+class Body:
+    """One body within its bounds; what arrives before a failure is given first."""
+
+    def __init__(
+        self,
+        source: ByteSource,
+        url: str,
+        *,
+        clock: DeadlineClock,
+        options: FetchOptions,
+        max_bytes: int,
+    ) -> None:
+        self._source = source
+        self._url = url
+        self._clock = clock
+        self._options = options
+        self._left = max_bytes
+        self._received = 0
+        self._waited_before = clock.waited
+        self._failure: FetchError | None = None
+
+    async def next_piece(self) -> bytes:
+        """Return the next bytes, b"" at the end.
+
+        Raises:
+            FetchError: STALLED, TIMEOUT, TOO_SLOW, TOO_LARGE, BODY_CUT or BAD_HTTP.
+        """
+        if self._failure is not None:
+            raise self._failure
+        piece = self._source.take_buffered()  # a small body is there with its headers
+        if piece:
+            return self._measure(piece)
+        try:
+            reading = self._source.read()
+            if self._source.is_complete():
+                return await reading
+            piece = await self._clock.wait(reading, self._options.idle_seconds)
+        except (FetchError, TimeoutError) as error:
+            self._failure = error if isinstance(error, FetchError) else self._time_out(error)
+            piece = self._source.take_buffered()
+            if not piece:
+                raise self._failure from self._failure.__cause__
+        return self._measure(piece)
+
+    def _time_out(self, error: TimeoutError) -> FetchError:
+        code = IssueCode.TIMEOUT if self._clock.is_over else IssueCode.STALLED
+        failure = self._make_failure(code)
+        failure.__cause__ = error
+        return failure
+
+    def _measure(self, piece: bytes) -> bytes:
+        """Count the bytes and cut them at the limit; the next call raises what is wrong."""
+        self._received += len(piece)
+        if len(piece) > self._left:
+            self._failure = self._make_failure(IssueCode.TOO_LARGE)
+            piece = piece[: self._left]
+            if not piece:
+                raise self._failure
+        elif self._is_too_slow() and not self._source.is_complete():
+            self._failure = self._failure or self._make_failure(IssueCode.TOO_SLOW)
+        self._left -= len(piece)
+        return piece
+
+    def _is_too_slow(self) -> bool:
+        waited = self._clock.waited - self._waited_before
+        needed = waited * self._options.min_bytes_per_second
+        return waited > self._options.slow_grace_seconds and self._received < needed
+
+    def _make_failure(self, code: IssueCode) -> FetchError:
+        return FetchError(code, self._url, f"after {self._received} bytes")
+
+
+async def read_body(response: Response, max_bytes: int) -> bytes:
+    """Read the body of a response to its end, and decompress it.
+
+    ```python
+    async with HttpFetcher() as fetcher, fetcher.open("https://example.org/") as response:
+        page = await read_body(response, 10_000_000)
+    ```
+
+    Raises:
+        FetchError: the body breaks off, is damaged, or decompresses to more than `max_bytes`.
+    """
+    body = bytearray()
+    decompressor = Decompressor(Limits(), [], codings=read_codings(response.headers))
+    try:
+        async for chunk in response.chunks():
+            for piece in decompressor.feed(chunk):
+                body += piece
+                _check_size(body, response, max_bytes)
+        for piece in decompressor.close():
+            body += piece
+            _check_size(body, response, max_bytes)
+    except DecompressionError as error:
+        raise FetchError(error.code, response.url, error.detail) from error
+    return bytes(body)
+
+
+def _check_size(body: bytearray, response: Response, max_bytes: int) -> None:
+    if len(body) > max_bytes:
+        raise FetchError(IssueCode.TOO_LARGE, response.url, f"{max_bytes} bytes")
+
+
+MAX_REFUSAL_BYTES = 32_768
+"""How much of an answer without a document is read; a challenge page has some 10 KB."""
+REFUSAL_SECONDS = 1.0
+"""How long to wait for the body of such an answer: it explains the failure, no more."""
+MAX_PAGE_BYTES = 8_192
+"""Longer pages with status 200 are not taken for a challenge."""
+
+# Headers sent with refusals only, so that the status does not matter: (header, value, vendor)
+_HEADERS = (
+    # Documented: developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/
+    # detect-response ("challenge is the only valid value", set for all challenge pages)
+    ("cf-mitigated", r"challenge", "Cloudflare"),
+    # Documented: docs.aws.amazon.com/waf/latest/developerguide/
+    # waf-captcha-and-challenge-actions.html (challenge with 202, captcha with 405)
+    ("x-amzn-waf-action", r"captcha|challenge", "AWS WAF"),
+    # Observed in public code and recorded answers: challenge with 403 and 429, deny with 403
+    ("x-vercel-mitigated", r"challenge|deny", "Vercel"),
+    # Observed in public code and a recorded answer ("FBP007", beside Server: Sucuri/Cloudproxy)
+    ("x-sucuri-block", r".+", "Sucuri"),
+)
+# Headers sent with every answer of the vendor: a refusal only beside a status that says so. All
+# observed in public code and recorded answers. Akamai and DDoS-Guard publish that they refuse
+# requests and why, but no header by which to tell:
+# community.akamai.com/community/cloud-security/blog/2016/04/07/why-is-akamai-blocking-me
+# ddos-guard.net/en/tutorials/website-protection/how-it-works
+_HEADERS_BESIDE_A_STATUS = (
+    ("x-datadome", r".+", "DataDome"),
+    ("server", r"akamaighost", "Akamai"),
+    ("server", r"sucuri/cloudproxy", "Sucuri"),
+    ("server", r"ddos-guard", "DDoS-Guard"),
+)
+_REFUSING = frozenset({202, 403, 405, 406, 429, 503})
+"""202 and 405 are AWS WAF's, by its documentation; the others are used by all vendors."""
+_WEAK_REFUSING = frozenset({403, 429})
+
+# Texts of challenge and block pages, in lower case, that ordinary pages do not have: scripts of the
+# same vendors are part of millions of those. All observed in public code and recorded answers.
+_PAGES: tuple[tuple[bytes, str], ...] = (
+    (b"_cf_chl_opt", "Cloudflare"),
+    (b"<title>just a moment...</title>", "Cloudflare"),
+    (b"<title>attention required! | cloudflare</title>", "Cloudflare"),
+    (b"error code: 1020", "Cloudflare"),  # the whole body, for clients that do not accept HTML
+    (b"errors.edgesuite.net", "Akamai"),
+    (b"geo.captcha-delivery.com", "DataDome"),
+    (b'id="px-captcha"', "HUMAN (PerimeterX)"),
+    (b"incapsula incident id", "Imperva"),
+    (b"sucuri website firewall - access denied", "Sucuri"),
+    (b"access denied - sucuri website firewall", "Sucuri"),
+    (b"<title>vercel security checkpoint</title>", "Vercel"),
+    (b'id="anubis_challenge"', "Anubis"),
+    (b"<title>ddos-guard</title>", "DDoS-Guard"),
+)
+_EMPTY_PAGES = ((b"/_incapsula_resource", "Imperva"),)
+"""Texts that ordinary pages have as well: they count on pages with nothing but a script."""
+_EMPTY_PAGE_BYTES = 2_048
+
+_STATUS_CODES = frozenset(
+    {IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED, IssueCode.SITEMAP_WITH_ERROR_STATUS}
+)
+_STATUSES_OF_OTHER_CAUSES = frozenset({407, 429})
+"""407 comes from a proxy. 429 says that a server is overloaded, as 5xx does; Google agrees."""
+_SITEMAP = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex)[\s>]", re.IGNORECASE)
+_FIRST_TAGS_BYTES = 2_048
+
+
+def find_protection(status: int, headers: Mapping[str, str], page: bytes = b"") -> str:
+    """Return the bot protection that refused a request, with the evidence, or "".
+
+    Args:
+        status: the status of the answer.
+        headers: its headers, by lower-case name.
+        page: the beginning of its body, decoded; not that of a sitemap.
+    """
+    for name, value, vendor in _HEADERS:
+        if re.fullmatch(value, headers.get(name, ""), re.IGNORECASE):
+            return f"{vendor} ({name}: {headers[name][:40]})"
+    if status in _WEAK_REFUSING:
+        for name, value, vendor in _HEADERS_BESIDE_A_STATUS:
+            if re.fullmatch(value, headers.get(name, ""), re.IGNORECASE):
+                return f"{vendor} ({name}: {headers[name][:40]})"
+    if status in _REFUSING or (status == 200 and _is_short_html(page)):
+        return _find_in_page(page.lower())
+    return ""
+
+
+def _is_short_html(page: bytes) -> bool:
+    start = page[:_FIRST_TAGS_BYTES].lstrip().lower()
+    return len(page) <= MAX_PAGE_BYTES and start.startswith(b"<") and b"<html" in start
+
+
+def _find_in_page(page: bytes) -> str:
+    marks = (*_PAGES, *_EMPTY_PAGES) if len(page) <= _EMPTY_PAGE_BYTES else _PAGES
+    return next((f"{vendor} (its page)" for mark, vendor in marks if mark in page), "")
+
+
+def holds_sitemap(page: bytes) -> bool:
+    """Return whether a body begins as a sitemap does."""
+    return _SITEMAP.search(page[:_FIRST_TAGS_BYTES]) is not None
+
+
+def wants_page(status: int) -> bool:
+    """Return whether the body of an answer can explain its status."""
+    return (status >= 400 and status not in LOGIN_STATUSES) or status in _REFUSING
+
+
+@attrs.frozen
+class Refusal:
+    """An answer without a document.
+
+    Attributes:
+        url: the requested URL.
+        status: the status code.
+        reason: the reason phrase.
+        headers: the headers, by lower-case name.
+        raw: the beginning of the body, not decoded.
+    """
+
+    url: str
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    raw: bytes = b""
+
+    def make_error(self, max_wait_seconds: float) -> FetchError:
+        """Return the error for this answer; RETRY_LATER if its Retry-After is too long."""
+        detail = f"{self.status} {self.reason}".rstrip()
+        page = decode_start(self.raw, read_codings(self.headers), MAX_REFUSAL_BYTES)
+        wait = read_retry_after(self.status, self.headers)
+        code = IssueCode.HTTP_STATUS
+        if self.status in LOGIN_STATUSES:
+            code = IssueCode.LOGIN_REQUIRED
+        elif holds_sitemap(page):
+            # A Retry-After says more of the next request than the body does.
+            is_late = wait is not None and wait > max_wait_seconds
+            code = IssueCode.RETRY_LATER if is_late else IssueCode.SITEMAP_WITH_ERROR_STATUS
+        elif vendor := find_protection(self.status, self.headers, page):
+            code, detail = IssueCode.BLOCKED_BY_SITE, f"{detail}, {vendor}"
+        elif wait is not None and wait > max_wait_seconds:
+            code = IssueCode.RETRY_LATER
+        return FetchError(code, self.url, detail, http_status=self.status, retry_after_seconds=wait)
+
+
+def is_absent(error: FetchError) -> bool:
+    """Return whether the server says that there is no such document.
+
+    These are all 4xx statuses but two: RFC 9309, section 2.3.1.3.
+    """
+    status = error.http_status
+    return (
+        error.code in _STATUS_CODES
+        and status is not None
+        and status < 500
+        and status not in _STATUSES_OF_OTHER_CAUSES
+    )
