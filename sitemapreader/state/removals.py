@@ -122,6 +122,13 @@ def find_pending(db: sqlite3.Connection, site: int) -> int:
     return newest or 0
 
 
+def find_first(db: sqlite3.Connection, site: int) -> int:
+    """Return the run that met the oldest document of a site; 0 without documents."""
+    sql = "SELECT min(first_run) FROM document WHERE site = ?"
+    (first,) = db.execute(sql, (site,)).fetchone()
+    return first or 0
+
+
 def judge(db: sqlite3.Connection, run: Run, outcome: RunOutcome) -> Removals:
     """Merge what a walk read; judge what is missing.
 
@@ -299,12 +306,13 @@ def _find_proven_run(db: sqlite3.Connection, values: Mapping[str, int]) -> int:
     # Of several lists each must be seen in a later walk than the one that missed the URL: pages
     # that are deleted during a walk pull those of the next sitemap of a series into one that was
     # read already. It need not be one walk for all: of a thousand sitemaps one fails each day. What
-    # is new on a site may be wrong on its first day: it must have been seen on another one.
+    # is new on a site may be wrong on its first day: all its bytes must have been seen on another
+    # one, because no date and no validator tells that half of them were missing.
     seen = "max(first_run, format_run)"
     oldest, lists, new = db.execute(
         "SELECT min(sound_run), sum(children = 0),"
         f" min(iif({seen} > (SELECT min(first_run) FROM document WHERE site = :site)"
-        f"  AND vouched_run - {seen} < :now - :settled, {seen} - 1, NULL))"
+        f"  AND body_run - {seen} < :now - :settled, {seen} - 1, NULL))"
         f" FROM document WHERE site = :site AND {_IS_WAITED_FOR}",
         values,
     ).fetchone()

@@ -54,6 +54,7 @@ class Run:
     rules: RemovalRules = attrs.field(factory=RemovalRules)
     stamp: int = 0  # `id`, or when it was resumed, in the same unit: what it sees is dated by it
     has_pending: bool = False  # a URL is missing of which nothing is known yet
+    first: int = 0  # the run that met the site first; 0 if nothing is pending
 
 
 @attrs.frozen
@@ -113,6 +114,11 @@ class DocumentRow:
     def kind(self) -> Format | None:
         """What the document was."""
         return None if self.format is None else Format(self.format)
+
+    def was_seen_again(self, rules: RemovalRules) -> bool:
+        """Return whether all its bytes were seen again, on another day."""
+        first = max(self.first_run, self.format_run)
+        return self.body_run - first >= nanoseconds(rules.confirm_after)
 
     @property
     def is_listed(self) -> bool:

@@ -82,6 +82,7 @@ class SiteStore:
                 row = RunRow(number, site, options.fingerprint, options.filters, time.time())
             self._write(row)
             is_resumed = last is not None and last.id == row.id
+            has_pending = removals.find_pending(self._db, site) > 0
             self.run = attrs.evolve(
                 self.run,
                 site=site,
@@ -89,7 +90,8 @@ class SiteStore:
                 stamp=max(row.id, time.time_ns()) if is_resumed else row.id,
                 is_resumed=is_resumed,
                 is_new=url_index.is_empty(self._db, site),
-                has_pending=removals.find_pending(self._db, site) > 0,
+                has_pending=has_pending,
+                first=removals.find_first(self._db, site) if has_pending else 0,
             )
 
     def _read_last(self, site: int) -> RunRow | None:

@@ -78,6 +78,8 @@ class DocumentStore:
         rules = walk.rules
         if self._is_doubted or age >= nanoseconds(rules.distrust_after):
             return False
+        if walk.has_pending and row.first_run > walk.first and not row.was_seen_again(rules):
+            return False
         return proof > 0 or not (proof or walk.has_pending)
 
     @property

@@ -199,6 +199,19 @@ async def test_a_url_that_moved_into_a_new_document(told: Told) -> None:
     assert await told.walk(moved | {TWO: urlset(*pages(3))}) == []
 
 
+async def test_a_renamed_document_that_is_half_for_a_day(told: Told) -> None:
+    """Its date, which tells of each change, does not tell that half of it was missing."""
+
+    def renamed(day: int, *numbers: int) -> Pages:
+        return {TOP: index((TWO, f"2023-11-0{day + 1}")), TWO: urlset(*pages(*numbers))}
+
+    await told.walk({TOP: index(ONE), ONE: urlset(*pages(1, 2, 3))})
+    assert await told.walk(renamed(0, 1)) == []
+    assert await told.walk(renamed(1, 1, 2), 12 * HOUR) == []
+    assert await told.walk(renamed(1, 1, 2, 3), 12 * HOUR) == []
+    assert await told.walk(renamed(1, 1, 2, 3)) == []
+
+
 @pytest.mark.parametrize("name", ["https://other.example/four.xml", f"{SITE}four.xml"])
 async def test_a_url_that_moved_where_a_walk_does_not_go(told: Told, name: str) -> None:
     """A new child on another host, or beyond a limit, may have what the others lost."""
