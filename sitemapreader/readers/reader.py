@@ -65,16 +65,7 @@ def choose_reader(
     *,
     keeps_deleted: bool = False,
 ) -> Reader | None:
-    """Choose a reader by the first bytes; `None`, with an Issue, if no reader fits.
-
-    Args:
-        events: gets the Issue.
-        stats: the counts of the document.
-        limits: the limits of the reader.
-        first: the first bytes of the document, in UTF-8.
-        extra_formats: formats besides sitemaps and feeds that may be chosen.
-        keeps_deleted: as in `SitemapReader`.
-    """
+    """Choose a reader by the first bytes; `None`, with an Issue, if none fits."""
     start = first.lstrip()
     if start.startswith(b"<"):
         if Format.HTML in extra_formats and is_html(first):
@@ -343,7 +334,6 @@ class SitemapReader:
             self._copy.keep_block(block, self.format)
 
     def _find_charset(self, block: bytes) -> str | None:
-        """Return the charset of the HTTP header, or of an HTML page's declaration."""
         if self._charset or Format.HTML not in self._extra_formats or not is_html(block):
             return self._charset
         return find_meta_charset(block)
@@ -371,7 +361,6 @@ class SitemapReader:
         yield last
 
     def _drain_notes(self) -> list[Event]:
-        """Return the Issues that the decompressor has reported."""
         events: list[Event] = []
         while self._notes:
             self.stats.add_issue_once(events, self._notes.pop(0))

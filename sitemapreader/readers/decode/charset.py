@@ -89,17 +89,10 @@ class Transcoder:
 def start_transcoder(
     events: list[Event], stats: ReadStats, first: bytes, charset: str | None
 ) -> tuple[Transcoder, bytes] | None:
-    """Choose the encoding of a document.
+    """Choose the encoding by the first bytes and the charset of the HTTP header.
 
-    Args:
-        events: gets the Issues.
-        stats: the counts of the document.
-        first: the first bytes of the document.
-        charset: the charset of the HTTP Content-Type header.
-
-    Returns:
-        The transcoder, and `first` without its byte order mark; `None`, with an Issue, for an
-        encoding that is not supported.
+    Returns the transcoder, and the bytes without their byte order mark; `None`, with an Issue, for
+    an encoding that is not supported.
     """
     mark, name = next(((m, n) for m, n in _BOMS if first.startswith(m)), (b"", None))
     if mark == codecs.BOM_UTF8:
@@ -123,7 +116,7 @@ def has_conflicting_encodings(first: bytes, charset: str | None) -> bool:
 
 
 def _find_names(first: bytes, charset: str | None) -> tuple[list[str], list[str]]:
-    """Return the names of encodings by weight, and their supported codecs."""
+    """Return the names of encodings, by weight, and their supported codecs."""
     names = [n for n in (charset, _declaration(first)) if n and n.strip()]
     return names, [codec for codec in map(_codec, names) if codec]
 
@@ -170,7 +163,6 @@ def _codec(name: str) -> str | None:
 
 
 def _declaration(first: bytes) -> str | None:
-    """Return the encoding that the XML declaration names."""
     start = first[:_DECLARATION_BYTES]
     # A text sitemap has no declaration, even where a URL in it holds one.
     if begins_as_url(start.lstrip()):
@@ -181,5 +173,4 @@ def _declaration(first: bytes) -> str | None:
 
 
 def _describe(first: bytes, charset: str | None) -> str:
-    """Return the name of an unsupported encoding, or its byte order mark."""
     return charset or _declaration(first) or first[:4].hex(" ")

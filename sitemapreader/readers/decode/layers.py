@@ -85,12 +85,8 @@ _PROOF_BYTES = 512
 class Decompressor:
     """All layers of compression of one body, each detected by its first bytes.
 
-    Args:
-        limits: `inflated_bytes` bounds what one layer passes to the next; the caller bounds the
-            final output.
-        notes: gets the codes of faults that cost no data.
-        codings: the codings that the server names, the outermost first (see `read_codings`).
-        depth: how many layers are around this one.
+    `notes` gets the codes of faults that cost no data. The limit of inflated bytes bounds what one
+    layer passes to the next; the caller bounds the final output.
     """
 
     def __init__(
@@ -187,7 +183,6 @@ class Decompressor:
         yield data
 
     def _can_detect(self) -> bool:
-        """Return whether the bytes at hand are enough to detect a layer."""
         first = self._first
         if len(first) >= _PROOF_BYTES:
             return True
@@ -254,11 +249,7 @@ class Decompressor:
         return None
 
     def _check_codings(self, first: bytes) -> None:
-        """Report codings that the header names and the body does not have.
-
-        Raises:
-            DecompressionError: CONTENT_ENCODING, if the body is not text either.
-        """
+        """Report codings that the header names and the body does not have."""
         if not self._codings or not first:
             return
         if not _is_text(first):
@@ -297,15 +288,12 @@ def _is_text(first: bytes) -> bool:
 
 def _is_zlib(first: bytes) -> bool:
     """Return whether the bytes are zlib data of any window (RFC 1950, section 2.2)."""
-    header = int.from_bytes(first[:2], "big")
-    is_header = (
-        header % 31 == 0 and header & 0x8F20 == 0x0800
-    )  # deflate, window <= 32 KiB, no dictionary
+    header = int.from_bytes(first[:2], "big")  # deflate, window <= 32 KiB, no dictionary
+    is_header = header % 31 == 0 and header & 0x8F20 == 0x0800
     return is_header and _inflates_to_sitemap(first[2:])
 
 
 def _is_gzipped_sitemap(first: bytes) -> bool:
-    """Return whether bytes are gzip data of a sitemap."""
     with suppress(zlib.error):
         plain = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(first, _PROOF_BYTES)
         return plain.removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_CERTAIN_STARTS)
@@ -313,7 +301,6 @@ def _is_gzipped_sitemap(first: bytes) -> bool:
 
 
 def _is_raw_deflate(first: bytes) -> bool:
-    """Return whether the first bytes are bare deflate data of a sitemap."""
     return not first.startswith(_PLAIN_STARTS) and _inflates_to_sitemap(first)
 
 

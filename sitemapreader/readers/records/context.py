@@ -40,20 +40,15 @@ _NO_REPAIRS: frozenset[IssueCode] = frozenset()
 
 @attrs.define
 class Record:
-    """One record.
-
-    Attributes:
-        element: its element, with all below it.
-        find_line: returns the line of the document, from 1, on which an element of it begins.
-        error: why the record must be dropped: a limit that it broke.
-        errors: why fields of it cannot be read: a limit that they broke, or a template in them.
-        repairs: what the lenient parser repaired in it.
-    """
+    """One record: its element, with all below it, and what is wrong with it."""
 
     element: Element
     find_line: Callable[[Element], int]
+    """Returns the line of the document, from 1, on which an element of it begins."""
     error: IssueCode | None = None
+    """The limit that it broke, for which it must be dropped."""
     errors: Mapping[Element, IssueCode] = _NO_ERRORS
+    """Why fields cannot be read: a limit that they broke, or a template in them."""
     repairs: AbstractSet[IssueCode] = _NO_REPAIRS
 
 
@@ -71,10 +66,7 @@ def list_texts(element: Element) -> list[str]:
 
 
 def get_text(element: Element) -> str:
-    """Return its trimmed text; "" if tags split it.
-
-    Texts joined across tags are nobody's value.
-    """
+    """Return its trimmed text; "" if tags split it: what is joined is nobody's value."""
     texts = list_texts(element)
     return texts[0] if len(texts) == 1 else ""
 
@@ -100,10 +92,7 @@ def make_extra(element: Element) -> Extra:
 
 
 def is_html(media_type: str) -> bool:
-    """Return whether a media type is HTML's.
-
-    It may have parameters, and be in upper case (RFC 9110, section 8.3.1).
-    """
+    """Return whether a media type is HTML's, with or without parameters."""
     return media_type.partition(";")[0].strip().lower() in ("text/html", "html")
 
 
@@ -123,10 +112,7 @@ def discard_texts(element: Element) -> None:
 
 
 def read_attributes(element: Element) -> dict[str, str]:
-    """Return its attributes by their names in lower case.
-
-    One with a prefix belongs to another vocabulary: it is none of the element's own.
-    """
+    """Return the attributes without a prefix, by their names in lower case."""
     return {name.lower(): value for name, value in element.items() if name[0] != "{"}
 
 
@@ -157,7 +143,6 @@ def find_errors(
 
 
 def _find_long_texts(record: Element, most: int) -> Iterator[Element]:
-    """Yield the elements that have a text of more than `most` characters."""
     if max(map(len, record.itertext()), default=0) <= most:
         return
     for element in record.iter():
@@ -167,10 +152,7 @@ def _find_long_texts(record: Element, most: int) -> Iterator[Element]:
 
 
 def _hide_instructions(element: Element[Any]) -> bool:
-    """Remove the texts of processing instructions in an element.
-
-    Returns whether there are any.
-    """
+    """Remove the texts of instructions; return whether there are any."""
     children: list[Element[Any]] = list(element)
     instructions = [child for child in children if child.tag == ProcessingInstruction]
     for instruction in instructions:
@@ -201,11 +183,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")  # `host:8080` has none
 class RecordContext:
     """The receiver of entries and Issues from the records of a document; counts all.
 
-    Args:
-        stats: the counts of the document.
-        names: resolves the names of elements.
-        bases: each xml:base that holds around the record.
-        keeps_deleted: whether URLs that are said to be deleted are delivered.
+    `bases` are each xml:base that holds around the record.
     """
 
     record: Record

@@ -23,31 +23,21 @@ _LONGEST_KEPT = 2 * MAX_NAMESPACE_CHARS
 
 @attrs.frozen
 class Name:
-    """The name of an element, resolved.
-
-    Attributes:
-        uri: its namespace, or "".
-        local: its local name, as written.
-        key: key of its namespace; the URI of one that we do not know.
-        tag: its local name in lower case.
-        own: `tag` in the document's own vocabulary, "" in any other.
-    """
+    """The name of an element, resolved."""
 
     uri: str
     local: str
+    """As written."""
     key: str
+    """The key of its namespace; the URI of one that we do not know."""
     tag: str
+    """Its local name in lower case."""
     own: str
+    """`tag` in the document's own vocabulary, "" in any other."""
 
 
 class Names(dict[Any, Name]):
-    """Resolver of a document's element names, `{uri}local`, each only once.
-
-    Args:
-        root_uri: the namespace of the root element.
-        format_: the format of the document.
-        most: how many names the extras of a document may have.
-    """
+    """Resolver of names, `{uri}local`, each only once; `most` may be extras."""
 
     def __init__(self, root_uri: str, format_: Format, most: int) -> None:
         super().__init__()

@@ -196,23 +196,18 @@ def _price(text: str, attributes: dict[str, str]) -> Price:
 
 @attrs.frozen
 class Field:
-    """One field of an extension.
-
-    Attributes:
-        tag: local name of its element, in lower case.
-        slot: the value's name in the model, where that is not the tag.
-        parse: reads its text; `None` for one that cannot be read.
-        many: the values are collected into a tuple.
-        build: reads text and attributes, where these belong to the value.
-        attributes: attributes that are fields of their own: name, slot, parse.
-    """
+    """One field of an extension; its tag is the local name in lower case."""
 
     tag: str
     slot: str = ""
+    """The value's name in the model, where that is not the tag."""
     parse: Callable[[str], object | None] = take_text
+    """Reads its text; `None` for one that cannot be read."""
     many: bool = False
     build: Callable[[str, dict[str, str]], object] | None = None
+    """Reads text and attributes, where these belong to the value."""
     attributes: tuple[tuple[str, str, Callable[[str], object | None]], ...] = ()
+    """Attributes that are fields of their own: name, slot, parse."""
 
     @property
     def name(self) -> str:
@@ -222,24 +217,17 @@ class Field:
 
 @attrs.frozen
 class Extension:
-    """An extension of the protocol: an element in a `<url>` that becomes one value.
-
-    Attributes:
-        tag: local name of its element.
-        slot: where the values go in UrlEntry.
-        make: the class of the value.
-        fields: one row a field; those inside a container come first, the others in any order.
-        required: the first of the fields, if there is no value without it.
-        containers: elements that only group fields, and the fields that stand in them.
-        by_tag: the fields, by their tags.
-    """
+    """An extension of the protocol: an element in a `<url>` that becomes one value."""
 
     tag: str
     slot: Literal["images", "videos", "news"]
     make: Callable[..., Any]
     fields: tuple[Field, ...]
+    """Those inside a container come first, the others in any order."""
     required: str = ""
+    """The first of the fields, if there is no value without it."""
     containers: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    """Elements that only group fields, and the fields that stand in them."""
     by_tag: dict[str, Field] = attrs.field(init=False)
 
     @by_tag.default

@@ -52,12 +52,14 @@ class Scanner:
     A record ends with the end tag of the name that it began with. Elements of that name inside of
     it are counted; those with another prefix are ignored. A record whose end tag is
     missing ends where the next one begins.
-
-    Attributes:
-        closing: what would close the comment, CDATA section or PI that is still open, if one is.
-        name: the name of the record that is still open, as written, or "".
-        position: how far all was passed; what is behind may be the beginning of a tag.
     """
+
+    closing: str
+    """What would close the comment, CDATA section or PI that is still open, if one is."""
+    name: str
+    """The name of the record that is still open, as written, or ""."""
+    position: int
+    """How far all was passed; what is behind may be the beginning of a tag."""
 
     def __init__(self, prolog: Prolog, names: Names) -> None:
         self._prolog = prolog
@@ -212,10 +214,7 @@ class Scanner:
 
 
 def has_end(text: str) -> bool:
-    """Return whether a record ends with a tag that may end it.
-
-    If not, the next record has cut it off.
-    """
+    """Return whether a record ends with a tag that may end it, and is not cut off."""
     return text.startswith("</", text.rfind("<")) or text.rstrip().endswith("/>")
 
 
@@ -240,7 +239,6 @@ def swallows_record(text: str, records: frozenset[str]) -> bool:
 
 
 def _ends_first(text: str, name: str) -> bool:
-    """Return whether the first tag of a name in a text is an end tag."""
     end = text.find(f"</{name}>")
     return end >= 0 and text.find(f"<{name}>", 0, end) < 0 and text.find(f"<{name} ", 0, end) < 0
 

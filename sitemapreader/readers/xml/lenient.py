@@ -72,19 +72,8 @@ _WINDOW_CHARS = 65_536
 class LenientParser:
     """Parser of markup that is not well-formed, which feeds the record builder.
 
-    A record that the end of the text cuts stays open in the builder.
-
-    Args:
-        prolog: what stands around the records.
-        names: resolves the names of elements.
-        limits: how much is read of a tag.
-        text: the markup, in which bad bytes are lone surrogates.
-        line: its first line.
-        is_tail: whether it is the last of the document, which may be cut.
-
-    `builder` makes the records. `trailing` is what stands behind the root's end tag, if anything
-    does. `is_odd` says that tags were met that do not belong where they stand, outside of all
-    records.
+    A record that the end of the text cuts stays open in the builder. Bad bytes of the text are
+    lone surrogates; `line` is its first line, and a tail is the last of the document.
     """
 
     def __init__(
@@ -98,7 +87,9 @@ class LenientParser:
         is_tail: bool,
     ) -> None:
         self.trailing = ""
+        """What stands behind the root's end tag, if anything does."""
         self.is_odd = False
+        """Whether a tag does not belong where it stands, outside of all records."""
         self.builder = RecordBuilder(limits)
         self._is_tail = is_tail
         self._prolog = prolog
@@ -239,7 +230,6 @@ class LenientParser:
     def _read_attributes(
         self, raw: str, repairs: set[IssueCode]
     ) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the attributes of a tag, and the namespaces that it binds."""
         if "=" not in raw or len(raw) > MAX_TAG_CHARS:
             return {}, {}
         attributes = read_attributes(raw, repairs, self._limits.attributes + MAX_NAMESPACES)
@@ -248,7 +238,6 @@ class LenientParser:
         return attributes, find_namespaces(attributes)
 
     def _bind(self, bound: dict[str, str]) -> dict[str, str]:
-        """Return all namespaces in an element that binds some itself."""
         opened = self.builder.open
         around = opened[-1].namespaces if opened else self._prolog.namespaces
         return around | bound if bound else around
@@ -324,7 +313,6 @@ class LenientParser:
             self._note_trailing(start, end)
 
     def _add_text(self, text: str, decode: Callable[[str, set[IssueCode]], str]) -> Iterator[None]:
-        """Add text to the record; pause where it is long."""
         for part in slices(text):
             self.builder.add_text(decode(part, self.builder.repairs))
             if len(part) < len(text):

@@ -116,10 +116,7 @@ def read_attributes(text: str, repairs: set[IssueCode], limit: int) -> dict[str,
 def resolve(
     attributes: dict[str, str], namespaces: dict[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return attributes by `{uri}local`, and the names of those with unbound prefixes.
-
-    Declarations of namespaces are left out.
-    """
+    """Return attributes by `{uri}local`, and those with unbound prefixes; not xmlns."""
     resolved, unbound = {}, []
     for name, value in attributes.items():
         prefix, colon, local = name.partition(":")
@@ -134,45 +131,34 @@ def resolve(
 
 @attrs.define
 class OpenElement:
-    """An element without its end tag so far.
-
-    Attributes:
-        name: its name, `{uri}local`.
-        tag: its local name in lower case.
-        namespaces: all that are bound in it, by their prefixes.
-        has_text: whether any text of its own but blanks was met.
-        is_template: whether a processing instruction stands in it.
-    """
+    """An element without its end tag so far; its tag is its local name in lower case."""
 
     name: str
     tag: str
     namespaces: dict[str, str]
+    """All that are bound in it, by their prefixes."""
     has_text: bool = False
     is_template: bool = False
+    """Whether a processing instruction stands in it."""
 
 
 class RecordBuilder:
-    """Builder of records from start tags, texts and end tags.
-
-    Attributes:
-        records: the finished ones.
-        open: the elements that are open, from the record inwards; none outside of records.
-        repairs: what was repaired in the open record.
-        error: why the open record must be dropped; nothing more of it is built.
-        has_repaired: whether the repairs of a finished record will be reported.
-    """
+    """Builder of records from start tags, texts and end tags."""
 
     def __init__(self, limits: Limits) -> None:
         self.records: list[Record] = []
+        """The finished ones."""
         self.open: list[OpenElement] = []
+        """The elements that are open, from the record inwards."""
         self.has_repaired = False
+        """Whether the repairs of a finished record will be reported."""
         self._limits = limits
         self._begin()
 
     def _begin(self) -> None:
-        """Begin a record."""
         self.repairs: set[IssueCode] = set()
         self.error: IssueCode | None = None
+        """Why the open record must be dropped; nothing more of it is built."""
         self._tree = TreeBuilder(insert_comments=True, insert_pis=True)
         self._lines: dict[Element, int] = {}
         self._has_break = False

@@ -103,16 +103,10 @@ def _repeat(alternatives: list[str]) -> str:
 def write_record_pattern(
     format_: Format, prefix: str, runs: tuple[str, ...], others: tuple[str, ...]
 ) -> re.Pattern[str]:
-    """Write the pattern of a format's records.
+    """Write the pattern of a format's records, whose names may begin with `s:`, say.
 
-    Args:
-        format_: urlset or index.
-        prefix: what the names of the protocol begin with, such as `s:`, or "".
-        runs: the prefixes whose elements come in runs.
-        others: the prefixes of elements that become extras.
-
-    Groups: a text for each field of the protocol, one for each run, one for the extras, and those
-    of `_or_odd`.
+    Elements of the prefixes `runs` come in runs, those of `others` become extras. Groups: a text
+    for each field of the protocol, one for each run, one for the extras, and those of `_or_odd`.
     """
     grammar = Grammar()
     record = prefix + RECORD_OF[format_]
@@ -165,9 +159,8 @@ _LOCAL_NAME = r"(?a:[A-Za-z_][\w.-]*+)(?!:)"
 class FeedGrammar(Grammar):
     """Writer of feed elements that are passed over and certainly well-formed.
 
-    Args:
-        own: what the names of the feed's vocabulary begin with, or "".
-        bound: the other prefixes that are bound, with the key of their namespace.
+    Names of the feed's vocabulary begin with `own`; `bound` are the other prefixes, and what they
+    mean.
     """
 
     def __init__(self, own: str, bound: tuple[tuple[str, str], ...]) -> None:
@@ -212,12 +205,7 @@ def name_fields(format_: Format, prefix: str, bound: tuple[tuple[str, str], ...]
 def write_item_pattern(
     format_: Format, prefix: str, bound: tuple[tuple[str, str], ...]
 ) -> re.Pattern[str]:
-    """Write the pattern of a feed's records.
-
-    Args:
-        format_: RSS or Atom.
-        prefix: what the names of its vocabulary begin with, or "".
-        bound: the other prefixes that are bound, with the key of their namespace.
+    """Write the pattern of a feed's records; prefixes as in `FeedGrammar`.
 
     Groups: the link or links, the title, each date, names that are compared, a run of media, and
     those of `_or_odd`.

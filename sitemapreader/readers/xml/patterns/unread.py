@@ -38,27 +38,17 @@ _VERBATIM = (take_text, parse_reference)
 
 @attrs.frozen
 class Vocabulary:
-    """What the prefixes of elements mean that are left unread.
-
-    Attributes:
-        keys: the prefixes of our own vocabulary, and the keys of their namespaces.
-        start_tag: binds all prefixes.
-    """
+    """What the prefixes of elements mean that are left unread."""
 
     keys: Mapping[str, str]
+    """The prefixes of our own vocabulary, and the keys of their namespaces."""
     start_tag: str
+    """Binds all prefixes."""
 
 
 @attrs.define(weakref_slot=False)
 class UnreadParts:
-    """The elements of a record whose values are not made yet.
-
-    Attributes:
-        vocabulary: what their prefixes mean.
-        known: images, videos and news, as written.
-        links: alternates, as written.
-        others: the other ones, as written.
-    """
+    """The elements of a record, as written, whose values are not made yet."""
 
     vocabulary: Vocabulary
     known: str
@@ -103,13 +93,7 @@ class UnreadParts:
 
 @attrs.define(weakref_slot=False)
 class UnreadMedia:
-    """The media of a feed's record whose values are not made yet.
-
-    Attributes:
-        names: resolves the names of elements.
-        start_tag: binds all prefixes.
-        text: the elements, as written.
-    """
+    """The media of a feed's record, as written, whose values are not made yet."""
 
     names: Names
     start_tag: str
