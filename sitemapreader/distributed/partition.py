@@ -27,11 +27,7 @@ from sitemapreader.distributed.parts import (
     now_utc,
     write_rows,
 )
-from sitemapreader.distributed.planning import (
-    name_partition,
-    name_state_folder,
-    read_partition_hosts,
-)
+from sitemapreader.distributed.planning import read_partition_hosts
 from sitemapreader.distributed.runs import (
     Commit,
     ScaleRun,
@@ -39,6 +35,7 @@ from sitemapreader.distributed.runs import (
     create_commit,
     load_commit,
     load_run,
+    name_files,
 )
 from sitemapreader.distributed.storage import OutputError, Storage
 from sitemapreader.event_loop import end_task
@@ -263,43 +260,32 @@ class PartitionReader:
         self, attempt: int, folder: Path, memory: PartitionMemory, reading: Reading
     ) -> Commit:
         """Upload the files of an attempt, which count only once it is committed."""
-        run, partition = self._run.folder, self._partition
-        name = f"{name_partition(partition)}-{attempt:04}"
-        files = []
-        for number, part in enumerate(reading.parts):
-            files.append(f"{run}/urls/{name}-{number:04}.parquet")
-            self._storage.upload(part, files[-1])
-        now = now_utc()
+        partition, now = self._partition, now_utc()
         rows = [carry_row(row) for row in memory.waiting] + [
             make_row(outcome, memory.rows.get(outcome["site"]), partition, now)
             for outcome in reading.outcomes
         ]
-        local = folder / "status.parquet"
-        write_rows(rows, local)
-        status = f"{run}/status/{name}.parquet"
-        self._storage.upload(local, status)
+        status, packed = folder / "status.parquet", folder / "state.db.zst"
+        write_rows(rows, status)
+        names = name_files(self._run.folder, partition, attempt, len(reading.parts))
+        if memory.state is not None and memory.state.exists():
+            pack_state(memory.state, packed)
+            self._storage.upload(packed, names["state"])
+        else:
+            names["state"] = None
+        for part, name in zip(reading.parts, names["files"], strict=True):
+            self._storage.upload(part, name)
+        self._storage.upload(status, names["status"])
         return Commit(
+            **names,
             partition=partition,
             attempt=attempt,
             hosts=len(rows),
             urls=sum(outcome["entries"] for outcome in reading.outcomes),
             removed=sum(outcome["removed"] or 0 for outcome in reading.outcomes),
-            files=files,
-            status=status,
-            state=self._pack(attempt, folder, memory.state),
             memory=memory.condition,
             statuses=dict(Counter(row["status"] for row in rows)),
             reasons=dict(Counter(row["reason"] for row in rows if row["reason"])),
             put_off=sum(not is_due(row, now) for row in rows),
             seconds=0.0,
         )
-
-    def _pack(self, attempt: int, folder: Path, state: Path | None) -> str | None:
-        if state is None or not state.exists():
-            return None
-        packed = folder / "state.db.zst"
-        pack_state(state, packed)
-        number = self._run.folder.rpartition("/")[2]
-        path = f"{name_state_folder(self._partition)}/{number}-{attempt:04}.db.zst"
-        self._storage.upload(packed, path)
-        return path

@@ -1,21 +1,7 @@
-"""The paths of an output, and the list of hosts in it, sorted by partition.
-
-```text
-layout.json                           how many partitions; never changes
-lists/0001/00.parquet ...             hosts, sorted by partition
-runs/0001/run.json                    the list, the options, the run before
-          attempts/p-00042/0003       made when an attempt begins
-          urls/p-00042-0003-0000.parquet
-          status/p-00042-0003.parquet
-          commits/p-00042.json        names the files of the attempt that counts
-          _SUCCESS.json               all partitions are committed, all else is removed
-state/p-00042/0001-0003.db.zst        the memory of a partition after a run
-```
-"""
+"""The list of hosts of an output, sorted by partition."""
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from contextlib import ExitStack
@@ -28,7 +14,7 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sitemapreader.distributed.storage import OutputError, Storage
+from sitemapreader.distributed.storage import LAYOUT, OutputError, Storage, write_json
 from sitemapreader.many.task import name_site
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.urls import has_web_scheme, host_of, site_of, url_key
@@ -36,9 +22,6 @@ from sitemapreader.urls import has_web_scheme, host_of, site_of, url_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LAYOUT = "layout.json"
-SUCCESS = "_SUCCESS.json"
-ATTEMPTS = "attempts"
 HOSTS_PER_PARTITION = 2_000
 _FEWEST_HOSTS = 64
 """Hosts of a partition in a small list, about: as many as one process reads at once."""
@@ -58,11 +41,6 @@ def hash_site(url: str) -> int:
 def hash_text(text: str) -> int:
     """Return 64 bits for a text."""
     return int.from_bytes(blake2b(text.encode(), digest_size=_HASH_BITS // 8).digest(), "big")
-
-
-def write_json(content: object) -> bytes:
-    """Return an object as the bytes of a small file that people may read."""
-    return json.dumps(content, indent=1).encode() + b"\n"
 
 
 def choose_partition(hashed: int, partitions: int) -> int:
@@ -89,56 +67,6 @@ def name_list_file(folder: str, partition: int, partitions: int) -> str:
     """Return the file of a list that holds the hosts of a partition."""
     files = min(partitions, LIST_FILES)
     return f"{folder}/{partition * files // partitions:02x}.parquet"
-
-
-def name_run(number: int) -> str:
-    """Return the folder of a run."""
-    return f"runs/{number:04}"
-
-
-def name_partition(partition: int) -> str:
-    """Return the name of a partition in all paths."""
-    return f"p-{partition:05}"
-
-
-def name_commit(run: str, partition: int) -> str:
-    """Return the path of a partition's commit."""
-    return f"{run}/commits/{name_partition(partition)}.json"
-
-
-def name_attempts(run: str, partition: int) -> str:
-    """Return the folder of a partition's attempts."""
-    return f"{run}/{ATTEMPTS}/{name_partition(partition)}"
-
-
-def name_state_folder(partition: int) -> str:
-    """Return the folder of a partition's states."""
-    return f"state/{name_partition(partition)}"
-
-
-_STATE_FOLDER = re.compile(r"p-\d{5}")
-_WRITTEN = re.compile(r"p-\d{5}-\d{4,}(?:-\d{4,})?\.parquet|(\d{4,})-\d{4,}\.db\.zst")
-"""Names of files that attempts write; the group is the run of a state."""
-
-
-def is_state_folder(name: str) -> bool:
-    """Return whether a name in `state` is that of a partition."""
-    return bool(_STATE_FOLDER.fullmatch(name))
-
-
-def is_written_by(name: str, run: str) -> bool:
-    """Return whether an attempt of a run, or a state of an earlier one, has this name."""
-    found = _WRITTEN.fullmatch(name)
-    return found is not None and int(found[1] or 0) <= int(run.rpartition("/")[2])
-
-
-_COMMIT = re.compile(r"p-(\d{5})\.json")
-
-
-def partition_of_commit(name: str) -> int | None:
-    """Return the partition of the name of a commit; `None` for another file."""
-    found = _COMMIT.fullmatch(name)
-    return int(found[1]) if found else None
 
 
 LIST_SCHEMA = pa.schema(

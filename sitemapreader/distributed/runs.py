@@ -9,28 +9,27 @@ import re
 from collections import Counter
 from datetime import UTC, datetime
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 
 import attrs
 
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.parts import Row, load_rows
-from sitemapreader.distributed.planning import (
+from sitemapreader.distributed.planning import HostList, load_list
+from sitemapreader.distributed.storage import (
     ATTEMPTS,
+    COMMIT,
+    COMMITS,
+    PARTITION,
+    RUN,
+    STATE,
+    STATUS,
     SUCCESS,
-    HostList,
-    is_state_folder,
-    is_written_by,
-    load_list,
-    name_attempts,
-    name_commit,
-    name_partition,
-    name_run,
-    name_state_folder,
-    partition_of_commit,
+    URLS,
+    OutputError,
+    Storage,
     write_json,
 )
-from sitemapreader.distributed.storage import OutputError, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,21 +74,24 @@ class Commit:
         return [*self.files, self.status, *([self.state] if self.state else [])]
 
 
-_KINDS = dict.fromkeys(("partition", "attempt", "hosts", "urls", "put_off"), int) | {
-    "files": list,
-    "status": str,
-    "state": str | None,
-    "memory": str,
-    "statuses": dict,
-    "reasons": dict,
-    "seconds": float | int,
-}
+_KINDS = {name: get_origin(kind) or kind for name, kind in get_type_hints(Commit).items()}
+_KINDS |= {"state": str | None, "seconds": float | int}
 """The types of its fields in JSON."""
+
+
+def name_files(run: str, partition: int, attempt: int, files: int) -> dict[str, Any]:
+    """Return the paths of the files of an attempt, as the fields of its commit."""
+    place = {"run": run, "partition": partition, "attempt": attempt}
+    return {
+        "files": [URLS.format(**place, number=number) for number in range(files)],
+        "status": STATUS.format(**place),
+        "state": STATE.format(**place, number=int(run.rpartition("/")[2])),
+    }
 
 
 def begin_attempt(storage: Storage, run: str, partition: int) -> int:
     """Begin the next attempt at a partition; return the number in names of its files."""
-    folder = name_attempts(run, partition)
+    folder = f"{ATTEMPTS.format(run=run)}/{PARTITION.format(partition)}"
     while True:
         begun = (int(name) for name in storage.list(folder) if name.isdecimal())
         number = max(begun, default=0) + 1
@@ -99,7 +101,8 @@ def begin_attempt(storage: Storage, run: str, partition: int) -> int:
 
 def create_commit(storage: Storage, run: str, commit: Commit) -> bool:
     """Commit an attempt; return whether it is the first one of its partition."""
-    return storage.create(name_commit(run, commit.partition), write_json(attrs.asdict(commit)))
+    path = COMMIT.format(run=run, partition=commit.partition)
+    return storage.create(path, write_json(attrs.asdict(commit)))
 
 
 def load_commit(storage: Storage, run: str, partition: int) -> Commit | None:
@@ -108,39 +111,35 @@ def load_commit(storage: Storage, run: str, partition: int) -> Commit | None:
     SECURITY: others may be able to write the storage. A commit names files of its own partition
     only, so that nothing else is read, or removed.
     """
-    path = name_commit(run, partition)
+    path = COMMIT.format(run=run, partition=partition)
     content = storage.read_json(path, **_KINDS)
     if content is None:
         return None
     try:
         commit = Commit(**content)
-        _check_paths(commit, run, partition)
+        named = name_files(run, partition, commit.attempt, len(commit.files))
         for counts in (commit.statuses, commit.reasons):
             sum(counts.values())
     except (TypeError, ValueError) as error:
         raise OutputError(f"{storage.output}/{path} is not a commit: {error}; remove it") from None
+    for name, paths in named.items():
+        if content[name] not in (paths, None if name == "state" else paths):
+            raise OutputError(
+                f"{storage.output}/{path} is not a commit: its {name} must be {paths}; remove it"
+            )
     return commit
 
 
 def list_committed(storage: Storage, run: str) -> set[int]:
     """Return the partitions of a run that are committed."""
-    found = (partition_of_commit(name) for name in storage.list(f"{run}/commits"))
-    return {partition for partition in found if partition is not None}
+    names = map(_COMMIT.fullmatch, storage.list(COMMITS.format(run=run)))
+    return {int(found[1]) for found in names if found}
 
 
-def _check_paths(commit: Commit, run: str, partition: int) -> None:
-    name, attempt = name_partition(partition), f"{commit.attempt:04}"
-    number = re.escape(run.rpartition("/")[2])
-    allowed = {
-        "urls": rf"{re.escape(run)}/urls/{name}-{attempt}-\d{{4,}}\.parquet",
-        "status": rf"{re.escape(run)}/status/{name}-{attempt}\.parquet",
-        "state": rf"{name_state_folder(partition)}/{number}-{attempt}\.db\.zst",
-    }
-    wanted: list[tuple[str, Any]] = [("urls", path) for path in commit.files]
-    wanted += [("status", commit.status), *([("state", commit.state)] if commit.state else [])]
-    for kind, path in wanted:
-        if not isinstance(path, str) or not re.fullmatch(allowed[kind], path):
-            raise ValueError(f"{path!r} is not a path of {name}, attempt {commit.attempt}")
+_COMMIT = re.compile(r"p-(\d{5})\.json")
+_STATE_FOLDER = re.compile(r"p-\d{5}")
+_WRITTEN = re.compile(r"p-\d{5}-\d{4,}(?:-\d{4,})?\.parquet|(\d{4,})-\d{4,}\.db\.zst")
+"""Names of files that attempts write; the group is the run of a state."""
 
 
 @attrs.frozen(kw_only=True)
@@ -165,6 +164,11 @@ class ScaleRun:
     full: bool = False
     retry: bool = False
     started: datetime
+
+    @property
+    def number(self) -> int:
+        """Its number."""
+        return int(self.folder.rpartition("/")[2])
 
     @property
     def partitions(self) -> range:
@@ -263,20 +267,20 @@ def begin_run(
     storage = Storage(output)
     numbers = list_runs(storage)
     last = numbers[-1] if numbers else 0
-    if last and storage.read(f"{name_run(last)}/{SUCCESS}") is None:
-        run = load_run(storage, name_run(last))
+    if last and storage.read(SUCCESS.format(run=RUN.format(last))) is None:
+        run = load_run(storage, RUN.format(last))
         if listed is not None and listed.folder != run.listed.folder:
             raise OutputError(
                 f"{run.folder} in {storage.output} is not finished and has another list of hosts: "
                 "finish it first (leave the list out), then give the new one"
             )
         return run
-    previous = name_run(last) if last else None
+    previous = RUN.format(last) if last else None
     if listed is None:
         if previous is None:
             raise OutputError(f"{storage.output} has no list of hosts yet: give one")
         listed = load_run(storage, previous).listed
-    folder = name_run(last + 1)
+    folder = RUN.format(last + 1)
     content = {
         "list": listed.folder,
         "previous": previous,
@@ -329,13 +333,13 @@ def find_missing(output: str, run: ScaleRun) -> list[int]:
     storage = Storage(output)
     committed = list_committed(storage, run.folder)
     missing = [partition for partition in run.partitions if partition not in committed]
-    begun = set(storage.list(f"{run.folder}/{ATTEMPTS}"))
+    begun = set(storage.list(ATTEMPTS.format(run=run.folder)))
     success: dict[str, Any] = {"seconds": []}
     if run.previous:
-        success = storage.read_json(f"{run.previous}/{SUCCESS}", seconds=list) or success
+        success = storage.read_json(SUCCESS.format(run=run.previous), seconds=list) or success
     seconds = {n: each for n, each in enumerate(success["seconds"]) if isinstance(each, float)}
     return sorted(
-        missing, key=lambda each: (name_partition(each) in begun, -seconds.get(each, 0.0))
+        missing, key=lambda each: (PARTITION.format(each) in begun, -seconds.get(each, 0.0))
     )
 
 
@@ -348,7 +352,7 @@ def finish(output: str, run: ScaleRun) -> Totals:
     Raises OutputError if a partition is not committed, or if another run has followed.
     """
     storage = Storage(output)
-    last = name_run(list_runs(storage)[-1])
+    last = RUN.format(list_runs(storage)[-1])
     if run.folder != last:
         raise OutputError(f"{run.folder} is over, because {last} has begun: finish that")
     missing = find_missing(output, run)
@@ -366,13 +370,13 @@ def finish(output: str, run: ScaleRun) -> Totals:
         "statuses": totals.statuses,
         "seconds": [round(commit.seconds, 3) for commit in commits],
     }
-    storage.create(f"{run.folder}/{SUCCESS}", write_json(success))
+    storage.create(SUCCESS.format(run=run.folder), write_json(success))
     return attrs.evolve(totals, finished=True)
 
 
 def sum_commits(storage: Storage, run: ScaleRun) -> Totals:
     """Return the sums over the partitions of a run that are committed."""
-    finished = storage.read(f"{run.folder}/{SUCCESS}") is not None
+    finished = storage.read(SUCCESS.format(run=run.folder)) is not None
     return reduce(Totals.add, _load_commits(storage, run), run.begin_totals(finished=finished))
 
 
@@ -385,13 +389,13 @@ def status(output: str, number: int | None = None) -> Totals:
     numbers = list_runs(storage)
     if not numbers or (number is not None and number not in numbers):
         raise OutputError(f"{output} has no run{'' if number is None else f' {number}'}")
-    return sum_commits(storage, load_run(storage, name_run(number or numbers[-1])))
+    return sum_commits(storage, load_run(storage, RUN.format(number or numbers[-1])))
 
 
 def iterate_statuses(output: str, number: int | None = None) -> Iterator[Row]:
     """Yield the status rows of the hosts in a run's committed partitions."""
     storage = Storage(output)
-    run = load_run(storage, name_run(number or max(list_runs(storage))))
+    run = load_run(storage, RUN.format(number or max(list_runs(storage))))
     for partition in sorted(list_committed(storage, run.folder)):
         commit = load_commit(storage, run.folder, partition)
         if commit is not None:
@@ -410,11 +414,12 @@ def _remove_uncommitted(storage: Storage, run: ScaleRun, commits: list[Commit]) 
     """
     named = {path for commit in commits for path in commit.paths()}
     folders = [f"{run.folder}/urls", f"{run.folder}/status"]
-    folders += [f"state/{name}" for name in storage.list("state") if is_state_folder(name)]
+    folders += [f"state/{name}" for name in storage.list("state") if _STATE_FOLDER.fullmatch(name)]
     for folder in folders:
         if storage.is_link(folder):  # others may have put it there
             continue
-        names = (name for name in storage.list(folder) if is_written_by(name, run.folder))
-        paths = (f"{folder}/{name}" for name in names)
+        written = filter(None, map(_WRITTEN.fullmatch, storage.list(folder)))
+        # A state of a later run is not ours to remove.
+        paths = (f"{folder}/{found[0]}" for found in written if int(found[1] or 0) <= run.number)
         storage.remove(path for path in paths if path not in named)
     storage.remove_leftovers(run.folder)

@@ -1,5 +1,17 @@
 """Files of an output, in a local folder or an object store, through fsspec.
 
+```text
+layout.json                           how many partitions; never changes
+lists/0001/00.parquet ...             hosts, sorted by partition
+runs/0001/run.json                    the list, the options, the run before
+          attempts/p-00042/0003       made when an attempt begins
+          urls/p-00042-0003-0000.parquet
+          status/p-00042-0003.parquet
+          commits/p-00042.json        names the files of the attempt that counts
+          _SUCCESS.json               all partitions are committed, all else is removed
+state/p-00042/0001-0003.db.zst        the memory of a partition after a run
+```
+
 Files that several processes may write at once are created, never replaced: `Storage.create` makes a
 file only if it does not exist, and returns whether it did.
 """
@@ -21,6 +33,19 @@ from sitemapreader.errors import SitemapReaderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+LAYOUT = "layout.json"
+RUN = "runs/{:04}"
+SUCCESS = "{run}/_SUCCESS.json"
+PARTITION = "p-{:05}"
+ATTEMPTS = "{run}/attempts"
+COMMITS = "{run}/commits"
+COMMIT = "{run}/commits/p-{partition:05}.json"
+URLS = "{run}/urls/p-{partition:05}-{attempt:04}-{number:04}.parquet"
+STATUS = "{run}/status/p-{partition:05}-{attempt:04}.parquet"
+STATE = "state/p-{partition:05}/{number:04}-{attempt:04}.db.zst"
+"""Paths: `run` is the folder of a run, and the number of a state that of its run."""
 
 
 class OutputError(SitemapReaderError):
@@ -152,6 +177,11 @@ class Storage:
         if self._is_local and not self.is_link(folder):
             for path in Path(f"{self._root}/{folder}").rglob(f"*.{'[0-9a-f]' * 8}{_ASIDE}"):
                 path.unlink(missing_ok=True)
+
+
+def write_json(content: object) -> bytes:
+    """Return an object as the bytes of a small file that people may read."""
+    return json.dumps(content, indent=1).encode() + b"\n"
 
 
 _ASIDE = ".part"

@@ -14,7 +14,6 @@ from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.partition import UnusableStateError, pack_state, unpack_state
 from sitemapreader.distributed.planning import (
     count_layout_partitions,
-    name_commit,
     plan,
     read_partition_hosts,
 )
@@ -112,7 +111,12 @@ def test_the_end_of_a_run_removes_what_does_not_count(tmp_path: Path) -> None:
     create_commit(storage, run.folder, commit)
     finish(output, run)
     kept = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    wanted = {*commit.paths(), name_commit(RUN, 0), f"{RUN}/run.json", f"{RUN}/_SUCCESS.json"}
+    wanted = {
+        *commit.paths(),
+        f"{RUN}/commits/p-00000.json",
+        f"{RUN}/run.json",
+        f"{RUN}/_SUCCESS.json",
+    }
     assert wanted <= kept
     assert {path for path in kept - wanted if not path.startswith("lists/")} == {"layout.json"}
 
@@ -133,7 +137,7 @@ def test_a_commit_names_files_of_its_own_only(tmp_path: Path, changes: dict[str,
     """Who can write into the storage cannot make a run read or remove other files by a commit."""
     storage = Storage(str(tmp_path))
     content = attrs.asdict(make_commit(0)) | changes
-    storage.create(name_commit(RUN, 0), json.dumps(content).encode())
+    storage.create(f"{RUN}/commits/p-00000.json", json.dumps(content).encode())
     with pytest.raises(OutputError, match="is not a commit"):
         load_commit(storage, RUN, 0)
 
