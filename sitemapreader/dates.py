@@ -65,47 +65,14 @@ def parse_lastmod(text: str) -> datetime | None:
         return None
     try:
         if match := _W3C.fullmatch(text):
-            return _from_w3c(*match.groups())
+            year, month, day, *clock, fraction, zone = match.groups("")
+            return _moment((int(year), int(month or 1), int(day or 1)), clock, fraction, zone)
         if match := _RFC822.fullmatch(text):
-            return _from_rfc822(*match.groups())
+            day, month, year, *clock, zone = match.groups("")
+            return _moment((_full_year(year), _MONTHS[month.lower()], int(day)), clock, "", zone)
     except ValueError:  # a month 13, a 30 February, an offset of a day
         return None
     return None
-
-
-def _from_w3c(
-    year: str,
-    month: str | None,
-    day: str | None,
-    hour: str | None,
-    minute: str | None,
-    second: str | None,
-    fraction: str | None,
-    zone: str | None,
-) -> datetime:
-    return _moment(
-        (int(year), int(month or 1), int(day or 1)),
-        (int(hour or 0), int(minute or 0), int(second or 0)),
-        int((fraction or "0")[:6].ljust(6, "0")),
-        _offset(zone or ""),
-    )
-
-
-def _from_rfc822(
-    day: str,
-    month: str,
-    year: str,
-    hour: str | None,
-    minute: str | None,
-    second: str | None,
-    zone: str | None,
-) -> datetime:
-    return _moment(
-        (_full_year(year), _MONTHS[month.lower()], int(day)),
-        (int(hour or 0), int(minute or 0), int(second or 0)),
-        0,
-        _offset(zone or ""),
-    )
 
 
 def _full_year(year: str) -> int:
@@ -116,17 +83,16 @@ def _full_year(year: str) -> int:
     return int(year) if len(year) == 4 else int(year) + (2000 if year < "50" else 1900)
 
 
-def _moment(
-    date: tuple[int, int, int], time: tuple[int, int, int], microsecond: int, offset: timezone
-) -> datetime:
-    hour, minute, second = time
+def _moment(date: tuple[int, int, int], clock: list[str], fraction: str, zone: str) -> datetime:
+    hour, minute, second = (int(part or 0) for part in clock)
+    microsecond = int(fraction[:6].ljust(6, "0"))
     extra = timedelta(0)
-    if time == (24, 0, 0) and not microsecond:  # ISO 8601: the end of the day
+    if (hour, minute, second, microsecond) == (24, 0, 0, 0):  # ISO 8601: the end of the day
         hour, extra = 0, timedelta(days=1)
     if second == 60:  # a leap second, which datetime does not know
         second = 59
     try:
-        moment = datetime(*date, hour, minute, second, microsecond, tzinfo=offset) + extra
+        moment = datetime(*date, hour, minute, second, microsecond, tzinfo=_offset(zone)) + extra
         moment.astimezone(UTC)  # year 1 east of Greenwich: would fail in the hands of the caller
     except OverflowError:
         raise ValueError from None
@@ -135,20 +101,14 @@ def _moment(
 
 def _offset(text: str) -> timezone:
     hours = _ZONES.get(text.lower())
-    if hours is None:
-        if text[:1] not in "+-":
-            raise ValueError(text)
-        digits = text[1:].replace(":", "")
-        minutes = int(digits[2:] or 0)
-        if minutes > 59:
-            raise ValueError(text)
-        offset = timedelta(hours=int(digits[:2]), minutes=minutes)
-        if offset > _MAX_OFFSET:
-            raise ValueError(text)
-        offset = -offset if text[0] == "-" else offset
-    else:
-        offset = timedelta(hours=hours)
-    return timezone(offset) if offset else UTC
+    if hours is not None:
+        return timezone(timedelta(hours=hours)) if hours else UTC
+    digits = text[1:].replace(":", "")
+    minutes = int(digits[2:] or 0)
+    offset = timedelta(hours=int(digits[:2]), minutes=minutes)
+    if text[:1] not in "+-" or minutes > 59 or offset > _MAX_OFFSET:
+        raise ValueError(text)
+    return timezone(-offset if text[0] == "-" else offset) if offset else UTC
 
 
 # -- columns: the same dates by the thousand

@@ -73,10 +73,9 @@ def find_folder(item: pytest.Item) -> str:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave folders unread whose tests the default markers leave out, unless they are named."""
     folder = collection_path.relative_to(TESTS).parts[:1]
-    is_left_out = folder in {("slow",), ("corpus",)}
-    is_named = any(name in argument for name in ("slow", "corpus") for argument in config.args)
-    is_default = config.option.markexpr == "not slow and not corpus" and not is_named
-    return True if is_left_out and is_default else None
+    is_named = any("slow" in argument for argument in config.args)
+    is_default = config.option.markexpr == "not slow" and not is_named
+    return True if folder == ("slow",) and is_default else None
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -98,10 +97,10 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all that lies in tests/slow and tests/corpus by its folder."""
+    """Mark all that lies in tests/slow by its folder."""
     for item in items:
-        if find_folder(item) in {"slow", "corpus"}:
-            item.add_marker(find_folder(item))
+        if find_folder(item) == "slow":
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
 from html import escape, unescape
-from html.parser import HTMLParser
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -104,40 +102,11 @@ def test_every_link_of_a_list(items: list[tuple[str, str]], data: st.DataObject)
     assert links(reading) == list(wanted.items())
 
 
-class Hrefs(HTMLParser):
-    """An independent witness: every attribute of a page, as the standard library reads it."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.values: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        del tag
-        self.values |= {value for _, value in attrs if value}
-
-
-def tokens(body: bytes) -> set[str]:
-    """List all texts of a document that could have been meant as a link."""
-    text = body.decode("utf-8", "replace")
-    witness = Hrefs()
-    witness.feed(text)
-    found = {unescape(value).strip() for value in witness.values} | {
-        v.strip() for v in witness.values
-    }
-    plain = text.replace("\\", "")
-    for variant in (text, unescape(text), unescape_attribute(text), plain, unescape(plain)):
-        for start in re.finditer("[\"'=(<]", variant):
-            part = variant[start.end() : start.end() + 1_000]
-            found |= {part.partition(end)[0].strip() for end in "\"')> \t\n\r/"}
-            found.add(")".join(part.split(")")[:2]))  # a pair of parentheses inside
-    return found
-
-
 @pytest.mark.slow
 @settings(max_examples=100)
 @given(st.sampled_from(PAGES), st.randoms(use_true_random=False), st.data())
 def test_the_laws_hold_for_damaged_pages(path: Path, random: Random, data: st.DataObject) -> None:
-    """Whatever becomes of a page, records add up, pieces do not matter, no URL is invented."""
+    """Whatever becomes of a page, records add up, and pieces do not matter."""
     room = path.parent.name
     body = strategies.mutate(random, path.read_bytes(), data.draw(st.integers(1, 3)))
     url = f"{golden.HOST}{room}/damaged"
@@ -145,11 +114,6 @@ def test_the_laws_hold_for_damaged_pages(path: Path, random: Random, data: st.Da
     assert whole.records == whole.delivered + whole.dropped
     assert whole.delivered == len(whole.locs)
     assert golden.read_pieces(data.draw(strategies.chunkings(body)), url) == whole
-    is_read = whole.format in golden.EXTRA_FORMATS[room]
-    if not is_read or any(mark in body for mark in (b"<base", b"\0", b"\x1f\x8b")):
-        return  # what the witness does not know
-    known = {(resolve(url, token) or "").partition("#")[0] for token in tokens(body)}
-    assert {loc for loc in whole.locs if loc.isascii()} <= known
 
 
 @pytest.mark.parametrize("size", [48, 64, 100, 1_000])

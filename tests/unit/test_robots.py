@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import codecs
-import csv
-import json
 import tracemalloc
-from typing import TYPE_CHECKING
 
-import package
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,12 +14,8 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.readers.robots import Robots, parse_robots
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 URL = "https://example.org/robots.txt"
 OURS = "sitemapreader/0.1 (+https://pypi.org/project/sitemapreader/)"
-CORPUS = package.ROOT.parent / "shared" / "corpus"
 
 
 def listed(text: str | bytes) -> list[str]:
@@ -331,49 +323,6 @@ def test_nothing_raises(data: bytes) -> None:
 
 
 # -- files that nobody here wrote
-
-DIFFERENCES = {
-    "crawlee-python/robots_cross_host_non_http": "the host is no matter for a line in robots.txt",
-    "crawler-commons/robots--sitemap": "a bare URL without `Sitemap:` is none",
-    "robots-parsers/samclarke--sitemap": "relative values are resolved",
-    "scrapy/spider_robotstxt": "a URL stays as written, its scheme too",
-    "scrapy/test_sitemap_urls_from_robots": "a URL stays as written, its scheme too",
-}
-"""Where BEHAVIOUR prevails over another project's test."""
-PEERS = sorted(
-    path for path in CORPUS.glob("peers/*/*/case.json") if '"kind": "robots"' in path.read_text()
-)
-
-
-@pytest.mark.parametrize("path", PEERS, ids=lambda path: f"{path.parts[-3]}/{path.parts[-2]}")
-def test_other_projects_files(path: Path) -> None:
-    """Other projects' assertions hold, but for the differences that are meant."""
-    case = json.loads(path.read_text())
-    data = (path.parent / case["input"]).read_bytes()
-    urls = [entry.loc for entry in parse_robots(data, case["url"] or URL).sitemaps]
-    expected = case["expect"]
-    agrees = (
-        urls == expected["sitemaps"]
-        if "sitemaps" in expected
-        else len(urls) == expected["sitemaps_count"]
-    )
-    assert agrees is (f"{path.parts[-3]}/{path.parts[-2]}" not in DIFFERENCES)
-
-
-def wild() -> list[tuple[str, int]]:
-    manifest = CORPUS / "wild" / "manifest.tsv"
-    if not manifest.exists():
-        return []
-    with manifest.open(encoding="utf-8") as lines:
-        rows = csv.DictReader(lines, delimiter="\t")
-        return [(row["file"], int(row["loc_count"])) for row in rows if row["kind"] == "robots"]
-
-
-@pytest.mark.parametrize(("file", "count"), wild())
-def test_real_files(file: str, count: int) -> None:
-    """Every Sitemap line of a real file is delivered, or dropped as a template with an Issue."""
-    robots = parse_robots((CORPUS / "wild" / file).read_bytes(), URL)
-    assert len(robots.sitemaps) + robots.counts[IssueCode.TEMPLATE] == count
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from typing import TYPE_CHECKING
 
-import package
 import pytest
 from timing import is_below, least_seconds
 
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from sitemapreader.readers.robots import Robots
 
 SITE = "https://example.org"
-CORPUS = package.ROOT.parent / "shared" / "corpus"
 
 
 def parse(text: str) -> Robots:
@@ -182,26 +178,3 @@ def test_a_long_needle_counts_more_than_a_short_one() -> None:
     texts = rules_of(" ".join(f"-/*{'a' * 80}b{n}" for n in range(100)))
     assert words.can_fetch(url, "us")
     assert texts.find_refusal(url, "us") is IssueCode.ROBOTS_TOO_COMPLEX
-
-
-def list_real_files() -> list[str]:
-    """Return the robots.txt files of other projects and of real sites."""
-    manifest, files = CORPUS / "wild" / "manifest.tsv", []
-    if manifest.exists():
-        with manifest.open(encoding="utf-8") as lines:
-            rows = csv.DictReader(lines, delimiter="\t")
-            files = [f"wild/{row['file']}" for row in rows if row["kind"] == "robots"]
-    for path in sorted(CORPUS.glob("peers/*/*/case.json")):
-        case = json.loads(path.read_text())
-        if case["kind"] == "robots":
-            files.append(str((path.parent / case["input"]).relative_to(CORPUS)))
-    return files
-
-
-@pytest.mark.parametrize("file", list_real_files())
-def test_no_real_file_is_too_complex(file: str) -> None:
-    """Neither for any robot that it names nor for a URL of the length that servers take."""
-    robots = parse_robots((CORPUS / file).read_bytes(), f"{SITE}/robots.txt")
-    url = f"{SITE}/{'a/' * 4_000}"
-    for agent in {name for group in robots._groups for name in group.agents} | {"us"}:
-        assert robots.find_refusal(url, agent) is not IssueCode.ROBOTS_TOO_COMPLEX
