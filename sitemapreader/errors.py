@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+import attrs
+
 from sitemapreader.issues import Issue, IssueCode, excerpt
 
 if TYPE_CHECKING:
@@ -43,6 +45,23 @@ class SitemapReaderError(Exception):
     """Base of all exceptions that this package raises for outside reasons."""
 
 
+@attrs.frozen
+class Redirect:
+    """One redirect on the way to an answer.
+
+    Attributes:
+        url: what redirected.
+        target: where to.
+        status: 301, 302, 303, 307 or 308.
+        sets_cookie: whether its answer set a cookie.
+    """
+
+    url: str
+    target: str
+    status: int
+    sets_cookie: bool = False
+
+
 class FetchError(SitemapReaderError):
     """A failed fetch: a document that could not be fetched to its end.
 
@@ -53,6 +72,7 @@ class FetchError(SitemapReaderError):
         http_status: status of the answer, where there was one.
         retry_after_seconds: the wait that the server asked for, if it did.
         tries: how many requests were made, redirects not counted.
+        redirects: those of the last try, in their order.
     """
 
     def __init__(
@@ -70,6 +90,7 @@ class FetchError(SitemapReaderError):
         self.http_status = http_status
         self.retry_after_seconds = retry_after_seconds
         self.tries = 1
+        self.redirects: tuple[Redirect, ...] = ()
         said = f" ({self.detail})" if self.detail else ""
         super().__init__(f"{excerpt(url, 2048)}: {code.meaning}{said}: {code.advice}")
 

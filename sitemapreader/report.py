@@ -114,7 +114,13 @@ class Report:
     @property
     def outcome(self) -> SiteOutcome:
         """How the walk over the site ended, in one row; how it stands while it runs."""
-        return self.tally.make_outcome(self)
+        return self.tally.make_outcome(
+            self.counts,
+            complete=self.complete,
+            entries=self.entries,
+            removed=self.removed,
+            size=self.bytes_raw,
+        )
 
     def __repr__(self) -> str:
         return f"<Report: {self._summarize()}>"
@@ -206,9 +212,14 @@ class Report:
             raise IssueGroup(f"{total} issues of severity {at_least.name.lower()} or above", severe)
 
     def add_issue(self, issue: Issue, document: Document | None = None) -> bool:
-        """Count an Issue of a document, or of none, and keep it while there is room.
+        """Count an Issue, and keep it while there is room.
 
-        Returns whether it is among the first of its code in the document.
+        Args:
+            issue: what was repaired, dropped or not reached.
+            document: the document in which it was met, if any.
+
+        Returns:
+            whether it is among the first of its code in the document.
         """
         code = issue.code
         self.counts[code] += 1
@@ -299,22 +310,26 @@ class Report:
 
 @attrs.define
 class SiteTally:
-    """The counts for the outcome of a site, while its walk runs."""
+    """The counts for the outcome of a site, while its walk runs.
+
+    Attributes:
+        site: its URL.
+        changed: URLs that were known with another record; `None` without `changes`.
+        crawl_delay: as robots.txt asks for it.
+        on_crawl_delay: called with each Crawl-delay of the walk.
+        address: the address that was connected to first.
+        homes: the hosts of the site, without "www."; `None` if no site was named, and as soon as
+            one of its URLs was listed.
+        elsewhere: how many URLs were listed on which other hosts until then.
+    """
 
     site: str = ""
     changed: int | None = None
-    """URLs that were known with another record; `None` without `changes`."""
     crawl_delay: float | None = None
-    """As robots.txt asks for it."""
     on_crawl_delay: Callable[[float], object] | None = None
-    """Called with each Crawl-delay of the walk."""
     address: str = ""
-    """The address that was connected to first."""
     homes: set[str] | None = None
-    """The hosts of the site, without "www."; `None` if no site was named, and as soon as one of
-    its URLs was listed."""
     elsewhere: Counter[str] = attrs.field(factory=Counter)
-    """How many URLs were listed on which other hosts until then."""
     _documents: int = 0
     _requests: int = 0
     _is_known: bool = False
@@ -376,41 +391,59 @@ class SiteTally:
         """Record why sitemaps without their own outcomes were lost."""
         self._reason = self._reason or reason
 
-    def make_outcome(self, report: Report) -> SiteOutcome:
-        """Return the outcome of the walk, as it stands."""
-        status = self._judge(report)
+    def make_outcome(
+        self,
+        counts: Counter[IssueCode],
+        *,
+        complete: bool,
+        entries: int,
+        removed: int | None,
+        size: int,
+    ) -> SiteOutcome:
+        """Return the outcome.
+
+        Args:
+            counts: the Issues of the walk.
+            complete: whether nothing was lost.
+            entries: how many URLs were delivered.
+            removed: how many URLs are gone.
+            size: bytes that were received.
+        """
+        status = self._judge(counts, complete=complete, entries=entries, removed=removed)
         return SiteOutcome(
             self.site,
             status,
-            reason="" if status.is_whole else self._find_reason(status, report.counts),
+            reason="" if status.is_whole else self._find_reason(status, counts),
             http_status=None if status.is_whole else self._http_status,
-            entries=report.entries,
+            entries=entries,
             changed=self.changed,
-            removed=report.removed,
+            removed=removed,
             documents=self._documents,
             requests=self._requests,
-            bytes=report.bytes_raw,
+            bytes=size,
             seconds=time.monotonic() - self._began if self._seconds is None else self._seconds,
             crawl_delay=self.crawl_delay,
             retry_after=self._retry_after,
             address=self.address,
         )
 
-    def _judge(self, report: Report) -> SiteStatus:
-        counts = report.counts
-        if report.complete:
-            is_same = self._is_known and not report.entries and not report.removed
+    def _judge(
+        self, counts: Counter[IssueCode], *, complete: bool, entries: int, removed: int | None
+    ) -> SiteStatus:
+        if complete:
+            is_same = self._is_known and not entries and not removed
             return SiteStatus.UNCHANGED if is_same else SiteStatus.COMPLETE
-        if report.entries or self._is_known:
+        if entries or self._is_known:
             return SiteStatus.PARTIAL
-        is_open = self._is_unanswered or any(counts[code] for code in _CUT_SHORT)
-        has_none = counts[IssueCode.NO_SITEMAP] and not is_open
+        has_none = counts[IssueCode.NO_SITEMAP] and not (
+            self._is_unanswered or any(counts[code] for code in _CUT_SHORT)
+        )
         return SiteStatus.NONE if has_none else SiteStatus.FAILED
 
     def _find_reason(self, status: SiteStatus, counts: Counter[IssueCode]) -> str:
         """Return the first error that is not a consequence, or why a document was lost."""
-        if status is SiteStatus.NONE:
-            return str(IssueCode.NO_SITEMAP)
         errors = [code for code in counts if code.severity is Severity.ERROR and counts[code]]
         causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
+        if status is SiteStatus.NONE:
+            return str(IssueCode.NO_SITEMAP)
         return str(next(iter(causes), None) or self._reason or next(iter(errors), ""))

@@ -138,4 +138,4 @@ class LineWriter:
 
     def write(self, text: str) -> None:
         """Write lines; raise OSError."""
-        self._sink.put(text.encode(self._sink.encoding, "backslashreplace"))
+        self._sink.write(text.encode(self._sink.encoding, "backslashreplace"))

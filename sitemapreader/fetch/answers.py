@@ -175,7 +175,7 @@ class Body:
         return FetchError(code, self._url, f"after {self._received} bytes")
 
 
-async def read_body(response: Response, max_bytes: int) -> bytes:
+async def read_body(response: Response, max_bytes: int, *, cut: bool = False) -> bytes:
     """Read the body of a response to its end, and decompress it.
 
     ```python
@@ -183,8 +183,13 @@ async def read_body(response: Response, max_bytes: int) -> bytes:
         page = await read_body(response, 10_000_000)
     ```
 
+    Args:
+        response: of an open URL.
+        max_bytes: how many it may decompress to.
+        cut: return the beginning of a longer body, with one byte more than `max_bytes`.
+
     Raises:
-        FetchError: the body breaks off, is damaged, or decompresses to more than `max_bytes`.
+        FetchError: the body breaks off, is damaged, or too long without `cut`.
     """
     body = bytearray()
     decompressor = Decompressor(Limits(), [], codings=read_codings(response.headers))
@@ -192,18 +197,19 @@ async def read_body(response: Response, max_bytes: int) -> bytes:
         async for chunk in response.chunks():
             for piece in decompressor.feed(chunk):
                 body += piece
-                _check_size(body, response, max_bytes)
+                if len(body) > max_bytes:
+                    return _cut_body(body, response, max_bytes, cut=cut)
         for piece in decompressor.close():
             body += piece
-            _check_size(body, response, max_bytes)
     except DecompressionError as error:
         raise FetchError(error.code, response.url, error.detail) from error
-    return bytes(body)
+    return _cut_body(body, response, max_bytes, cut=cut)
 
 
-def _check_size(body: bytearray, response: Response, max_bytes: int) -> None:
-    if len(body) > max_bytes:
+def _cut_body(body: bytearray, response: Response, max_bytes: int, *, cut: bool) -> bytes:
+    if len(body) > max_bytes and not cut:
         raise FetchError(IssueCode.TOO_LARGE, response.url, f"{max_bytes} bytes")
+    return bytes(body[: max_bytes + 1])
 
 
 MAX_REFUSAL_BYTES = 32_768

@@ -52,8 +52,10 @@ class HttpResponse:
     Attributes:
         url: the URL after redirects.
         status: 200, or 304 if the request had a validator.
-        headers: by lower-case name; several of one name are joined by a comma.
+        headers: by lower-case name; several of one name are joined by a comma, those of
+            X-Robots-Tag and Set-Cookie by a line feed.
         issues: repairs of URLs on the way here (`userinfo-removed`).
+        redirects: those on the way, in their order.
         is_permanent: whether all redirects on the way were permanent (301, 308).
         tries: the number of attempts, redirects not counted.
         address: the first address of the host; "" where the client resolves names itself.
@@ -66,6 +68,7 @@ class HttpResponse:
         self.status = answer.status
         self.headers = answer.headers
         self.issues = chain.issues
+        self.redirects = tuple(chain.redirects)
         self.is_permanent = chain.is_permanent
         self.tries = 1
         self.address = ""
@@ -175,6 +178,13 @@ class Exchange:
         chain = RedirectChain(start, self.network.options, self.check_redirect)
         if start.userinfo and start.userinfo != self.trust.find_login(start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
+        try:
+            return await self._follow(chain, timer)
+        except FetchError as error:
+            error.redirects = tuple(chain.redirects)
+            raise
+
+    async def _follow(self, chain: RedirectChain, timer: WaitTimer) -> HttpResponse:
         while True:
             slot = await self._acquire_slot(chain)
             answer = None
@@ -191,7 +201,9 @@ class Exchange:
                 await _discard(answer, slot)
                 raise
             await _discard(answer, slot)
-            await chain.follow_if_allowed(location, status=answer.status)
+            await chain.follow_if_allowed(
+                location, status=answer.status, sets_cookie="set-cookie" in answer.headers
+            )
 
     def _is_home(self, chain: RedirectChain) -> bool:
         origin = chain.start.origin

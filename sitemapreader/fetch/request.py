@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from sitemapreader.errors import FetchError
+from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.addresses import read_address
 from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.options import MAX_URL_CHARS
@@ -142,6 +142,7 @@ class RedirectChain:
         same_origin: whether all URLs so far have the origin of the first one.
         is_permanent: whether all redirects so far are permanent.
         issues: repairs of URLs on the way.
+        redirects: all so far, the one that failed included.
     """
 
     def __init__(
@@ -152,11 +153,12 @@ class RedirectChain:
         self.same_origin = True
         self.is_permanent = True
         self.issues: list[Issue] = []
+        self.redirects: list[Redirect] = []
         self._options = options
         self._check = check
         self._seen = {start.key}
 
-    def follow(self, location: str, *, status: int = 301) -> None:
+    def follow(self, location: str, *, status: int = 301, sets_cookie: bool = False) -> None:
         """Make the `Location` of a redirect the target.
 
         Raises:
@@ -164,6 +166,7 @@ class RedirectChain:
         """
         source = self.target
         target = self._read(location)
+        self.redirects.append(Redirect(str(source), str(target), status, sets_cookie))
         if target.key in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
         if len(self._seen) > self._options.max_redirects:
@@ -179,9 +182,11 @@ class RedirectChain:
         self.same_origin = self.same_origin and target.origin == self.start.origin
         self.target = target
 
-    async def follow_if_allowed(self, location: str, *, status: int = 301) -> None:
+    async def follow_if_allowed(
+        self, location: str, *, status: int = 301, sets_cookie: bool = False
+    ) -> None:
         """Follow a redirect; raise FetchError if its target must not be requested."""
-        self.follow(location, status=status)
+        self.follow(location, status=status, sets_cookie=sets_cookie)
         if self._check is not None:
             await self._check(str(self.target))
 
@@ -206,6 +211,10 @@ VALIDATORS = frozenset({"if-none-match", "if-modified-since"})
 redirects lead from http to https, or to `www`."""
 SAFE_CROSS_ORIGIN = VALIDATORS | {"user-agent", "accept", "accept-language", "accept-charset"}
 """The headers that may be sent to another origin; any other may be a secret."""
+
+APART = frozenset({"set-cookie", "x-robots-tag"})
+"""Headers whose lines would say something else as one: a crawler's name in `X-Robots-Tag` holds up
+to the end of its line."""
 
 _ENTITY_TAG = re.compile(r'(?:W/)?"[^\x00-\x20"\x7f]*"')
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
@@ -306,11 +315,15 @@ def parse_date(text: str) -> datetime | None:
 
 
 def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Decode headers by lower-case name; join several of one name with a comma."""
+    """Decode headers by lower-case name; join several of one name with a comma.
+
+    Those of `APART` are joined with a line feed.
+    """
     headers: dict[str, str] = {}
     for name, value in raw:
         key, text = _decode(name).lower(), _decode(value).strip()
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+        comma = "\n" if key in APART else ", "
+        headers[key] = f"{headers[key]}{comma}{text}" if key in headers else text
     return headers
 
 

@@ -20,7 +20,6 @@ import attrs
 
 from sitemapreader.models import Alternate
 from sitemapreader.output.columns import ABSENT, has_nothing, write_values
-from sitemapreader.output.sink import Encoder
 from sitemapreader.rows import get_column
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ _FORMULA = re.compile('\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20"]')
 # -- lines
 
 
-class TextEncoder(Encoder):
+class TextEncoder:
     """Encoder of lines; characters outside the encoding get backslashes."""
 
     def __init__(self, write: Callable[[OutputRows], str], encoding: str, head: str = "") -> None:
@@ -61,6 +60,10 @@ class TextEncoder(Encoder):
     def encode(self, rows: OutputRows) -> bytes:
         """Return the entries as whole lines."""
         return self._write(rows).encode(self._encoding, "backslashreplace")
+
+    def end(self) -> bytes:
+        """Return nothing: all has been written."""
+        return b""
 
 
 def make_encoder(

@@ -1,11 +1,13 @@
 """Pages: what listed URLs answer, and what a page says of itself.
 
-Facts are read from bytes (`readers.pages`); `folder` visits the files of a built site, and `visits`
-has the values of a visit.
+Facts are read from bytes (`readers.pages`). `visit` asks servers for pages, as robots.txt allows,
+and `folder` the files of a built site; `visits` has the values that both give.
 """
 
+from sitemapreader.errors import Redirect
 from sitemapreader.pages.folder import PageFolder, visit_folder
-from sitemapreader.pages.visits import NotJudged, PageVisit, Redirect
+from sitemapreader.pages.visit import VisitOptions, visit_pages
+from sitemapreader.pages.visits import NotJudged, PageVisit
 from sitemapreader.readers.pages.facts import PageFacts, read_page
 
 __all__ = [
@@ -14,6 +16,8 @@ __all__ = [
     "PageFolder",
     "PageVisit",
     "Redirect",
+    "VisitOptions",
     "read_page",
     "visit_folder",
+    "visit_pages",
 ]

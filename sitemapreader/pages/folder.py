@@ -13,8 +13,10 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import attrs
 
+from sitemapreader.errors import Redirect
 from sitemapreader.fetch.local import FolderFetcher
-from sitemapreader.pages.visits import MAX_REDIRECTS, PageVisit, Redirect
+from sitemapreader.fetch.request import APART
+from sitemapreader.pages.visits import MAX_REDIRECTS, PageVisit
 from sitemapreader.readers.pages.facts import MAX_PAGE_BYTES, read_page
 from sitemapreader.readers.pages.host_files import MAX_LINES, HostHeaders, HostRedirects
 from sitemapreader.urls import origin_of, parse_url, resolve
@@ -75,8 +77,8 @@ class PageFolder:
             status, target = self._answer(asked)
             if status < 300 or status >= 400:
                 return self._read(url, asked, redirects, target, status)
-            redirects.append(Redirect(asked, status))
             following = resolve(asked, target)
+            redirects.append(Redirect(asked, following or target, status))
             if following is None or len(redirects) > MAX_REDIRECTS:
                 error = "redirects in a circle, or too many" if following else "redirect to no URL"
                 return PageVisit(url, asked, tuple(redirects), error=error)
@@ -134,7 +136,10 @@ class PageFolder:
             if parsed
             else []
         )
-        headers = {name: value for name, value in found if name != "x-robots-tag"}
+        headers: dict[str, str] = {}
+        for name, value in found:
+            comma = "\n" if name in APART else ", "
+            headers[name] = f"{headers[name]}{comma}{value}" if name in headers else value
         if not file.lower().endswith((".html", ".htm")):
             headers.setdefault("content-type", "application/octet-stream")
         try:
@@ -142,8 +147,7 @@ class PageFolder:
                 data = opened.read(MAX_PAGE_BYTES + 1)
         except OSError as error:  # it was there when the folder was listed
             return attrs.evolve(visit, status=None, error=error.strerror or str(error))
-        tags = [value for name, value in found if name == "x-robots-tag"]
-        facts = read_page(data, final, headers, robots_tags=tags, text=False)
+        facts = read_page(data, final, headers, text=False)
         return attrs.evolve(visit, headers=headers, facts=facts)
 
     def _read_host_file(self, name: str) -> str:

@@ -10,6 +10,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sitemapreader.errors import Redirect
     from sitemapreader.readers.pages.facts import PageFacts
 
 MAX_REDIRECTS = 10
@@ -35,26 +36,6 @@ class NotJudged(StrEnum):
     """An address that may not be reached, or a host that hardly answers."""
     TIME = "time"
     """Its turn did not come within the time for all pages."""
-
-
-@attrs.frozen
-class Redirect:
-    """One redirect on the way to a page.
-
-    Attributes:
-        url: what redirected.
-        status: 301, 302, 303, 307 or 308.
-        sets_cookie: whether its answer sets a cookie.
-    """
-
-    url: str
-    status: int
-    sets_cookie: bool = False
-
-    @property
-    def is_permanent(self) -> bool:
-        """Whether it says that the page has moved for good."""
-        return self.status in (301, 308)
 
 
 @attrs.frozen

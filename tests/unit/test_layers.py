@@ -40,6 +40,7 @@ LAYERS = (
 CONFINED = {
     "aiohttp": {"fetch", "recipes"},
     "asyncio": {
+        "pages",
         "audit",
         "distributed",
         "event_loop",

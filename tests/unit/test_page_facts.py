@@ -38,7 +38,7 @@ def read_head(head: str, **headers: str) -> PageFacts:
 )
 def test_lines_of_robots_tags(lines: list[str], found: dict[str, set[str]]) -> None:
     """A crawler's name holds for the rest of its own header line, and for no other."""
-    assert read_page(b"", URL, robots_tags=lines).robots == found
+    assert read_page(b"", URL, {"X-Robots-Tag": "\n".join(lines)}).robots == found
 
 
 @pytest.mark.parametrize(

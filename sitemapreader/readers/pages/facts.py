@@ -18,7 +18,7 @@ from sitemapreader.readers.pages.text import extract_text, hash_text
 from sitemapreader.urls import find_url_error, resolve, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
 MAX_PAGE_BYTES = 2_097_152
 """Bytes of a page that are read; search engines read no more of HTML."""
@@ -100,7 +100,6 @@ def read_page(
     url: str,
     headers: Mapping[str, str] | None = None,
     *,
-    robots_tags: Sequence[str] | None = None,
     text: bool = True,
     ignore: Iterable[str] = (),
 ) -> PageFacts:
@@ -109,16 +108,14 @@ def read_page(
     Args:
         data: the body, its content coding undone; 2 MiB of it are read.
         url: its address, after redirects.
-        headers: of the answer.
-        robots_tags: the lines of `X-Robots-Tag`, if there are several: a crawler's name holds up to
-            the end of its line, so lines that were joined to one value say something else.
+        headers: of the answer. Several lines of `X-Robots-Tag` stand in one value, as lines: a
+            crawler's name holds up to the end of its own.
         text: whether its main text is read, which takes most of the time.
         ignore: regular expressions; what they match does not count for the hash of the text.
     """
     fields = {name.lower(): value for name, value in (headers or {}).items()}
-    tags = [fields.get("x-robots-tag", "")] if robots_tags is None else robots_tags
     robots = _Robots()
-    for line in tags:
+    for line in fields.get("x-robots-tag", "").split("\n"):
         robots.add_line("robots", line)
     links = parse_links(fields.get("link", ""))
     kind, _, parameters = fields.get("content-type", "text/html").partition(";")

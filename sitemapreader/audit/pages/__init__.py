@@ -1,0 +1,1 @@
+"""Pages in an audit: which are visited, and how sure their rates are."""

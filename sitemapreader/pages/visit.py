@@ -1,0 +1,231 @@
+"""Visits over the network: what listed URLs answer, politely and in their order.
+
+A visit asks with GET, because servers refuse HEAD, and reads HTML and text only. A fault is no
+finding before it repeats: what failed or was slow is asked again after all others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.errors import FetchError
+from sitemapreader.fetch import make_client
+from sitemapreader.fetch.answers import find_protection, read_body
+from sitemapreader.fetch.retries import HostBreaker
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import FetchOptions
+from sitemapreader.pages.robots import PageRobots
+from sitemapreader.pages.visits import NotJudged, PageVisit
+from sitemapreader.readers.pages.facts import HTML_TYPES, MAX_PAGE_BYTES, TEXT_TYPES, read_page
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable, Mapping
+
+    from sitemapreader.fetch import Client, Fetcher, Response
+    from sitemapreader.readers.robots import Robots
+
+ACCEPT = "text/html, application/xhtml+xml;q=0.9, */*;q=0.5"
+VISITS_AT_ONCE = 8
+"""Over all hosts; the fetcher bounds those of one."""
+_LARGE_PAGE = 262_144
+"""A larger page is read in a thread: its text takes some hundred milliseconds."""
+_LOOK_SECONDS = 1.0
+"""How often a visit looks whether the pause of its host has ended."""
+_REASONS = {
+    IssueCode.ROBOTS_DISALLOWED: NotJudged.ROBOTS,
+    IssueCode.BLOCKED_BY_SITE: NotJudged.PROTECTION,
+    IssueCode.RETRY_LATER: NotJudged.ASKED_TO_WAIT,
+    IssueCode.HOST_REFUSES: NotJudged.ASKED_TO_WAIT,
+    IssueCode.HOST_DOWN: NotJudged.ASKED_TO_WAIT,
+    IssueCode.BLOCKED_ADDRESS: NotJudged.NETWORK,
+    IssueCode.BLOCKED_PORT: NotJudged.NETWORK,
+}
+_CIRCLES = frozenset({IssueCode.REDIRECT_LOOP, IssueCode.TOO_MANY_REDIRECTS})
+
+
+@attrs.frozen
+class VisitOptions:
+    """How pages are visited.
+
+    Attributes:
+        seconds: for all of them; what is not reached then is not judged.
+        slow_seconds: an answer that takes longer is asked for again.
+        text: whether the main text is read.
+        ignore: regular expressions; what they match does not count for the hash of the text.
+    """
+
+    seconds: float = 900.0
+    slow_seconds: float = 3.0
+    text: bool = True
+    ignore: tuple[str, ...] = ()
+
+
+async def visit_pages(
+    urls: Iterable[str],
+    fetcher: Fetcher,
+    options: VisitOptions = VisitOptions(),
+    *,
+    robots: Mapping[str, Robots] | None = None,
+    network: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+) -> AsyncGenerator[PageVisit, None]:
+    """Visit pages, and yield what each of them answered, as the answers come.
+
+    robots.txt and its Crawl-delay are obeyed, of 20 origins at most; redirects are followed to
+    where it allows them. Nothing is raised for what a server does: a visit that says nothing about
+    its page has `not_judged`. Leaving the loop early cancels the visits that are under way; close
+    the iterator then (`contextlib.aclosing`).
+
+    Args:
+        urls: of the pages, in the order in which they are asked for.
+        fetcher: an `HttpFetcher`, which bounds the requests to one host, or one of your own.
+        options: how pages are visited.
+        robots: origin -> its robots.txt, of those that you have.
+        network: how many failures of a host are too many.
+    """
+    client = make_client(fetcher, network.user_agent)
+    round_ = _Round(client, options, PageRobots(client, robots), HostBreaker(network))
+    tasks: set[asyncio.Task[PageVisit | None]] = set()
+    try:
+        waiting = iter(urls)
+        is_open = True
+        while is_open or tasks:
+            while is_open and len(tasks) < VISITS_AT_ONCE:
+                url = next(waiting, None) or round_.take_again()
+                is_open = url is not None or bool(tasks)
+                if url is None:
+                    break
+                tasks.add(asyncio.create_task(round_.visit(url)))
+            if not tasks:
+                break
+            done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                if (visit := task.result()) is not None:
+                    yield visit
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Round:
+    """The visits of one call; they share a host's failures and the time."""
+
+    def __init__(
+        self, client: Client, options: VisitOptions, rules: PageRobots, breaker: HostBreaker
+    ) -> None:
+        self._client = client
+        self._options = options
+        self._rules = rules
+        self._breaker = breaker
+        self._loop = asyncio.get_running_loop()
+        self._until = self._loop.time() + options.seconds
+        self._again: deque[str] = deque()
+        self._first: dict[str, PageVisit] = {}
+
+    def take_again(self) -> str | None:
+        """Return a URL to ask a second time, when all others had their turn."""
+        return self._again.popleft() if self._again else None
+
+    async def visit(self, url: str) -> PageVisit | None:
+        """Visit a page; `None` if it is to be asked again."""
+        before = self._first.pop(url, None)
+        left = self._until - self._loop.time()
+        if left <= 0:
+            return before or PageVisit(url, url, not_judged=NotJudged.TIME)
+        try:
+            async with asyncio.timeout(left):
+                visit = await self._ask(url)
+        except TimeoutError:
+            return before or PageVisit(url, url, not_judged=NotJudged.TIME)
+        if before is None and self._is_doubtful(visit):
+            self._first[url] = visit
+            self._again.append(url)
+            return None
+        return visit
+
+    def _is_doubtful(self, visit: PageVisit) -> bool:
+        """Return whether a second visit may show something else."""
+        if visit.not_judged is not None:
+            return False
+        has_failed = visit.status is None or visit.status >= 500
+        return has_failed or (visit.seconds or 0) > self._options.slow_seconds
+
+    async def _ask(self, url: str) -> PageVisit:
+        breaker = self._breaker
+        try:
+            await self._rules.check(url)
+            await self._wait_for_host(url)
+            opening = self._client.open(
+                url,
+                headers={"Accept": ACCEPT},
+                check_redirect=self._rules.check,
+                breaker=breaker,
+            )
+            async with opening as response:
+                visit = await self._read(url, response)
+        except FetchError as error:
+            breaker.note_error(url, error)
+            return _visit_of_error(url, error)
+        finally:
+            breaker.end_trial(url)
+        breaker.note_answer(url)
+        return visit
+
+    async def _wait_for_host(self, url: str) -> None:
+        """Wait while a host is paused, unless it is given up: then the request is refused."""
+        breaker = self._breaker
+        # Polled, because a pause ends by the clock alone.
+        while breaker.find_reason(url) is None and (wait := breaker.get_wait(url)):  # noqa: ASYNC110 (no event)
+            await asyncio.sleep(min(wait, _LOOK_SECONDS))
+        if breaker.find_reason(url) is None:
+            breaker.begin_trial(url)
+
+    async def _read(self, url: str, response: Response) -> PageVisit:
+        headers, final = response.headers, response.url
+        visit = PageVisit(
+            url,
+            final,
+            redirects=tuple(getattr(response, "redirects", ())),
+            status=response.status,
+            headers=headers,
+            seconds=getattr(response, "wait_seconds", None),
+        )
+        kind = headers.get("content-type", "text/html").partition(";")[0].strip().lower()
+        data = b""
+        if kind in HTML_TYPES | TEXT_TYPES:
+            data = await read_body(response, MAX_PAGE_BYTES, cut=True)
+        if vendor := find_protection(response.status, headers, data):
+            return attrs.evolve(visit, not_judged=NotJudged.PROTECTION, error=vendor)
+        options = self._options
+
+        def read() -> PageVisit:
+            facts = read_page(data, final, headers, text=options.text, ignore=options.ignore)
+            return attrs.evolve(visit, facts=facts)
+
+        return read() if len(data) <= _LARGE_PAGE else await asyncio.to_thread(read)
+
+
+def _visit_of_error(url: str, error: FetchError) -> PageVisit:
+    """Return what a failed request says about a page."""
+    reason = _REASONS.get(error.code)
+    sets_cookie = any(each.sets_cookie for each in error.redirects)
+    asks_to_wait = error.http_status == 429 or (
+        error.http_status == 503 and error.retry_after_seconds is not None
+    )
+    if error.code in _CIRCLES and sets_cookie:
+        reason = NotJudged.COOKIES
+    elif asks_to_wait and reason is None:
+        reason = NotJudged.ASKED_TO_WAIT
+    final = error.redirects[-1].target if error.redirects else url
+    return PageVisit(
+        url,
+        final,
+        error.redirects,
+        error.http_status,
+        error="" if error.http_status is not None else f"{error.code}: {error.detail}",
+        not_judged=reason,
+    )

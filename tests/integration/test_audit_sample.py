@@ -1,0 +1,109 @@
+"""A sample speaks for all pages of a site, and says how surely."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from sampling import choose_bad, fill, measure_coverage
+
+from sitemapreader.audit.pages.rates import Rate, Stratum, estimate_rate
+from sitemapreader.audit.pages.sample import draw_sample
+
+
+def test_shares_are_proportional() -> None:
+    """Each folder of each sitemap gives pages by its size, and small ones are joined."""
+    with closing(fill([3_000, 900, 60, 12, 9, 6])) as database:
+        assert draw_sample(database, 400) == 400
+        rows = database.ask("SELECT size, count(*) FROM sample GROUP BY stratum, size")
+        assert sum(size for size, _ in rows) == 3_987
+        assert all(abs(number - size * 400 / 3_987) < 1 and number >= 2 for size, number in rows)
+
+
+def test_all_pages_of_a_small_site() -> None:
+    """A sample that is larger than the site is the site."""
+    with closing(fill([7, 2])) as database:
+        assert draw_sample(database, 400) == 9
+        assert draw_sample(database, 1) == 1
+
+
+def test_a_page_counts_once() -> None:
+    """A page in two sitemaps belongs to the first of them."""
+    with closing(fill([10, 10])) as database:
+        database.ask("UPDATE url_row SET loc = 'https://e.example/x' || position")
+        assert draw_sample(database, 400) == 10
+        assert database.ask(
+            "SELECT sum(size) FROM (SELECT DISTINCT stratum, size FROM sample)"
+        ) == [(10,)]
+
+
+def test_the_next_sample_has_the_same_pages() -> None:
+    """After a growth of 1 %, nearly all pages are those of the last audit; a seed changes them."""
+    chosen = []
+    for extra, seed in ((0, 0), (40, 0), (0, 1)):
+        with closing(fill([2_000, 1_900], extra=extra)) as database:
+            draw_sample(database, 400, seed)
+            chosen.append({loc for (loc,) in database.ask("SELECT loc FROM sample")})
+    assert len(chosen[0] & chosen[1]) >= 390
+    assert len(chosen[0] & chosen[2]) < 100
+
+
+def test_a_prefix_is_a_sample() -> None:
+    """After half of the visits, each stratum has had half of its turns."""
+    with closing(fill([3_000, 900, 300])) as database:
+        draw_sample(database, 400)
+        for part in (100, 200, 300):
+            rows = database.ask(
+                "SELECT count(*), count(*) FILTER (turn <= $part) FROM sample GROUP BY stratum",
+                part=part,
+            )
+            assert all(abs(done - number * part / 400) <= 1 for number, done in rows)
+
+
+@pytest.mark.parametrize(
+    ("strata", "rate"),
+    [
+        ([(400, 400, 7)], Rate(0.0175, 0.0175, 0.0175, 400, 400)),
+        ([(50_000, 396, 0)], Rate(0.0, 0.0, 0.0095, 396, 50_000)),
+        ([(50_000, 396, 7)], Rate(0.0177, 0.0086, 0.0359, 396, 50_000)),
+        ([(50_000, 396, 1)], Rate(0.0025, 0.0001, 0.0141, 396, 50_000)),
+        ([(900, 90, 9), (100, 10, 10)], Rate(0.19, 0.1279, 0.2729, 100, 1_000)),
+        ([(900, 90, 0), (100, 0, 0)], Rate(0.0, 0.0, 0.0371, 90, 900)),
+    ],
+)
+def test_rates(strata: list[tuple[int, int, int]], rate: Rate) -> None:
+    """A part counts by its size, one that nobody saw not at all, and all pages leave no doubt."""
+    found = estimate_rate(Stratum(*each) for each in strata)
+    assert found is not None
+    numbers = (found.share, found.low, found.high)
+    assert numbers == pytest.approx((rate.share, rate.low, rate.high), abs=0.0002)
+    assert (found.judged, found.population) == (rate.judged, rate.population)
+
+
+def test_no_rate_without_a_page() -> None:
+    """Where nothing was judged, nothing is said."""
+    assert estimate_rate([Stratum(100, 0, 0)]) is None
+
+
+CASES = [
+    ([2_000], 0.01, "all", 100),
+    ([1_500, *[20] * 50], 0.14, "all", 100),
+    ([400, 300, 200] * 4, 0.05, "first", 400),
+]
+
+
+@pytest.mark.parametrize(("sizes", "share", "where", "number"), CASES)
+def test_intervals_hold_the_truth(sizes: list[int], share: float, where: str, number: int) -> None:
+    """Of 100 samples, nine in ten at least have the true rate in their interval."""
+    assert measure_coverage(sizes, choose_bad(sizes, share, where=where), number, 100) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.14, 0.5])
+@pytest.mark.parametrize("where", ["all", "first"])
+@pytest.mark.parametrize("number", [100, 400])
+@pytest.mark.parametrize("sizes", [[2_000], [1_500, *[20] * 50], [400, 300, 200] * 4])
+def test_coverage(sizes: list[int], share: float, where: str, number: int) -> None:
+    """Of 1,000 samples 92 % have the truth in their 95 % interval, however the faults lie."""
+    bad = choose_bad(sizes, share, where=where)
+    assert measure_coverage(sizes, bad, number, 1_000) >= 0.92

@@ -1,0 +1,257 @@
+"""Visits tell what pages answer, and of what says nothing about a page, why."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiohttp import web
+
+from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.options import FetchOptions
+from sitemapreader.pages import NotJudged, PageVisit, VisitOptions, visit_pages
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+HTML = "<!doctype html><title>T</title><body><p>a page"
+NETWORK = FetchOptions(max_attempts=1, host_pause_seconds=0.05)
+
+
+class Server:
+    """A site on loopback that answers by path, and counts what it is asked."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self.answers = answers
+        self.asked: Counter[str] = Counter()
+        self.methods: Counter[str] = Counter()
+        self.at_once = self.most_at_once = 0
+        self.base = ""
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        self.asked[request.path] += 1
+        self.methods[request.method] += 1
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            await asyncio.sleep(0.002)
+            found = self.answers.get(request.path)
+            if callable(found):
+                found = found(request)
+            if asyncio.iscoroutine(found):
+                found = await found
+            if found is None:
+                return web.Response(status=404)
+            if isinstance(found, str):
+                return web.Response(text=found, content_type="text/html")
+            assert isinstance(found, web.StreamResponse)
+            return found
+        finally:
+            self.at_once -= 1
+
+
+@asynccontextmanager
+async def serve(**answers: Any) -> AsyncIterator[Server]:
+    server = Server({f"/{name}": answer for name, answer in answers.items()})
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", server.answer)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        host, port = runner.addresses[0][:2]
+        server.base = f"http://{host}:{port}/"
+        yield server
+    finally:
+        await runner.cleanup()
+
+
+async def visit(server: Server, *paths: str, **arguments: Any) -> dict[str, PageVisit]:
+    """Visit paths of a server; return the visits by path."""
+    urls = [server.base + path for path in paths]
+    arguments = {"network": NETWORK, **arguments}
+    async with HttpFetcher(arguments["network"]) as fetcher:
+        fetcher.trust(server.base)
+        async with aclosing(visit_pages(urls, fetcher, **arguments)) as visits:
+            return {each.url.removeprefix(server.base): each async for each in visits}
+
+
+def answer(status: int, **headers: str) -> Callable[[web.Request], web.Response]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: web.Response(status=status, headers=named)
+
+
+async def test_answers() -> None:
+    """Pages, redirects, errors and files are told as they are; only pages have facts."""
+    redirect = answer(301, Location="/page")
+    pdf = web.Response(body=b"%PDF", content_type="application/pdf")
+    async with serve(page=HTML, old=redirect, gone=answer(410), pdf=lambda _: pdf) as server:
+        found = await visit(server, "page", "old", "gone", "none", "pdf")
+    assert {path: each.status for path, each in found.items()} == {
+        "page": 200, "old": 200, "gone": 410, "none": 404, "pdf": 200
+    }  # fmt: skip
+    assert all(each.not_judged is None for each in found.values())
+    page, old = found["page"], found["old"]
+    assert page.facts is not None
+    assert (page.facts.title, page.facts.text) == ("T", "a page")
+    assert (page.seconds or 0) > 0
+    assert [(each.url, each.target, each.status) for each in old.redirects] == [
+        (f"{server.base}old", f"{server.base}page", 301)
+    ]
+    assert old.final_url == f"{server.base}page"
+    assert found["pdf"].facts is not None
+    assert found["pdf"].facts.text_hash is None
+    assert server.methods.keys() == {"GET"}
+
+
+async def test_lines_of_robots_tags_stay_apart() -> None:
+    """What one header line says to one crawler says nothing to the others."""
+
+    def tagged(_: web.Request) -> web.Response:
+        response = web.Response(text=HTML, content_type="text/html")
+        response.headers.add("X-Robots-Tag", "otherbot: noindex")
+        response.headers.add("X-Robots-Tag", "nofollow")
+        return response
+
+    async with serve(page=tagged) as server:
+        (page,) = (await visit(server, "page")).values()
+    assert page.facts is not None
+    assert page.facts.robots == {"otherbot": {"noindex"}, "robots": {"nofollow"}}
+
+
+COOKIE = {"Location": "/circle", "Set-Cookie": "a=1"}
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (answer(403, cf_mitigated="challenge"), NotJudged.PROTECTION),
+        (answer(429), NotJudged.ASKED_TO_WAIT),
+        (answer(503, Retry_After="1"), NotJudged.ASKED_TO_WAIT),
+        (answer(503, Retry_After="99999"), NotJudged.ASKED_TO_WAIT),
+        (lambda _: web.Response(status=302, headers=COOKIE), NotJudged.COOKIES),
+        (answer(302, Location="http://10.0.0.1/"), NotJudged.NETWORK),
+        (answer(302, Location="/private/x"), NotJudged.ROBOTS),
+        (answer(302, Location="/circle"), None),
+        (answer(403), None),
+        (answer(401), None),
+        (answer(500), None),
+    ],
+)
+async def test_what_says_nothing_about_a_page(
+    found: Callable[[web.Request], Awaitable[Any]], reason: NotJudged | None
+) -> None:
+    """Bot walls, requests to wait, cookies and private addresses are no faults of a page."""
+    robots = "User-agent: *\nDisallow: /private/"
+    async with serve(page=found, circle=found, **{"robots.txt": robots}) as server:
+        visits = await visit(server, "page")
+    assert visits["page"].not_judged is reason
+
+
+async def test_robots_and_crawl_delay() -> None:
+    """A forbidden page is not asked for; robots.txt is read once; a broken one forbids all."""
+    robots = "User-agent: *\nDisallow: /private/\nCrawl-delay: 0.05"
+    async with serve(page=HTML, **{"robots.txt": robots, "private/x": HTML}) as server:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        found = await visit(server, "page", "private/x", "a", "b", "c")
+        assert loop.time() - began >= 3 * 0.05
+        assert found["private/x"].not_judged is NotJudged.ROBOTS
+        assert server.asked == {"/robots.txt": 1, "/page": 1, "/a": 1, "/b": 1, "/c": 1}
+    async with serve(page=HTML, **{"robots.txt": answer(500)}) as server:
+        found = await visit(server, "page")
+        assert found["page"].not_judged is NotJudged.ROBOTS
+        assert "/page" not in server.asked
+
+
+async def test_a_fault_is_asked_again_at_the_end() -> None:
+    """A page that failed once is fine; one that fails twice is not; each is asked twice at most."""
+    order: list[str] = []
+
+    def flaky(request: web.Request) -> Any:
+        order.append(request.path)
+        fails = request.path == "/down" or order.count(request.path) < 2
+        return web.Response(status=500) if fails else HTML
+
+    async with serve(flaky=flaky, down=flaky, fine=HTML) as server:
+        found = await visit(server, "flaky", "down", *(f"fine?{i}" for i in range(12)))
+    assert (found["flaky"].status, found["down"].status) == (200, 500)
+    assert (server.asked["/flaky"], server.asked["/down"], server.asked["/fine"]) == (2, 2, 12)
+
+
+async def test_a_slow_page_is_asked_again() -> None:
+    """Only what is slow twice is slow."""
+    asked: Counter[str] = Counter()
+
+    async def wait(request: web.Request) -> str:
+        asked[request.path] += 1
+        await asyncio.sleep(0.2 if request.path == "/slow" or asked[request.path] == 1 else 0)
+        return HTML
+
+    async with serve(slow=wait, once=wait) as server:
+        found = await visit(server, "slow", "once", options=VisitOptions(slow_seconds=0.1))
+    assert (found["slow"].seconds or 0) > 0.1 > (found["once"].seconds or 1)
+
+
+async def test_time_ends_and_what_is_left_is_not_judged() -> None:
+    """After its time a round asks nothing more, and says so for each page."""
+    async with serve(page=HTML) as server:
+        found = await visit(server, "page", "other", options=VisitOptions(seconds=0.0))
+    assert {each.not_judged for each in found.values()} == {NotJudged.TIME}
+    assert not server.asked
+
+
+async def test_two_at_once_on_a_host() -> None:
+    """A host gets no more requests at once than the fetcher allows, in the order of the list."""
+    options = FetchOptions(max_attempts=1, per_host=2)
+    async with serve() as server:
+        paths = [str(number) for number in range(60)]
+        found = await visit(server, *paths, network=options)
+    assert len(found) == 60
+    assert server.most_at_once <= 2
+
+
+async def test_a_host_that_is_down_is_given_up() -> None:
+    """After some failures in a row most pages are not asked for, and none counts as broken."""
+    options = FetchOptions(
+        max_attempts=1, host_pause_seconds=0.01, failures_in_row=3, host_trials=2
+    )
+    async with serve(**{str(number): answer(429) for number in range(40)}) as server:
+        found = await visit(server, *(str(number) for number in range(40)), network=options)
+    assert {each.not_judged for each in found.values()} == {NotJudged.ASKED_TO_WAIT}
+    assert sum(server.asked.values()) < 20
+
+
+async def test_bodies_are_cut() -> None:
+    """A page that never ends is read for 2 MiB, and its head counts."""
+
+    async def endless(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/html"})
+        await response.prepare(request)
+        await response.write(HTML.encode())
+        while True:
+            await response.write(b"word " * 20_000)
+
+    async with serve(page=endless) as server:
+        found = await visit(server, "page")
+    facts = found["page"].facts
+    assert facts is not None
+    assert (facts.title, facts.text_hash) == ("T", None)
+
+
+async def test_leaving_early_cancels_what_is_under_way() -> None:
+    """After a break no request goes on, and no task is left."""
+    async with serve(page=HTML) as server:
+        async with HttpFetcher(NETWORK) as fetcher:
+            fetcher.trust(server.base)
+            urls = (f"{server.base}page?{number}" for number in range(1_000))
+            async with aclosing(visit_pages(urls, fetcher, network=NETWORK)) as visits:
+                async for each in visits:
+                    assert each.status == 200
+                    break
+        assert server.asked["/page"] < 20
+        names = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]  # a coroutine
+        assert "_Round.visit" not in names
