@@ -278,9 +278,11 @@ def _find_doubted(db: sqlite3.Connection, values: Mapping[str, int]) -> None:
         "  AND lost.number + kept.number >= :from FROM lost, kept) GROUP BY id",
         values,
     )
-    # What a document still misses when it is itself again was not missing when it was not.
+    # What a document still misses when it is itself again was not missing when it was not, unless
+    # it has been missing for long enough.
     db.execute(
-        "UPDATE gone SET run = :now WHERE site = :site AND NOT has_left AND document IN (SELECT id"
+        "UPDATE gone SET run = :now WHERE site = :site AND NOT has_left AND run > :settled"
+        " AND document IN (SELECT id"
         f" FROM document WHERE site = :site AND unknown = '{SHRUNK}' AND vouched_run = :now"
         "  AND id NOT IN (SELECT document FROM doubted))",
         values,

@@ -115,10 +115,10 @@ class DocumentRow:
         """What the document was."""
         return None if self.format is None else Format(self.format)
 
-    def was_seen_again(self, rules: RemovalRules) -> bool:
-        """Return whether all its bytes were seen again, on another day."""
-        first = max(self.first_run, self.format_run)
-        return self.body_run - first >= nanoseconds(rules.confirm_after)
+    @property
+    def became_run(self) -> int:
+        """The run that met the document first, or in another format than before."""
+        return max(self.first_run, self.format_run)
 
     @property
     def is_listed(self) -> bool:

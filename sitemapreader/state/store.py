@@ -78,7 +78,8 @@ class DocumentStore:
         rules = walk.rules
         if self._is_doubted or age >= nanoseconds(rules.distrust_after):
             return False
-        if walk.has_pending and row.first_run > walk.first and not row.was_seen_again(rules):
+        was_seen_again = row.body_run - row.became_run >= nanoseconds(rules.confirm_after)
+        if walk.has_pending and row.became_run > walk.first and not was_seen_again:
             return False
         return proof > 0 or not (proof or walk.has_pending)
 

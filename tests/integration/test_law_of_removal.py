@@ -355,6 +355,21 @@ async def test_a_url_that_moved_behind_a_constant_etag(told: Told) -> None:
         assert await told.walk(serve(pages(1, 2, 3), pages(6, 4))) == (["5"] if _ == 1 else [])
 
 
+async def test_a_document_that_was_another_one_for_a_day(told: Told) -> None:
+    """What its server then says to be unchanged is read once more, and delays nothing for ever."""
+
+    def serve(tag: str, two: bytes, *one: int) -> Pages:
+        answer = StoredResponse(TWO, two, headers={"etag": f'"{tag}"'})
+        return {TOP: index(ONE, TWO), ONE: urlset(*pages(*one)), TWO: answer}
+
+    await told.walk(serve("a", urlset(*pages(4)), 1, 2, 3))
+    await told.walk(serve("b", urlset(*pages(4, 5)), 1, 2, 3))
+    await told.walk(serve("c", "\n".join(pages(4, 5)).encode(), 1, 2, 3))
+    back = serve("d", urlset(*pages(4, 5)), 1, 2)
+    assert await told.walk(back) == []
+    assert await told.walk(back) == ["3"]
+
+
 async def test_another_notation_of_a_moment_is_no_change(told: Told) -> None:
     """The same moment in another zone or precision is the same record; another moment is not."""
     for lastmod, differs in (
