@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -241,25 +239,6 @@ def test_frames_can_be_saved(tmp_path: object) -> None:
     frame = hostile().documents_frame()
     frame.to_parquet(f"{tmp_path}/x.parquet")
     assert "\\ud800" in frame["url"][0]
-
-
-def test_pandas_is_named_where_it_is_missing() -> None:
-    """Without pandas the frames say which extra to install; everything else works."""
-    script = (
-        "import sys\n"
-        "sys.modules['pandas'] = None\n"
-        "from sitemapreader import IssueCode, Report, make_issue\n"
-        "report = Report(0)\n"
-        "report.add_issue(make_issue(IssueCode.LASTMOD))\n"
-        "print(report, report.tree(), report._repr_html_())\n"
-        "try: report.documents_frame()\n"
-        "except ImportError as error: print(error)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert "<Report: complete; 0 URLs; documents: none; Issues: 1 lastmod> \n None\n" in done.stdout
-    assert "the extra `pandas`" in done.stdout
 
 
 # -- plain data

@@ -1,16 +1,21 @@
-"""Tables of URLs: all that the entries have, what became of the walk, and nothing left running."""
+"""Tables of URLs: of one site, several, a folder, a walk, entries; all columns; no loss unsaid."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import io
 import json
-import subprocess
-import sys
+import shutil
 import threading
+import warnings
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import package
 import pytest
+from serving import serve
 from walking import ROBOTS, SITE, Pages, index, status, urlset
 
 from sitemapreader import (
@@ -31,8 +36,7 @@ pd = pytest.importorskip("pandas", reason="no pandas: pip install .[pandas]")
 from sitemapreader import read_batches, to_arrow, to_dataframe  # noqa: E402 (they need these two)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterable
 
 NAMES = [column.name for column in COLUMNS]
 OF_SITEMAPS = ["etag", "sitemap_last_modified", "sitemap_size_mb", "download_date"]
@@ -207,20 +211,6 @@ def test_arguments_of_the_walk_are_passed_on() -> None:
             function(EXAMPLE, nonsense=1)
 
 
-@pytest.mark.parametrize(
-    ("source", "arguments", "said"),
-    [
-        (b"<urlset/>", {}, "pass read"),
-        (walk(SITE), {}, "pass walk_sync"),
-        ([], {"unique": True}, "unique: give the arguments"),
-    ],
-)
-def test_misuse_says_what_to_write(source: Any, arguments: dict[str, Any], said: str) -> None:
-    """A source that cannot be meant raises TypeError, before anything is fetched."""
-    with pytest.raises(TypeError, match=said):
-        to_arrow(source, **arguments)
-
-
 # -- Arrow
 
 
@@ -271,20 +261,291 @@ def test_polars_takes_a_stream() -> None:
     assert frame["lastmod"].dtype == polars.Datetime("us", "UTC")
 
 
-@pytest.mark.parametrize(
-    ("missing", "name", "extra"),
-    [("pandas", "to_dataframe", "pandas"), ("pyarrow", "to_arrow", "arrow")],
-)
-def test_what_is_not_installed_is_named(missing: str, name: str, extra: str) -> None:
-    """Without a library the message names the extra to install."""
-    script = (
-        "import sys\n"
-        f"sys.modules[{missing!r}] = None\n"
-        "import sitemapreader\n"
-        f"try: sitemapreader.{name}('https://example.org/')\n"
-        "except ImportError as error: print(error)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert f"the extra `{extra}`" in done.stdout
+# -- several sites
+
+ONE, TWO, GONE = "https://one.example/", "https://two.example/", "https://gone.example/"
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "to_dataframe": to_dataframe,
+    "to_arrow": to_arrow,
+    "read_batches": lambda *args, **kwargs: read_batches(*args, **kwargs).read_all(),
+}
+PAGE = b"<!doctype html><title>x</title>"
+FOLDER = package.ROOT / "testdata" / "site"
+
+
+def sites() -> MemoryFetcher:
+    """Return two sites with two and three URLs; every other one is a 404."""
+    pages: Pages = {
+        f"{ONE}sitemap.xml": urlset(f"{ONE}1", f"{ONE}2"),
+        f"{TWO}sitemap.xml": urlset(*(f"{TWO}{number}" for number in range(3))),
+        **{f"https://{name}.example/": PAGE for name in ("gone", *range(9))},
+    }
+    return MemoryFetcher(pages)
+
+
+def rows_of(table: Any) -> list[tuple[str, str]]:
+    """List the pairs of site and loc, of a table of either kind."""
+    frame = table if isinstance(table, pd.DataFrame) else table.to_pandas()
+    return list(zip(frame["site"], frame["loc"], strict=True))
+
+
+EXPECTED = [(ONE, f"{ONE}1"), (ONE, f"{ONE}2"), *((TWO, f"{TWO}{number}") for number in range(3))]
+WAYS: dict[str, Callable[[list[str]], Iterable[str]]] = {
+    "list": list,
+    "tuple": tuple,
+    "generator": iter,
+    "column of a frame": pd.Series,
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+@pytest.mark.parametrize("way", WAYS)
+def test_several_sites(function: Callable[..., Any], way: str) -> None:
+    """Any iterable of sites gives the rows of all, each with its site, in the first column."""
+    table = function(WAYS[way]([ONE, TWO]), fetcher=sites())
+    assert rows_of(table) == EXPECTED
+    names = list(table.columns) if function is to_dataframe else table.column_names
+    assert names[0] == "site"
+
+
+def test_a_list_of_one_site_is_a_list() -> None:
+    """The columns depend on what was passed, not on how many sites are in it."""
+    frame = to_dataframe([ONE], fetcher=sites())
+    assert rows_of(frame) == EXPECTED[:2]
+    assert "site" not in to_dataframe(ONE, fetcher=sites())
+
+
+def test_a_site_that_is_listed_twice_is_read_once() -> None:
+    """Two spellings of one site are one, so that no row is there twice."""
+    fetcher = sites()
+    frame = to_dataframe([ONE, "https://ONE.example:443", TWO, ONE], fetcher=fetcher)
+    assert rows_of(frame) == EXPECTED
+    assert fetcher.requested.count(f"{ONE}sitemap.xml") == 1
+
+
+def test_a_site_that_fails_is_named_and_stops_nobody() -> None:
+    """The others are read; the warning and the outcome say which was not, and why."""
+    with pytest.warns(IncompleteWarning) as warned:
+        frame = to_dataframe([ONE, GONE, TWO], fetcher=sites())
+    assert rows_of(frame) == EXPECTED
+    said = str(warned[0].message)
+    assert said.startswith(f"not everything was read (1 of 3 sites: {GONE}; 1 no-sitemap)")
+    assert warned[0].filename == __file__
+    outcome = frame.attrs["walk"]
+    assert outcome["sites"] == {
+        ONE: {"complete": True, "entries": 2},
+        GONE: {"complete": False, "entries": 0},
+        TWO: {"complete": True, "entries": 3},
+    }
+    assert (outcome["complete"], outcome["entries"], outcome.report.entries) == (False, 5, 5)
+    assert [*outcome.reports] == [ONE, GONE, TWO]
+    assert outcome.reports[TWO].complete
+    json.dumps(outcome)
+
+
+def test_many_failures_are_counted() -> None:
+    """A warning names the first sites, and counts the others."""
+    bad = [f"https://{number}.example/" for number in range(9)]
+    with pytest.warns(IncompleteWarning, match=r"9 of 10 sites: https://0.*, 6 more; 9 no-sitemap"):
+        to_dataframe([*bad, ONE], fetcher=sites())
+
+
+def test_the_words_of_a_warning() -> None:
+    """Nothing stands between the brackets but what was lost, whatever that is."""
+    with pytest.warns(IncompleteWarning) as warned:
+        to_dataframe(SITE, fetcher=MemoryFetcher({SITE: PAGE}))
+    assert str(warned[0].message).startswith("not everything was read (1 no-sitemap): see")
+    child, gone = f"{SITE}1.xml", f"{SITE}2.xml"
+    odd = urlset(f"{SITE}?a&b") + b"<url><loc>"
+    pages: Pages = {f"{SITE}sitemap.xml": index(child, gone), child: odd, gone: status(410, gone)}
+    with pytest.warns(IncompleteWarning) as warned:
+        to_dataframe(SITE, fetcher=MemoryFetcher(pages))
+    said = str(warned[0].message)
+    assert "1 document failed" in said
+    assert "1 http-status" in said
+    assert "bare-ampersand" not in said  # which cost nothing
+    for wrong in ("(;", "; )", ";)", "()", "; ;", ", )"):
+        assert wrong not in said
+
+
+# -- folders and pages
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_a_folder(function: Callable[..., Any], kind: Callable[[Path], Any]) -> None:
+    """The path of a folder is read as a site, without any network."""
+    assert len(function(kind(FOLDER))) == 43
+
+
+def test_folders_and_urls_in_one_list(tmp_path: Path) -> None:
+    """Each is read in its own way, and named as it was given."""
+    mixed: list[str | Path] = [FOLDER, ONE]
+    with pytest.raises(TypeError, match="leave out fetcher="):
+        to_dataframe(mixed, fetcher=sites())
+    shutil.copytree(FOLDER, tmp_path / "copy")
+    mixed = [FOLDER, str(tmp_path / "copy")]
+    frame = to_dataframe(mixed)
+    assert frame["site"].value_counts().to_dict() == {str(FOLDER): 43, mixed[1]: 43}
+
+
+@pytest.mark.parametrize("code", [404, 410])
+def test_a_path_that_is_not_there_is_searched_below(code: int) -> None:
+    """A URL of a folder without a page of its own leads to its sitemaps, as with `walk`."""
+    blog = f"{SITE}blog/"
+    pages: Pages = {blog: status(code, blog), f"{blog}sitemap.xml": urlset(f"{blog}1"), ROBOTS: b""}
+    frame = to_dataframe(blog, fetcher=MemoryFetcher(pages))
+    assert frame["loc"].tolist() == [f"{blog}1"]
+
+
+def test_a_server_that_fails_is_not_taken_for_a_page() -> None:
+    """What answers 500 may be a sitemap tomorrow: it is said, and not searched below."""
+    top = f"{SITE}x.xml"
+    pages: Pages = {top: status(500, top), f"{SITE}sitemap.xml": urlset(f"{SITE}1")}
+    with pytest.warns(IncompleteWarning, match=r"1 document failed \(https.*\); 1 http-status"):
+        assert len(to_dataframe(top, fetcher=MemoryFetcher(pages))) == 0
+
+
+async def test_several_sites_on_a_real_server() -> None:
+    """Three servers on loopback, of which one has nothing, inside a running loop."""
+    async with (
+        serve(lambda base: {"/sitemap.xml": urlset(f"{base}/1", f"{base}/2")}) as one,
+        serve(lambda _: {}) as nothing,
+        serve(lambda base: {"/sitemap.txt": f"{base}/3".encode()}) as two,
+    ):
+        given = [one.base, nothing.base, two.base]
+        with pytest.warns(IncompleteWarning, match="1 of 3 sites"):
+            frame = await asyncio.to_thread(to_dataframe, given)
+    assert rows_of(frame) == [
+        (one.base, f"{one.base}/1"),
+        (one.base, f"{one.base}/2"),
+        (two.base, f"{two.base}/3"),
+    ]
+    assert one.requested.count("/sitemap.xml") == 1
+
+
+# -- entries
+
+
+def test_entries_of_a_walk_of_ones_own() -> None:
+    """A list of entries, chosen from a walk, is a table without the column `site`."""
+    with walk_sync(ONE, fetcher=sites()) as entries:
+        chosen = [entry for entry in entries if entry.loc.endswith("2")]
+    frame = to_dataframe(chosen)
+    assert frame["loc"].tolist() == [f"{ONE}2"]
+    assert "site" not in frame
+
+
+def test_a_list_of_nothing_is_said() -> None:
+    """An empty list gives a warning with the columns; an empty document gives the columns."""
+    with pytest.warns(IncompleteWarning, match="list is empty: pass the URL") as warned:
+        assert len(to_dataframe([])) == 0
+    assert warned[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(to_dataframe(read(urlset()))) == 0
+        assert len(to_dataframe(iter(()))) == 0
+
+
+# -- misuse
+
+MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
+    "none": (lambda: None, "there is not a source of rows: pass the URL"),
+    "bytes": (lambda: b"<urlset/>", r"bytes is not a source of rows: pass read"),
+    "bytearray": (lambda: bytearray(b"x"), r"read\(\.\.\.\)"),
+    "memoryview": (lambda: memoryview(b"x"), r"read\(\.\.\.\)"),
+    "list of bytes": (lambda: [b"x"], r"bytes in the list is not a source.*read\(\.\.\.\)"),
+    "open file": (lambda: io.BytesIO(b"<urlset/>"), r"bytes in the list.*read\(\.\.\.\)"),
+    "number": (lambda: 5, "int is not a source of rows: pass the URL"),
+    "numbers": (lambda: [1, 2], "int in the list"),
+    "list of none": (lambda: [None], "NoneType in the list"),
+    "mapping": (lambda: {ONE: 1}, "dict is not a source of rows"),
+    "sites and none": (lambda: [ONE, None], "NoneType among sites"),
+    "sites and bytes": (lambda: (ONE, b"x"), "bytes among sites"),
+    "sites and entries": (lambda: [ONE, *read(urlset(ONE))], "UrlEntry among sites"),
+    "entries and sites": (lambda: [*read(urlset(ONE)), ONE], "str among entries"),
+    "entries and none": (lambda: [*read(urlset(ONE)), None], "NoneType among entries"),
+    "a column with gaps": (lambda: pd.Series([ONE, float("nan")]), "float among sites"),
+    "list of lists": (lambda: [[ONE]], "list in the list"),
+    "async walk": (lambda: walk(ONE), "pass walk_sync"),
+    "list of walks": (lambda: [walk_sync(ONE)], "pass one walk alone"),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+@pytest.mark.parametrize("name", MISTAKES)
+def test_what_means_nothing_is_refused(name: str, function: Callable[..., Any]) -> None:
+    """It raises TypeError with what to pass, before anything is fetched; it is no empty table."""
+    make, said = MISTAKES[name]
+    with pytest.raises(TypeError, match=said):
+        function(make())
+
+
+def test_nothing_is_fetched_before_a_mistake_is_said() -> None:
+    """The last item of a list is checked before the first site is asked."""
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        ([ONE, TWO, 3], TypeError, "int among sites"),
+        ([ONE, "two.example"], ValueError, "each of the sites must be a full URL"),
+        ([ONE, "ftp://two.example/"], ValueError, "full URL"),
+        ([ONE, Path("not-there")], ValueError, "'not-there' is not a folder"),
+    ]
+    for source, kind, said in wrong:
+        fetcher = sites()
+        with pytest.raises(kind, match=said):
+            to_dataframe(source, fetcher=fetcher)
+        assert fetcher.requested == []
+
+
+def test_arguments_for_several_sites() -> None:
+    """They hold for each site, and are checked before the first one is asked."""
+    with pytest.raises(TypeError, match="unique: give the arguments"):
+        to_arrow([], unique=True)
+    assert len(to_dataframe([ONE, TWO], fetcher=sites(), include="[12]$")) == 4
+    with pytest.raises(TypeError, match="goes with one site"):
+        to_dataframe([ONE, TWO], sitemaps=[f"{ONE}sitemap.xml"])
+    fetcher = sites()
+    with pytest.raises(ValueError, match="regular expression"):
+        to_dataframe([ONE, TWO], fetcher=fetcher, include="(")
+    assert fetcher.requested == []
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    """The path of a file says how to read one."""
+    path = tmp_path / "sitemap.xml"
+    path.write_bytes(urlset(ONE))
+    for source in (path, str(path)):
+        with pytest.raises(ValueError, match=r"is not a folder: read a file with read\(open"):
+            to_dataframe(source)
+
+
+def test_a_memory_of_a_hostile_site_stays_small() -> None:
+    """The warning escapes what a site's name or URL could do to a terminal."""
+    with pytest.warns(IncompleteWarning) as warned:
+        to_dataframe([f"{GONE}\x1b[31m", ONE], fetcher=sites())
+    assert "\x1b" not in str(warned[0].message)
+
+
+def test_the_fetcher_of_a_stored_page_is_asked_once_a_way() -> None:
+    """A page in a list is searched below, as alone."""
+    page = StoredResponse(f"{ONE}blog/", b"<!doctype html><title>x</title>")
+    fetcher = sites()
+    fetcher.pages = {**fetcher.pages, f"{ONE}blog/": page}
+    frame = to_dataframe([f"{ONE}blog/", TWO], fetcher=fetcher)
+    assert set(frame["site"]) == {f"{ONE}blog/", TWO}
+    assert len(frame) == 5
+
+
+def test_the_functions_say_what_they_take() -> None:
+    """The docstring of each names lists, folders and walks, or leads to the one that does."""
+    for function in (to_arrow, read_batches):
+        assert "to_dataframe" in (inspect.getdoc(function) or "")
+    said = inspect.getdoc(to_dataframe) or ""
+    for word in (
+        "list",
+        "folder",
+        "walk_sync",
+        "read",
+        "TypeError",
+        "one\n          after the other",
+    ):
+        assert word in said

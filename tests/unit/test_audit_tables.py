@@ -32,74 +32,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SAME = frozenset(
-    {
-        IssueCode.LEADING_BYTES,
-        IssueCode.TRAILING_BYTES,
-        IssueCode.ENCODING,
-        IssueCode.ENCODING_UNSUPPORTED,
-        IssueCode.CONTENT_ENCODING,
-        IssueCode.WRONG_CONTENT_ENCODING,
-        IssueCode.DOCTYPE,
-        IssueCode.DTD_REFUSED,
-        IssueCode.MISSING_ROOT,
-        IssueCode.NESTED_ROOT,
-        IssueCode.TRUNCATED,
-        IssueCode.HTML_NOT_SITEMAP,
-        IssueCode.NOT_A_SITEMAP,
-        IssueCode.FEED_SALVAGED,
-        IssueCode.FEED_UNREADABLE,
-        IssueCode.COMPRESSION_NESTED,
-        IssueCode.COMPRESSION_TOO_MANY_LAYERS,
-        IssueCode.COMPRESSION_TOO_MANY_MEMBERS,
-        IssueCode.GZIP_HEADER_TOO_LONG,
-        IssueCode.COMPRESSION_CHECKSUM,
-        IssueCode.COMPRESSION_TRAILING_BYTES,
-        IssueCode.COMPRESSION_TRAILING_DOCUMENT,
-        IssueCode.COMPRESSION_TRUNCATED,
-        IssueCode.COMPRESSION_CORRUPT,
-        IssueCode.HTML_ENTITY,
-        IssueCode.BARE_AMPERSAND,
-        IssueCode.BARE_LESS_THAN,
-        IssueCode.CONTROL_CHARACTER,
-        IssueCode.UNBOUND_PREFIX,
-        IssueCode.MISMATCHED_TAG,
-        IssueCode.NOT_WELL_FORMED,
-        IssueCode.MALFORMED,
-        IssueCode.TEMPLATE,
-        IssueCode.RECORD_TOO_LONG,
-        IssueCode.FIELD_TOO_LONG,
-        IssueCode.TOO_DEEP,
-        IssueCode.TOO_MANY_ELEMENTS,
-        IssueCode.TOO_MANY_ATTRIBUTES,
-        IssueCode.TOO_MANY_NAMES,
-        IssueCode.REPEATED_LOC,
-        IssueCode.NOT_A_URL,
-        IssueCode.UNTIDY_LINE,
-        IssueCode.REPEATED_FIELD,
-        IssueCode.CHANGEFREQ,
-        IssueCode.PRIORITY,
-        IssueCode.EXTENSION,
-        IssueCode.INVALID_URL,
-        IssueCode.CHILD_URL_TOO_LONG,
-        IssueCode.USERINFO_REMOVED,
-        IssueCode.TLS,
-        IssueCode.BAD_HTTP,
-        IssueCode.HTTP_STATUS,
-        IssueCode.SITEMAP_WITH_ERROR_STATUS,
-        IssueCode.REDIRECT_LOOP,
-        IssueCode.TOO_MANY_REDIRECTS,
-        IssueCode.DOWNGRADE,
-        IssueCode.ROBOTS_UNREACHABLE,
-        IssueCode.ROBOTS_NOT_TEXT,
-        IssueCode.ROBOTS_TOO_LARGE,
-        IssueCode.ROBOTS_TOO_COMPLEX,
-        IssueCode.SITE_MOVED,
-        IssueCode.OTHER_SITE,
-        IssueCode.NO_SITEMAP,
-        IssueCode.CYCLE,
-        IssueCode.REDIRECTS_UP,
-        IssueCode.DUPLICATE_DOCUMENT,
-    }
+    """
+    leading-bytes trailing-bytes encoding encoding-unsupported content-encoding
+    wrong-content-encoding doctype dtd-refused missing-root nested-root truncated
+    html-not-sitemap not-a-sitemap feed-salvaged feed-unreadable compression-nested
+    compression-too-many-layers compression-too-many-members gzip-header-too-long
+    compression-checksum compression-trailing-bytes compression-trailing-document
+    compression-truncated compression-corrupt html-entity bare-ampersand bare-less-than
+    control-character unbound-prefix mismatched-tag not-well-formed malformed template
+    record-too-long field-too-long too-deep too-many-elements too-many-attributes too-many-names
+    repeated-loc not-a-url untidy-line repeated-field changefreq priority extension invalid-url
+    child-url-too-long userinfo-removed tls bad-http http-status sitemap-with-error-status
+    redirect-loop too-many-redirects downgrade robots-unreachable robots-not-text
+    robots-too-large robots-too-complex site-moved other-site no-sitemap cycle redirects-up
+    duplicate-document
+    """.split()  # noqa: SIM905 (a table)
 )
 """Codes that mean in an audit what they mean to the reader."""
 

@@ -1,0 +1,91 @@
+"""What is imported, and when: nothing that a piece of work does not need, and what is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+READ = """
+from sitemapreader import read
+list(read(b"<urlset><url><loc>https://a.example/</loc></url></urlset>", "https://a.example/s.xml"))
+"""
+COMMANDS = """
+from contextlib import suppress
+from sitemapreader.cli import main
+from sitemapreader.cli.commands.table import COMMANDS
+for name, command in COMMANDS.items():
+    if name != "audit":
+        command.load()
+        with suppress(SystemExit):
+            main([name, "--help"])
+with suppress(SystemExit):
+    main(["--help"])
+"""
+AUDIT = """
+from sitemapreader.audit import audit_sync
+open("s.xml", "w").write("<urlset><url><loc>https://a.example/%41</loc></url></urlset>")
+with audit_sync("s.xml", urls=["https://a.example/"]) as result:
+    result.format("html")
+"""
+PARQUET = """
+from datetime import UTC, datetime
+from sitemapreader import Image, News, UrlEntry, open_output
+from sitemapreader.rows import EntryColumns
+day, locs = datetime(2026, 1, 1, tzinfo=UTC), [f"https://a.example/{n}" for n in range(3)]
+texts = ["2026-01-01", "2026-01-01T00:00:00Z", None]
+entry = UrlEntry("https://a.example/", day, "daily", 0.5)
+other = UrlEntry("https://a.example/2", None, images=(Image("i.jpg"),), news=News("n"))
+with open_output("x.parquet") as output:
+    output.write([entry, other, entry])
+with open_output("x.parquet") as output:
+    output.write(EntryColumns(locs, locs, [day, day, None], lastmod_text=texts))
+"""
+NEEDED: dict[str, tuple[str, str, str]] = {
+    "reading, of the network (7 MB)": (READ, "", "asyncio aiohttp socket ssl http.client"),
+    "commands, of an audit (0.3 s)": (COMMANDS, "", "sitemapreader.audit duckdb jinja2 pandas"),
+    "an audit, pandas (45 MB, 0.3 s)": (AUDIT, "duckdb", "pandas"),
+    "Parquet, pandas, which pyarrow looks for": (PARQUET, "pyarrow", "pandas"),
+}
+"""What is done, and which modules it must not import -> the program, what it needs, and these."""
+REPORT = """
+sys.modules["pandas"] = None
+from sitemapreader import IssueCode, Report, make_issue
+report = Report(0)
+report.add_issue(make_issue(IssueCode.LASTMOD))
+print(report, report.tree(), report._repr_html_())
+report.documents_frame()
+"""
+
+
+def run_fresh(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run code in a process that has imported nothing."""
+    command = [sys.executable, "-c", f"import sys\n{code}"]
+    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("what", NEEDED)
+def test_nothing_is_imported_that_is_not_needed(what: str, tmp_path: Path) -> None:
+    """No module is imported in vain, also not by another one, installed or not."""
+    code, library, unneeded = NEEDED[what]
+    if library:
+        pytest.importorskip(library, reason=f"no {library}: pip install {library}")
+    listing = "\nprint(*sys.modules, file=sys.stderr)"
+    done = run_fresh(code + listing, tmp_path)
+    assert done.returncode == 0, done.stderr
+    imported = set(done.stderr.split())
+    assert not library or library in imported
+    assert imported.isdisjoint(unneeded.split())
+
+
+def test_pandas_is_named_where_it_is_missing(tmp_path: Path) -> None:
+    """Without pandas the frames of a report say which extra to install; all else works."""
+    done = run_fresh(REPORT, tmp_path)
+    assert "the extra `pandas`" in done.stderr.splitlines()[-1]
+    shown = "<Report: complete; 0 URLs; documents: none; Issues: 1 lastmod> \n None\n"
+    assert done.stdout == shown
