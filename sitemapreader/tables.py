@@ -26,7 +26,7 @@ from sitemapreader.rows import BATCH_ROWS, SiteRows, list_sitemaps
 from sitemapreader.urls import check_url, has_web_scheme, url_key
 from sitemapreader.views import import_pandas
 from sitemapreader.walker import walk_sync
-from sitemapreader.walker.walk import BlockingWalk, Walk
+from sitemapreader.walker.walks import BlockingWalk, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Generator

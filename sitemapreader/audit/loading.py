@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
     from sitemapreader.walker.config import OnDocument
-    from sitemapreader.walker.walk import Walk
+    from sitemapreader.walker.walks import Walk
 
 FIELDS = (
     "loc",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.walker.walk import Walk
+    from sitemapreader.walker.walks import Walk
 
 MAX_FETCHED = 20
 """Origins whose robots.txt is fetched besides those of the walk: the ones with most URLs."""

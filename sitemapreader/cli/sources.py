@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.report import Report
     from sitemapreader.rows import Events, Rows
-    from sitemapreader.walker.walk import Walk
+    from sitemapreader.walker.walks import Walk
 
 
 class UnknownSourceError(ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
@@ -207,15 +207,20 @@ async def read_events(
             return
 
 
-async def next_step(reader: SitemapReader, steps: Iterator[T]) -> T | None:
+async def next_step(
+    reader: SitemapReader, steps: Iterator[T], context: WalkContext | None = None
+) -> T | None:
     """Run a step of a reader's end; `None` at the end.
 
-    Before it, a feed that is beyond repair is read by feedparser, in a child process.
+    Before it, a feed that is beyond repair is read by feedparser, in a child process. A walk has
+    one of these at a time, and so many in all.
     """
-    if reader.beyond_repair:
-        reader.salvage(
-            await _ask_feedparser(reader.beyond_repair, reader.limits.feedparser_seconds)
-        )
+    if feed := reader.beyond_repair:
+        async with context.feedparser_lock if context else nullcontext():
+            if context is None or context.budget.take_feedparser_run():
+                reader.salvage(await _ask_feedparser(feed, reader.limits.feedparser_seconds))
+            else:
+                reader.salvage(FeedparserAnswer(limit="feedparser_runs"))
     return next(steps, None)
 
 

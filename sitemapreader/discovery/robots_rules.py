@@ -135,6 +135,11 @@ class RobotsRules:
         known = self._cache.get(origin_of(url))
         return None if known is None else known[0]
 
+    def find_listing(self, referrers: Sequence[str], sitemap: str) -> tuple[str, ...]:
+        """Return the origins of those URLs whose robots.txt lists a sitemap, with a slash."""
+        found = ((origin_of(url), self.find_cached(url)) for url in dict.fromkeys(referrers))
+        return tuple(f"{origin}/" for origin, robots in found if robots and robots.lists(sitemap))
+
     def is_unreachable(self, url: str) -> bool:
         """Return whether the host of a URL gave no answer to the request for robots.txt."""
         return origin_of(url) in self._unreachable

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import SiteOutcome
     from sitemapreader.rows import SiteRows
     from sitemapreader.walker.config import WalkConfig
-    from sitemapreader.walker.walk import Walk
+    from sitemapreader.walker.walks import Walk
 
 Sites: TypeAlias = "Iterable[str | SiteTask] | AsyncIterable[str | SiteTask]"
 """URLs, hosts or tasks; read as there is work, and never held as a whole."""

@@ -23,7 +23,7 @@ from sitemapreader.outcomes import SiteOutcome, SiteStatus
 from sitemapreader.rows import SiteRows, without_removed
 from sitemapreader.walker.filters import RecentKeys
 from sitemapreader.walker.stream import Channel
-from sitemapreader.walker.walk import BUFFERED_EVENTS, Walk
+from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

@@ -6,35 +6,27 @@ from typing import TYPE_CHECKING, TypedDict
 
 import attrs
 
-from sitemapreader.discovery import ProbeResult, Search, judge_failures, search_site
-from sitemapreader.discovery.context import Batch, Budget, WalkContext, borrow_fetcher
-from sitemapreader.discovery.robots_rules import RobotsRules
-from sitemapreader.errors import FetchError
+from sitemapreader.discovery import Search
 from sitemapreader.event_loop import run_blocking
-from sitemapreader.fetch import check_fetcher, make_client
-from sitemapreader.issues import Issue, make_issue
+from sitemapreader.models import SitemapEntry
 from sitemapreader.options import FetchOptions, Limits
-from sitemapreader.outcomes import Document, Status, make_document
-from sitemapreader.report import Report
+from sitemapreader.readers.robots import Robots
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import WalkArguments, WalkConfig, explain_unknown
-from sitemapreader.walker.visit import DocumentVisit
-from sitemapreader.walker.walk import BlockingWalk, Walk
+from sitemapreader.walker.walks import BlockingWalk, Walk
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
     from typing import Unpack
 
     from sitemapreader.dates import When
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.issues import IssueCode
-    from sitemapreader.models import Format, SitemapEntry
+    from sitemapreader.issues import Issue, IssueCode
+    from sitemapreader.outcomes import Document
     from sitemapreader.readers.records.vocabulary import ExtraFormats
-    from sitemapreader.readers.robots import Robots
-    from sitemapreader.rows import Rows
     from sitemapreader.state import State
     from sitemapreader.urls import Hosts
     from sitemapreader.walker.config import (
@@ -291,7 +283,6 @@ async def discover(
         TypeError: an argument has the wrong type.
         ValueError: an argument has a value that cannot be meant.
     """
-    check_fetcher(fetcher)
     search = Search(
         site=site,
         probe=probe,
@@ -300,7 +291,22 @@ async def discover(
         respect_robots=respect_robots,
         extra_formats=extra_formats,
     )
-    return await _discover(search, fetcher, options, limits, trusted=trusted)
+    config = WalkConfig(
+        search=search,
+        respect_robots=respect_robots,
+        extra_formats=search.extra_formats,
+        trusted=trusted,
+        reads=False,
+    )
+    sitemaps: dict[str, SitemapEntry] = {}
+    async with Walk(config, fetcher=fetcher, limits=limits, options=options) as found:
+        async for event in found.events():
+            if isinstance(event, SitemapEntry):
+                sitemaps.setdefault(url_key(event.loc), event)
+        robots = found.robots_of(search.site) or Robots()
+    report = found.report
+    issues, documents = tuple(report.issues), tuple(report.documents)
+    return Discovery(tuple(sitemaps.values()), robots, issues, report.counts, documents)
 
 
 def discover_sync(site: str, **arguments: Unpack[DiscoverArguments]) -> Discovery:
@@ -314,119 +320,3 @@ def discover_sync(site: str, **arguments: Unpack[DiscoverArguments]) -> Discover
     `discover` raises.
     """
     return run_blocking(discover(site, **arguments))
-
-
-async def _discover(
-    search: Search,
-    fetcher: Fetcher | None,
-    options: FetchOptions,
-    limits: Limits,
-    *,
-    trusted: bool,
-) -> Discovery:
-    async with borrow_fetcher(fetcher, options, limits) as opened:
-        report = Report(limits.documents)
-        context = WalkContext(
-            make_client(opened, options.user_agent),
-            options,
-            limits,
-            Budget(limits),
-            report,
-            _discard_batch,
-            extra_formats=search.extra_formats,
-        )
-        if trusted:
-            context.client.trust(search.site)
-        rules = RobotsRules(context, respect=search.respect_robots)
-        prober = DiscoveryProber(context, rules)
-        await search_site(search, context, rules, prober.try_entries)
-        return Discovery(
-            tuple(prober.sitemaps.values()),
-            rules.cached(search.site),
-            tuple(report.issues),
-            report.counts,
-            tuple(report.documents),
-        )
-
-
-_HOSTS: Hosts = "site"
-"""Where the sitemaps that a start page links to may be."""
-
-
-async def _discard_batch(_: Batch, __: int = 0, /) -> None:
-    """Discard a batch: a discovery has no consumer but its result."""
-
-
-class DiscoveryProber:
-    """Prober of sitemaps by their first bytes, one at a time, until one is found."""
-
-    def __init__(self, context: WalkContext, rules: RobotsRules) -> None:
-        self.sitemaps: dict[str, SitemapEntry] = {}
-        self._context = context
-        self._rules = rules
-
-    async def try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
-        """Record what the site names, and probe until one is a sitemap."""
-        guessed = [entry for entry in entries if entry.via.is_guess]
-        for entry in entries:
-            if entry not in guessed:
-                self.sitemaps.setdefault(url_key(entry.loc), entry)
-        probed = []
-        for entry in entries:
-            document = await self._probe_entry(entry)
-            if document.format is not None:
-                self.sitemaps.setdefault(url_key(entry.loc), entry)
-                return ProbeResult.FOUND
-            probed.append(document)
-        return judge_failures(probed)
-
-    async def _probe_entry(self, entry: SitemapEntry) -> Document:
-        report, document = self._context.report, make_document(entry)
-        try:
-            refusal = await self._rules.check_fetch(entry, [entry.sitemap], _HOSTS)
-            if refusal is None:
-                self._context.budget.take_document(entry.loc)
-        except FetchError as error:
-            refusal = error.code
-        if refusal is not None:
-            await self._context.report_issue(make_issue(refusal, entry.sitemap, url=entry.loc))
-            report.end_document(document, Status.SKIPPED, str(refusal))
-            return document
-        await DocumentVisit(self._context, document, _ProbeHandler(self._rules, entry)).run()
-        return document
-
-
-class _ProbeHandler:
-    """A DocumentHandler that stops reading once the format is known."""
-
-    def __init__(self, rules: RobotsRules, entry: SitemapEntry) -> None:
-        self._rules = rules
-        self._entry = entry
-
-    async def find_refusal(self, url: str) -> IssueCode | None:
-        return await self._rules.check_redirect(self._entry, [self._entry.sitemap], _HOSTS, url)
-
-    async def check_redirect(self, url: str) -> bool:
-        del url
-        return False
-
-    async def accept_format(self, kind: Format) -> bool:
-        del kind
-        return False
-
-    async def skip_entries(self, offset: int) -> None:
-        del offset
-
-    async def reuse_children(self) -> None:
-        """Do nothing: there is no prior version."""
-
-    async def handle_entries(self, entries: Rows) -> bool:
-        """Do nothing: reading ends before entries."""
-        del entries
-        return False
-
-    async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
-        """Do nothing: reading ends before entries."""
-
-    async def end_document(self, digest: bytes | None) -> None:
-        """Do nothing."""

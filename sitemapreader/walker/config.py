@@ -218,6 +218,8 @@ class WalkConfig:
     """An allowance may be shared by several walks."""
     on_document: OnDocument | None = None
     trusted: bool = True
+    reads: bool = True
+    """Whether sitemaps are read, and not only found."""
     logins: tuple[str, ...] = ()
     """URLs that are trusted besides, with the user and password for their origins."""
 

@@ -20,10 +20,10 @@ from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import find_first
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import ALREADY_READ, LEFT_EARLY, Role, Status, make_document
-from sitemapreader.walker.children import WalkDocumentHandler
+from sitemapreader.walker.children import WalkParts
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier, Job
-from sitemapreader.walker.visit import DocumentVisit
+from sitemapreader.walker.visit import Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -68,14 +68,13 @@ class WalkRunner:
             context.limits.documents,
             config.order,
             site=config.search.site if config.search else None,
-            breaker=context.breaker,
+            breaker=context.breaker if config.reads else None,
             start_worker=self._start_worker,
         )
         self._tasks = asyncio.TaskGroup()
         self._idle_workers = 0
-        self._permissions = RobotsRules(context, respect=config.respect_robots)
-        self._digests: set[bytes] = set()
-        self._duplicates: list[tuple[Job, Document, DocumentTracker | None]] = []
+        self._rules = RobotsRules(context, respect=config.respect_robots)
+        self._duplicates: list[tuple[Job, Visit]] = []
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(
             since=config.since,
@@ -86,6 +85,7 @@ class WalkRunner:
             exclude=config.exclude,
             unique=config.unique,
         )
+        self._parts = WalkParts(context, config, self._frontier, self._rules, self._filter)
 
     @property
     def pending(self) -> int:
@@ -94,7 +94,7 @@ class WalkRunner:
 
     def robots_of(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL's origin if it was fetched, else `None`."""
-        return self._permissions.find_cached(url)
+        return self._rules.find_cached(url)
 
     async def run(self) -> None:
         """Walk to the end; let a bug, here or in the caller's functions, out as it is."""
@@ -129,7 +129,7 @@ class WalkRunner:
 
     async def _search(self, search: Search) -> None:
         try:
-            await search_site(search, self._context, self._permissions, self._try_entries)
+            await search_site(search, self._context, self._rules, self._try_entries)
             self._context.report.announce_outcomes()
         finally:
             self._frontier.release()
@@ -140,7 +140,7 @@ class WalkRunner:
         self._tasks = asyncio.TaskGroup()
         async with self._tasks:
             self._frontier.acquire()
-            await probe_platforms(search, self._permissions, names, self._try_entries)
+            await probe_platforms(search, self._rules, names, self._try_entries)
             self._frontier.release()
 
     async def _try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
@@ -149,9 +149,12 @@ class WalkRunner:
         named = tuple(entry for entry in entries if not entry.via.is_guess)
         if named:
             await self._context.emit(named)
-        await self._add_roots(entries)
+        if self._config.reads:
+            await self._add_roots(entries)
         failures = []
         for entry in entries:
+            if not self._config.reads:  # the next one is requested if this one is no sitemap
+                self._frontier.add_root(entry)
             known = self._frontier.find(entry.loc)
             if isinstance(known, Job):
                 if await known.wait_until_known():
@@ -205,34 +208,14 @@ class WalkRunner:
         )
 
     async def _visit(self, job: Job) -> None:
-        tracker = await self._open_tracker(job)
-        if tracker is not None and (
-            tracker.was_finished
-            or (tracker.is_current and not job.leads_up(tracker.known.final_url))
-        ):
-            await self._reuse(job, tracker)
-            return
-        refusal = await self._find_refusal(job)
+        visit = Visit(self._parts, job, await self._open_tracker(job))
+        refusal = None if visit.is_settled else await self._find_refusal(job)
         if refusal is not None:
             self._frontier.drop_job(job, refusal)
             return
-        job.document = document = _make_document(job)
-        handler = self._make_handler(job, document, tracker)
-        prior = tracker.make_prior_version() if tracker else None
-        visit = DocumentVisit(
-            self._context, document, handler, prior, breaker=self._context.breaker
-        )
-        if tracker is not None:
-            tracker.set_visit(visit)
         await visit.run()
         if visit.is_duplicate:
-            self._duplicates.append((job, document, tracker))
-        elif visit.is_postponed:
-            self._context.budget.return_document()
-            job.document = None
-            self._frontier.postpone(job)
-        elif tracker is not None and document.reason != IssueCode.BUDGET_URLS:
-            await tracker.finish(document)
+            self._duplicates.append((job, visit))
 
     async def _open_tracker(self, job: Job) -> DocumentTracker | None:
         if self._writer is None:
@@ -244,43 +227,11 @@ class WalkRunner:
         parent_read = job.parent.last_read if job.parent else None
         return await DocumentTracker.open(self._writer, job.entry, job.scope, parent_read)
 
-    async def _reuse(self, job: Job, tracker: DocumentTracker) -> None:
-        """End a sitemap that need not be fetched with what the state knows of it."""
-        report, known = self._context.report, tracker.known
-        job.document = document = _make_document(job)
-        handler = self._make_handler(job, document, tracker)
-        with report.ensure_outcome(document):
-            if known.final_url and await handler.check_redirect(known.final_url):
-                self._duplicates.append((job, document, tracker))
-                return
-            if known.kind is not None:
-                document.format = known.kind
-                await handler.accept_format(known.kind)
-            await handler.reuse_children()
-            report.end_document(document, *tracker.outcome())
-        if not tracker.was_finished:
-            await tracker.finish(document)
-
-    def _make_handler(
-        self, job: Job, document: Document, tracker: DocumentTracker | None
-    ) -> WalkDocumentHandler:
-        return WalkDocumentHandler(
-            job,
-            document,
-            context=self._context,
-            config=self._config,
-            frontier=self._frontier,
-            permissions=self._permissions,
-            entry_filter=self._filter,
-            digests=self._digests,
-            tracker=tracker,
-        )
-
     async def _find_refusal(self, job: Job) -> IssueCode | None:
         entry, budget = job.entry, self._context.budget
         try:
             budget.check(entry.loc)
-            code = await self._permissions.check_fetch(entry, job.referrers, self._config.hosts)
+            code = await self._rules.check_fetch(entry, job.referrers, self._config.hosts)
             if code is None:
                 budget.take_document(entry.loc)
         except FetchError as error:  # of the budget, which is reported at the end
@@ -326,31 +277,30 @@ class WalkRunner:
 
     async def _end(self) -> None:
         """Give each sitemap without an outcome its own, and report what was not read."""
-        for document, tracker in self._end_duplicates():
-            if tracker is not None:
-                await tracker.finish(document)
+        for visit in self._end_duplicates():
+            await visit.save()
         await self._report_unread()
         await self._report_other_site()
         for _ in self._outcomes:
             await self._context.loop_share.yield_if_due()
 
-    def _end_duplicates(self) -> Iterator[tuple[Document, DocumentTracker | None]]:
+    def _end_duplicates(self) -> Iterator[Visit]:
         """Give each duplicate the outcome of what it duplicates, one a step."""
         # A site that is down may redirect all its sitemaps to one page. What the first one lists is
         # unknown then, and so is what the others list.
         report = self._context.report
         while self._duplicates:
-            job, document, tracker = self._duplicates.pop(0)
-            original = job.find_original()
+            job, visit = self._duplicates.pop(0)
+            document, original = visit.document, job.find_original()
             if isinstance(original, Job):
                 report.end_document(document, Status.FAILED, IssueCode.REDIRECT_LOOP)
             elif original.status in (Status.FAILED, Status.PARTIAL):
                 report.end_document(document, original.status, original.reason)
             else:
                 report.end_document(document, Status.SKIPPED, ALREADY_READ)
-            if document.status is not Status.SKIPPED or (tracker and not tracker.was_read):
+            if document.status is not Status.SKIPPED or visit.is_new:
                 self._frontier.relist(job)
-            yield document, tracker
+            yield visit
 
     def _end_skipped(self) -> Iterator[None]:
         """Give each sitemap that was not fetched its outcome, one a step."""
@@ -362,13 +312,6 @@ class WalkRunner:
         for reason, number in self._frontier.skipped_unnamed.items():
             report.count_skipped(reason, number)
         report.announce_outcomes()
-
-
-def _make_document(job: Job) -> Document:
-    document = make_document(job.entry)
-    if job.feed is not None:  # so that no tree is as deep as a feed has pages
-        document.parent = job.feed.entry.loc
-    return document
 
 
 def _hides_sitemaps(document: Document) -> bool:

@@ -27,9 +27,9 @@ from sitemapreader.walker.filters import Coverage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sitemapreader.outcomes import BodyDigest
     from sitemapreader.state.store import DocumentStore
     from sitemapreader.walker.state_writer import StateWriter
-    from sitemapreader.walker.visit import DocumentVisit
 
 ACK_ENTRIES = 500
 """Entries of one acknowledgement: the most that come twice after a `kill -9`."""
@@ -60,7 +60,6 @@ class DocumentTracker:
         self._entry = entry
         self._scope = scope
         self._parent_read = parent_read
-        self._visit: DocumentVisit | None = None
         self._asked_at = time.time()
         self._offset = 0
         self._withheld = False
@@ -188,10 +187,6 @@ class DocumentTracker:
         }
         return PriorVersion(headers, known.final_url, known.kind, known.body)
 
-    def set_visit(self, visit: DocumentVisit) -> None:
-        """Set the visit to the document, before `record`."""
-        self._visit = visit
-
     def restore(self, document: Document) -> None:
         """Fill in a document that is not fetched, from its last reading."""
         known = self.known
@@ -262,38 +257,33 @@ class DocumentTracker:
         fingerprints: bytes,
         passed: list[UrlEntry],
         sent: list[UrlEntry],
-        held: int,
+        document: Document,
+        body: BodyDigest,
     ) -> None:
         """Save a chunk when its entries are acknowledged.
 
         Args:
             entries: all entries of the chunk.
-            fingerprints: of all entries.
+            fingerprints: of all entries, with `changes`.
             passed: entries that passed the filters; `unique` may have dropped some of them.
             sent: entries that were delivered.
-            held: how many entries the filters left out.
+            document: the document, as far as it is read.
+            body: what was read of it.
         """
-        if self._visit is None:
-            raise RuntimeError("set_visit must be called before record")
+        offered = sum(each.change is not None for each in entries) if fingerprints else len(entries)
+        is_held = offered > len(sent)
         self._offset += len(entries)
-        self._withheld |= held > 0
-        document = self._visit.document
-        locs = b""
+        self._withheld |= is_held
+        store, locs = self._store, b""
         if fingerprints:
             locs = pack_locs([entry.loc for entry in entries])
-            if held:
+            if is_held:
                 fingerprints = _patch_withheld(fingerprints, entries, passed, sent)
-        delivered = (
-            pack_locs([entry.loc for entry in sent]) if self._config.unique and sent else b""
-        )
+        is_unique = self._config.unique and sent
+        delivered = pack_locs([entry.loc for entry in sent]) if is_unique else b""
         save_progress = functools.partial(
-            self._store.save_progress,
-            self._offset,
-            document.final_url,
-            self._visit.hasher.snapshot(),
-            self._filters(document),
+            store.save_progress, self._offset, document.final_url, body, self._filters(document)
         )
-        store = self._store
 
         def write() -> None:
             save_progress()
@@ -310,27 +300,28 @@ class DocumentTracker:
 
     # -- after the visit
 
-    async def finish(self, document: Document) -> None:
-        """Save the outcome once it is acknowledged."""
-        store, visit = self._store, self._visit
-        self._visit = None  # it leads back to this tracker: see `Frontier.end`
+    async def finish(
+        self, document: Document, body: BodyDigest | None = None, *, is_window: bool = False
+    ) -> None:
+        """Save the outcome once it is acknowledged; `body` if the document was requested."""
+        store = self._store
         lastmod, asked_at, children = _lastmod_of(self._entry), self._asked_at, self._children
         filters = self._filters(document)
         if document.status is Status.SKIPPED and self._entry.via.is_guess:
             return  # a path that was guessed wrong
 
         def write() -> None:
-            if visit is not None and document.status is Status.UNCHANGED:
+            if body is not None and document.status is Status.UNCHANGED:
                 store.save_confirmed(document, lastmod, asked_at)
-            elif visit is not None and document.status in _READ:
+            elif body is not None and document.status in _READ:
                 store.save_reading(
                     document,
-                    body=visit.hasher.snapshot(),
+                    body=body,
                     lastmod=lastmod,
                     asked_at=asked_at,
                     filters=filters,
                     children=children,
-                    is_window=visit.is_window,
+                    is_window=is_window,
                     was_dated=self._is_dated,
                 )
             else:

@@ -1,4 +1,4 @@
-"""The visit to one sitemap: fetched, read, and ended with an outcome."""
+"""The visit to one sitemap, from its request to its outcome, which it judges."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import asyncio
 from contextlib import aclosing
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from sitemapreader.discovery.download import (
-    count_tries,
     find_blocking_page,
     next_step,
     open_document,
@@ -33,135 +32,117 @@ from sitemapreader.outcomes import (
     Status,
     issue_from_error,
     judge_counts,
+    make_document,
 )
 from sitemapreader.readers.decode.layers import decode_start, read_codings
-from sitemapreader.readers.feedparser import FeedparserAnswer
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns
-from sitemapreader.urls import has_suffixes, load_suffixes
+from sitemapreader.urls import folder_of, has_suffixes, load_suffixes
+from sitemapreader.walker.children import Children
+from sitemapreader.walker.entries import DocumentEntries
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
-    from sitemapreader.discovery.context import WalkContext
-    from sitemapreader.discovery.revalidation import PriorVersion
     from sitemapreader.fetch import Response
-    from sitemapreader.fetch.retries import HostBreaker
     from sitemapreader.models import Event
-    from sitemapreader.outcomes import Document
     from sitemapreader.rows import Events, Rows
+    from sitemapreader.walker.children import WalkParts
+    from sitemapreader.walker.frontier import Job
+    from sitemapreader.walker.tracker import DocumentTracker
 
-_CONSEQUENCES = frozenset(
-    {
-        IssueCode.TRUNCATED,
-        IssueCode.COMPRESSION_TRUNCATED,
-        IssueCode.EMPTY,
-        IssueCode.NOT_A_SITEMAP,
-    }
-)
+_CUT_SHORT = {IssueCode.TRUNCATED, IssueCode.COMPRESSION_TRUNCATED}
+_CONSEQUENCES = frozenset(_CUT_SHORT | {IssueCode.EMPTY, IssueCode.NOT_A_SITEMAP})
 """Issues that follow from a body that was cut short; the fault that cut it is the Issue."""
 _SITEMAP_SUFFIXES = (".xml", ".gz", ".txt", ".rss", ".atom")
 """Suffixes of sitemaps. Such a URL that is missing is the caller's mistake, not a site."""
-_URL_ENTRIES_ONLY = {UrlEntry}
 
 
-class DocumentHandler(Protocol):
-    """The receiver of what a visit reads."""
+class Visit:
+    """The visit to one sitemap of a walk.
 
-    async def find_refusal(self, url: str) -> IssueCode | None:
-        """Return why a redirect to `url` must not be followed; `None` if it may be."""
-        ...
-
-    async def check_redirect(self, url: str) -> bool:
-        """Return whether another visit reads the document at `url`, after redirects."""
-        ...
-
-    async def accept_format(self, kind: Format) -> bool:
-        """Receive the format of the document, a sitemap; return whether to read it."""
-        ...
-
-    async def skip_entries(self, offset: int) -> None:
-        """Receive the number of entries that were delivered before and are skipped."""
-        ...
-
-    async def reuse_children(self) -> None:
-        """Continue with the children that an unchanged document had."""
-        ...
-
-    async def handle_entries(self, entries: Rows) -> bool:
-        """Receive URLs, in document order; return whether more may come."""
-        ...
-
-    async def handle_sitemaps(self, entries: list[SitemapEntry]) -> None:
-        """Receive children, in document order."""
-        ...
-
-    async def end_document(self, digest: bytes | None) -> None:
-        """Receive the end of the document, with the digest of its bytes if it is an index."""
-        ...
-
-
-class DocumentVisit:
-    """The fetching and reading of one sitemap.
-
-    A guessed path that turns out not to be a sitemap is skipped without an Issue. With a prior
-    version, the document is requested only if it has changed.
+    A guessed path that turns out not to be a sitemap is skipped without an Issue. With a state, the
+    document is requested only if it may have changed.
 
     Attributes:
-        document: has the outcome after `run`.
-        hasher: has hashed what was read of the body, with a prior version or if it is an index.
-        is_postponed: whether there is no outcome: its host must not be asked for a while.
+        document: has the outcome after `run`, unless the job is put back for a while.
+        is_settled: whether the state knows enough, so that nothing need be requested.
         is_duplicate: whether redirects led to a document that another visit reads. Its outcome is
             this one's, too, and is not known yet.
     """
 
-    def __init__(
-        self,
-        context: WalkContext,
-        document: Document,
-        handler: DocumentHandler,
-        prior: PriorVersion | None = None,
-        *,
-        breaker: HostBreaker | None = None,
-    ) -> None:
-        self.document = document
-        self.hasher = BodyHasher()
-        self.is_postponed = False
+    def __init__(self, parts: WalkParts, job: Job, tracker: DocumentTracker | None) -> None:
+        self.document = document = make_document(job.entry)
+        if job.feed is not None:  # so that no tree is as deep as a feed has pages
+            document.parent = job.feed.entry.loc
         self.is_duplicate = False
-        self._prior = prior
-        self._known_entries = 0
-        self._context = context
-        self._handler = handler
-        self._guessed = bool(document.via and document.via.is_guess)
-        check = partial(_check_redirect, handler)  # not of this visit, which must leave no circle
-        self._open = partial(
-            open_document, context, document.url, check_redirect=check, breaker=breaker
+        self._parts = parts
+        self._context = context = parts.context
+        self._job = job
+        self._tracker = tracker
+        self._prior = tracker.make_prior_version() if tracker is not None else None
+        self.is_settled = tracker is not None and (
+            tracker.was_finished
+            or (tracker.is_current and not job.leads_up(tracker.known.final_url))
         )
-        if self._guessed:
-            context.breaker.note_guess(document.url)
+        self._children = Children(parts, job, document)
+        self._known_entries = 0
+        self._hasher = BodyHasher()
+        self._entries = DocumentEntries(parts, document, tracker, self._hasher)
         self._reader: SitemapReader | None = None
         self._held: list[Event] = []
         self._outcome: tuple[Status, str] | None = None
         self._response: Response | None = None
         self._start = b""
-
-    @property
-    def is_window(self) -> bool:
-        """Whether the document lists recent items only, as a feed does."""
-        return self._reader is not None and self._reader.is_window
+        self._guessed = bool(document.via and document.via.is_guess)
+        if self._guessed:
+            context.breaker.note_guess(document.url)
+        # Not of this visit, which must leave no circle: see `Frontier.end`.
+        check = partial(_check_redirect, parts, job)
+        breaker = context.breaker if parts.config.reads else None  # a search tries few documents
+        self._open = partial(
+            open_document, context, document.url, check_redirect=check, breaker=breaker
+        )
 
     async def run(self) -> None:
-        """Fetch and read the document, hand over its events, and record its outcome."""
-        with self._context.report.ensure_outcome(self.document):
-            fault = None
+        """Fetch and read the document, hand over what it lists, and record its outcome."""
+        document, report, job = self.document, self._context.report, self._job
+        job.document = document
+        fault = None
+        with report.ensure_outcome(document):
             try:
-                await self._fetch()
+                if self._tracker is not None and self.is_settled:
+                    await self._take_over(self._tracker)
+                else:
+                    await self._fetch()
             except FetchError as error:
                 if error.code in HOST_CODES and self._response is None:
-                    self.is_postponed = True
+                    self._context.budget.return_document()
+                    job.document = None
+                    self._parts.frontier.postpone(job)
                     return
                 fault = error
-            await self._close(fault)
+            outcome = await self._close(fault)
+            if self.is_duplicate:
+                return
+            report.end_document(document, *outcome)
+        if self._tracker is not None and not self._tracker.was_finished:
+            await self.save()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the state has never read the document under this address."""
+        return self._tracker is not None and not self._tracker.was_read
+
+    async def save(self) -> None:
+        """Give the outcome to the state, if there is one."""
+        document, tracker = self.document, self._tracker
+        if tracker is not None and document.reason != IssueCode.BUDGET_URLS:
+            body = None if self._response is None else self._hasher.snapshot()
+            is_window = self._reader is not None and self._reader.is_window
+            await tracker.finish(document, body, is_window=is_window)
+
+    # -- the request
 
     async def _fetch(self) -> None:
         validators = select_validators(self._prior.headers) if self._prior else None
@@ -181,18 +162,83 @@ class DocumentVisit:
             stream = read_patiently(self._context, response, self.document, self._open)
             async with aclosing(stream) as chunks:
                 if prior is not None and prior.final_url == response.url:
-                    await self._read_if_changed(response, chunks, prior)
+                    await self._read_if_changed(response, chunks)
                 else:
-                    await self._handler.skip_entries(0)
+                    await self._skip_entries(0)
                     await self._read(response, chunks)
         return True
 
+    async def _record_response(self, response: Response) -> None:
+        self._response = response
+        document, headers = self.document, response.headers
+        document.final_url, document.http_status = response.url, response.status
+        document.tries = getattr(response, "tries", 1)
+        document.etag = read_etag(headers)
+        document.last_modified = headers.get("last-modified")
+        document.content_type = headers.get("content-type")
+        document.content_encoding = headers.get("content-encoding")
+        document.first_byte_seconds = getattr(response, "wait_seconds", None)
+        for issue in getattr(response, "issues", ()):
+            issue.sitemap = document.url
+            await self._context.report_issue(issue, document)
+        if self._is_read_elsewhere(response.url):
+            return
+        if response.status == 304:
+            await self._end_unchanged("")
+
+    def _is_read_elsewhere(self, url: str) -> bool:
+        """Return whether redirects led to a document that another sitemap reads.
+
+        Raises FetchError: they led to what names the sitemap, as a site does that is down.
+        """
+        job = self._job
+        if job.leads_up(url):
+            raise FetchError(IssueCode.REDIRECTS_UP, url)
+        job.duplicate_of = self._parts.frontier.register_redirect(job, url)
+        job.scope += self._parts.rules.find_listing(job.referrers, job.entry.loc)
+        self._entries.scope = (*job.scope, folder_of(job.entry.loc), folder_of(url))
+        self.is_duplicate = job.duplicate_of is not None
+        if self.is_duplicate:
+            self._outcome = Status.SKIPPED, ALREADY_READ
+        return self.is_duplicate
+
+    # -- what the state knows
+
+    async def _take_over(self, tracker: DocumentTracker) -> None:
+        """Take what the state knows of a document that need not be fetched."""
+        known = tracker.known
+        if known.final_url and self._is_read_elsewhere(known.final_url):
+            return
+        self._outcome = tracker.outcome()
+        if known.kind is not None:
+            self.document.format = known.kind
+            await self._accept_format(known.kind)
+        await self._reuse_children(tracker)
+
+    async def _end_unchanged(self, reason: str) -> None:
+        self._outcome = Status.UNCHANGED, reason
+        if self._tracker is not None and self._prior and self._prior.format is not None:
+            self.document.format = self._prior.format
+            await self._accept_format(self._prior.format)
+            await self._reuse_children(self._tracker)
+
+    async def _reuse_children(self, tracker: DocumentTracker) -> None:
+        self._job.last_read = tracker.known.read_run
+        tracker.restore(self.document)
+        children = await tracker.list_children()
+        self.document.children = len(children)
+        if children:
+            await self._deliver_sitemaps(children)
+        is_index = self.document.format is Format.INDEX
+        await self._end_children(tracker.known.digest if is_index else None)
+
     async def _read_if_changed(
-        self, response: Response, chunks: AsyncGenerator[bytes, None], prior: PriorVersion
+        self, response: Response, chunks: AsyncGenerator[bytes, None]
     ) -> None:
         """Read the part of the body that an earlier visit did not read, if there is one."""
-        expected = prior.start or prior.body
-        if expected is None:
+        prior = self._prior
+        expected = (prior.start or prior.body) if prior is not None else None
+        if prior is None or expected is None:
             await self._read(response, chunks)
             return
         declared = response.headers.get("content-length", "")
@@ -202,10 +248,17 @@ class DocumentVisit:
                 self.document.bytes_raw = expected.size
                 await self._end_unchanged(SAME_BODY)
                 return
-            self._known_entries = prior.offset if is_known else 0
-            await self._handler.skip_entries(self._known_entries)
+            await self._skip_entries(prior.offset if is_known else 0)
             async with aclosing(buffer.chunks()) as body:
                 await self._read(response, body)
+
+    async def _skip_entries(self, offset: int) -> None:
+        """Skip entries that were delivered before."""
+        self._known_entries = offset
+        if self._tracker is not None:
+            await self._tracker.skip_entries(offset)
+
+    # -- the body
 
     async def _read(self, response: Response, chunks: AsyncGenerator[bytes, None]) -> None:
         self._reader = reader = SitemapReader(
@@ -219,8 +272,7 @@ class DocumentVisit:
         stream = read_events(chunks, reader, self._record_chunk, self._context.loop_share)
         async with aclosing(stream):
             async for events in stream:
-                self.document.bytes_raw = reader.stats.raw_bytes
-                self.document.bytes_inflated = reader.stats.inflated_bytes
+                self._record_sizes(reader)
                 if not await self._handle_events(events):
                     return
 
@@ -234,38 +286,15 @@ class DocumentVisit:
             await asyncio.to_thread(load_suffixes)
         return formats
 
-    async def _end_unchanged(self, reason: str) -> None:
-        self._outcome = Status.UNCHANGED, reason
-        prior = self._prior
-        if prior is not None and prior.format is not None:
-            self.document.format = prior.format
-            await self._handler.accept_format(prior.format)
-            await self._handler.reuse_children()
-
-    async def _record_response(self, response: Response) -> None:
-        self._response = response
-        document, headers = self.document, response.headers
-        document.final_url, document.http_status = response.url, response.status
-        document.tries = count_tries(response)
-        document.etag = read_etag(headers)
-        document.last_modified = headers.get("last-modified")
-        document.content_type = headers.get("content-type")
-        document.content_encoding = headers.get("content-encoding")
-        document.first_byte_seconds = getattr(response, "wait_seconds", None)
-        for issue in getattr(response, "issues", ()):
-            issue.sitemap = document.url
-            await self._context.report_issue(issue, document)
-        if await self._handler.check_redirect(response.url):
-            self.is_duplicate = True
-            self._outcome = Status.SKIPPED, ALREADY_READ
-        elif response.status == 304:
-            await self._end_unchanged("")
-
     def _record_chunk(self, chunk: bytes) -> None:
         if self.document.format is None:
             self._start += chunk[: MAX_REFUSAL_BYTES - len(self._start)]
         if self._prior is not None or self.document.format in (None, Format.INDEX):
-            self.hasher.add(chunk)
+            self._hasher.add(chunk)
+
+    def _record_sizes(self, reader: SitemapReader) -> None:
+        self.document.bytes_raw = reader.stats.raw_bytes
+        self.document.bytes_inflated = reader.stats.inflated_bytes
 
     async def _handle_events(self, events: Events) -> bool:
         """Hand over events; return whether more are wanted."""
@@ -277,77 +306,102 @@ class DocumentVisit:
                 return True
             if self._held:
                 events, self._held = [*self._held, *events], []
-            if not await self._handler.accept_format(kind):
+            await self._accept_format(kind)
+            if not self._parts.config.reads:
                 self._outcome = Status.SKIPPED, NOT_READ
                 return False
         if not await self._deliver(events):
             self._outcome = Status.PARTIAL, str(IssueCode.BUDGET_URLS)
         return self._outcome is None
 
+    async def _accept_format(self, kind: Format) -> None:
+        """Record that this is a sitemap, for the discovery that waits for it."""
+        self._job.resolve(is_sitemap=True)
+        if self._job.entry.via.is_guess:  # a guessed path becomes a find
+            await self._context.emit((self._job.entry,))
+        if kind is Format.INDEX and self._job.depth:
+            await self._children.report(IssueCode.NESTED_INDEX)
+
     async def _deliver(self, events: Events) -> bool:
         """Hand over events; return whether there may be more URLs."""
         if isinstance(events, EntryColumns):  # nearly always: the fast way
             return await self._deliver_entries(events)
-        if set(map(type, events)) == _URL_ENTRIES_ONLY:
-            return await self._deliver_entries(cast("list[UrlEntry]", events))
-        for kind_of_event, run in groupby(events, type):
-            if not await self._deliver_run(kind_of_event, list(run)):
-                return False
+        for kind, run in groupby(events, type):
+            if kind is UrlEntry:
+                if not await self._deliver_entries(cast("list[UrlEntry]", list(run))):
+                    return False
+            elif kind is SitemapEntry:
+                children = cast("list[SitemapEntry]", list(run))
+                self.document.children += len(children)
+                await self._deliver_sitemaps(children)
+            else:
+                for issue in cast("Iterator[Issue]", run):
+                    await self._context.report_issue(issue, self.document)
         return True
 
-    async def _deliver_run(self, kind: type[Event], run: list[Event]) -> bool:
-        if kind is UrlEntry:
-            return await self._deliver_entries(cast("list[UrlEntry]", run))
-        if kind is SitemapEntry:
-            self.document.children += len(run)
-            await self._handler.handle_sitemaps(cast("list[SitemapEntry]", run))
-        else:
-            for issue in cast("list[Issue]", run):
-                await self._context.report_issue(issue, self.document)
-        return True
+    async def _deliver_sitemaps(self, entries: list[SitemapEntry]) -> None:
+        entries = self._children.drop_long(entries)
+        if self._tracker is not None:
+            self._tracker.add_children(entries)
+        await self._context.emit(tuple(entries), self._entries.count_new_bytes())
+        await self._children.add(entries)
+
+    async def _end_children(self, digest: bytes | None) -> None:
+        await self._children.end(digest)
+        if outside := self._entries.outside:
+            await self._children.report(IssueCode.OUT_OF_SCOPE, value=f"{outside} entries")
 
     async def _deliver_entries(self, entries: Rows) -> bool:
+        """Hand over entries but for those that were delivered before."""
         self.document.listed += len(entries)
         if self._known_entries:
-            passed = min(self._known_entries, len(entries))
-            self._known_entries -= passed
-            entries = list(entries)[passed:]
-        return not entries or await self._handler.handle_entries(entries)
+            passed_over = min(self._known_entries, len(entries))
+            self._known_entries -= passed_over
+            entries = list(entries)[passed_over:]
+        return not entries or await self._entries.deliver(entries)
 
-    async def _close(self, fault: FetchError | None) -> None:
-        """Deliver what the reader still holds, and only then report what went wrong."""
+    # -- the end
+
+    async def _close(self, fault: FetchError | None) -> tuple[Status, str]:
+        """Deliver what the reader holds, and only then report what went wrong."""
         document, reader = self.document, self._reader
         if reader is not None:
             if self._outcome is None:
                 fault = await self._finish_reading(reader, fault)
-            document.bytes_raw = reader.stats.raw_bytes
-            document.bytes_inflated = reader.stats.inflated_bytes
+            self._record_sizes(reader)
         document.wait_seconds = getattr(self._response, "wait_seconds", None)
         if fault is not None:
             document.add_error(fault)
         if self._is_wrong_guess(fault):
-            self._outcome = Status.SKIPPED, self._explain_wrong_guess(fault)
-        elif fault is not None:
-            if fault.code in REFUSALS:
-                self._outcome = Status.SKIPPED, str(fault.code)
+            codes = self._held_codes()
+            gravest = max(codes, key=lambda code: code.severity, default=IssueCode.EMPTY)
+            return Status.SKIPPED, str(fault.code if fault is not None else gravest)
+        if fault is not None:
             await self._context.report_issue(issue_from_error(fault, document), document)
-        if not self.is_duplicate:
-            outcome = self._outcome or self._find_outcome(fault)
-            self._context.report.end_document(document, *outcome)
+            if fault.code in REFUSALS:
+                return Status.SKIPPED, str(fault.code)
+        if self._outcome:
+            return self._outcome
+        status, reason = judge_counts(document.counts, document.listed + document.children)
+        if fault is None and document.format is None and status is Status.COMPLETE:
+            status, reason = Status.FAILED, str(IssueCode.EMPTY)
+        return status, str(fault.code) if fault is not None else reason
 
     async def _finish_reading(
         self, reader: SitemapReader, fault: FetchError | None
     ) -> FetchError | None:
         """Deliver what the reader still holds; return the fault, if there is one."""
         steps = reader.close_by_columns(cut=fault is not None)
-        while (events := await self._next_step(reader, steps)) is not None:
+        while (events := await next_step(reader, steps, self._context)) is not None:
             if fault is not None and isinstance(events, list):
                 events = [each for each in events if _code_of(each) not in _CONSEQUENCES]
             if not await self._handle_events(events):
                 return fault
             await self._context.loop_share.yield_if_due()
-        if self.document.format is None:
-            fault = fault or self._find_blocking_page()
+        if self.document.format is None and self._response is not None:
+            codings = read_codings(self._response.headers)
+            page = decode_start(self._start, codings, MAX_REFUSAL_BYTES)
+            fault = fault or find_blocking_page(self._response, page)
         is_blocked = fault is not None and fault.code is IssueCode.BLOCKED_BY_SITE
         if not self._is_wrong_guess(fault) and not is_blocked:
             await self._deliver(self._held)
@@ -355,25 +409,9 @@ class DocumentVisit:
             for code in _CONSEQUENCES if fault else ():
                 del counts[code]
             self._context.report.add_counts(counts, self.document)
-        index = self.document.format is Format.INDEX
-        await self._handler.end_document(self.hasher.snapshot().digest if index else None)
+        is_index = self.document.format is Format.INDEX
+        await self._end_children(self._hasher.snapshot().digest if is_index else None)
         return fault
-
-    def _find_blocking_page(self) -> FetchError | None:
-        response = self._response
-        if response is None:
-            return None
-        page = decode_start(self._start, read_codings(response.headers), MAX_REFUSAL_BYTES)
-        return find_blocking_page(response, page)
-
-    async def _next_step(self, reader: SitemapReader, steps: Iterator[Events]) -> Events | None:
-        """Run a step of the end, or return `None`; only one feedparser runs at a time."""
-        if reader.beyond_repair:
-            async with self._context.feedparser_lock:
-                if self._context.budget.take_feedparser_run():
-                    return await next_step(reader, steps)
-                reader.salvage(FeedparserAnswer(limit="feedparser_runs"))
-        return next(steps, None)
 
     def _is_wrong_guess(self, fault: FetchError | None) -> bool:
         if not self._guessed or self.document.format is not None or self._outcome:
@@ -394,27 +432,13 @@ class DocumentVisit:
         names_sitemap = urlsplit(self.document.url).path.lower().endswith(_SITEMAP_SUFFIXES)
         return fault.code is IssueCode.HTTP_STATUS and not is_refused and not names_sitemap
 
-    def _explain_wrong_guess(self, fault: FetchError | None) -> str:
-        if fault is not None:
-            return str(fault.code)
-        codes = self._held_codes()
-        return str(max(codes, key=lambda code: code.severity, default=IssueCode.EMPTY))
-
     def _held_codes(self) -> list[IssueCode]:
         return [code for code in map(_code_of, self._held) if code]
 
-    def _find_outcome(self, fault: FetchError | None) -> tuple[Status, str]:
-        document = self.document
-        status, reason = judge_counts(document.counts, document.listed + document.children)
-        if fault is not None:
-            return status, str(fault.code)
-        if document.format is None and status is Status.COMPLETE:
-            return Status.FAILED, str(IssueCode.EMPTY)
-        return status, reason
 
-
-async def _check_redirect(handler: DocumentHandler, url: str) -> None:
-    if code := await handler.find_refusal(url):
+async def _check_redirect(parts: WalkParts, job: Job, url: str) -> None:
+    code = await parts.rules.check_redirect(job.entry, job.referrers, parts.config.hosts, url)
+    if code is not None:
         raise FetchError(code, url, "by a redirect")
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import UrlEntry
     from sitemapreader.recipes.crawlee import SitemapReaderRequestLoader
-    from sitemapreader.walker.walk import Walk
+    from sitemapreader.walker.walks import Walk
 
 SITEMAP = "https://example.org/sitemap.xml"
 SECONDS = 90

@@ -16,7 +16,7 @@ from sitemapreader.issues import Issue
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.walker import Walk, walk
 from sitemapreader.walker.stream import Channel
-from sitemapreader.walker.walk import BUFFERED_EVENTS
+from sitemapreader.walker.walks import BUFFERED_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -20,7 +20,7 @@ from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.many import walk_many_sync
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.walker import BlockingWalk, walk_sync
-from sitemapreader.walker.walk import BUFFERED_EVENTS
+from sitemapreader.walker.walks import BUFFERED_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
