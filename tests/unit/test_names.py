@@ -1,11 +1,17 @@
-"""Namespaces: every row of their table is reached, and means what its author meant."""
+"""Namespaces, long names and unknown elements: each means what its author meant."""
 
 from __future__ import annotations
 
-import pytest
-from reading import read
+import json
 
+import pytest
+from reading import check_ways, issues, locs, read, url, urlset
+
+from sitemapreader import Extra, SitemapReader
+from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format, Image, UrlEntry
+from sitemapreader.output.text import to_json
+from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.records.vocabulary import (
     IMAGE,
     NAMESPACES,
@@ -52,3 +58,245 @@ def test_modules_of_rss_are_not_rss() -> None:
         b"<item><l:link>http://other/x</l:link><link>http://a.b/1</link></item></rdf:RDF>"
     )
     assert [event.loc for event in events if isinstance(event, UrlEntry)] == ["http://a.b/1"]
+
+
+# -- names of elements that are too long to be kept are resolved and counted all the same
+
+
+LONG = "x" * 100_000
+
+
+def test_long_names_are_not_kept() -> None:
+    """A long name is resolved, but is kept neither by itself nor as the name of an extra."""
+    names = Names("urn:root", Format.URLSET, 10)
+    assert names[f"{{urn:x}}{LONG}"].local == LONG
+    assert names.count_extra(f"{{urn:x}}{LONG}").local == LONG
+    assert names["{urn:root}URL"].own == "url"
+    assert list(names) == ["{urn:root}URL"]
+    kept = vars(names)["_of_extras"]
+    assert len(kept) == 1
+    assert LONG not in "".join(map(str, kept))
+
+
+def test_long_names_are_counted() -> None:
+    """Too many long names of extras end the reading, as short ones do."""
+    records = b"".join(
+        b"<url><loc>http://a.b/%d</loc><x:%s%d>t</x:%s%d></url>"
+        % (number, b"n" * 3_000, number, b"n" * 3_000, number)
+        for number in range(6)
+    )
+    assert len(locs(read(urlset(records), names=6))) == 6
+    events = read(urlset(records), names=3)
+    assert IssueCode.TOO_MANY_NAMES in issues(events)
+    assert len(locs(events)) < 6
+
+
+# -- an element that binds a namespace and is not closed costs its own record, and no other
+
+
+SITEMAP = b"http://www.sitemaps.org/schemas/sitemap/0.9"
+URLSET = b'<urlset xmlns="' + SITEMAP + b'" xmlns:e="urn:e"><url>', b"</url></urlset>"
+PREFIXED = b'<s:urlset xmlns:s="' + SITEMAP + b'" xmlns:e="urn:e"><s:url>', b"</s:url></s:urlset>"
+BARE = b'<urlset xmlns:e="urn:e"><url>', b"</url></urlset>"
+INDEX = (
+    b'<sitemapindex xmlns="' + SITEMAP + b'" xmlns:e="urn:e"><sitemap>',
+    b"</sitemap></sitemapindex>",
+)
+RSS = b'<rss xmlns:e="urn:e"><channel><item>', b"</item></channel></rss>"
+ATOM = (
+    b'<feed xmlns="http://www.w3.org/2005/Atom" xmlns:e="urn:e"><entry>',
+    b"</entry></feed>",
+)
+FRAMES = {
+    "urlset": (URLSET, b"url", b"<loc>http://a.b/%d</loc>"),
+    "prefixed": (PREFIXED, b"s:url", b"<s:loc>http://a.b/%d</s:loc>"),
+    "no-namespace": (BARE, b"url", b"<loc>http://a.b/%d</loc>"),
+    "index": (INDEX, b"sitemap", b"<loc>http://a.b/%d</loc>"),
+    "rss": (RSS, b"item", b"<link>http://a.b/%d</link>"),
+    "atom": (ATOM, b"entry", b'<link href="http://a.b/%d"/>'),
+}
+BINDERS = {
+    "default": b'<x xmlns="urn:x">',
+    "default-in-another": b'<e:y><x xmlns="urn:x">',
+    "pagemap": b'<PageMap xmlns="http://www.google.com/schemas/sitemap-pagemap/1.0"><DataObject>',
+    "twice": b'<x xmlns="urn:x"><y xmlns="urn:y"><z>',
+    "known": b'<x xmlns="http://www.google.com/schemas/sitemap-image/1.1">',
+    "the-records-own-prefix": b'<x xmlns:s="urn:x" xmlns="urn:y">',
+    "in-a-comment-too": b'<x xmlns="urn:x"><!-- </x> --><![CDATA[</x>]]>',
+}
+NAMESAKE = (
+    b"<e:NAME>http://no/</e:NAME>"
+    b'<m xmlns="urn:m" xmlns:s="urn:m"><NAME>LINK</NAME><q><NAME>LINK</NAME></q></m>'
+)
+
+
+def namesake(name: bytes, link: bytes) -> bytes:
+    """Return elements of other vocabularies that are named like records."""
+    return NAMESAKE.replace(b"LINK", link % 99).replace(b"NAME", name.rpartition(b":")[2])
+
+
+def document(kind: str, insides: list[bytes], *, broken: frozenset[int]) -> bytes:
+    """Write a document of records; those that are broken have lost all their end tags."""
+    (start, end), name, link = FRAMES[kind]
+    tag, end_tag = b"<" + name + b">", b"</" + name + b">"
+    records = [
+        tag + link % number + inside + (b"" if number in broken else end_tag)
+        for number, inside in enumerate(insides)
+    ]
+    body = b"\n".join(records)
+    return start.removesuffix(tag) + body + end.removeprefix(end_tag)
+
+
+def urls(numbers: range) -> list[str]:
+    return [f"http://a.b/{number}" for number in numbers]
+
+
+@pytest.mark.parametrize("binder", BINDERS)
+@pytest.mark.parametrize("kind", FRAMES)
+def test_the_records_behind_are_delivered(kind: str, binder: str) -> None:
+    """All healthy records behind one with an unclosed binding are delivered, in any cutting."""
+    _, name, link = FRAMES[kind]
+    insides = [b"", BINDERS[binder], b"", namesake(name, link), b""]
+    data = document(kind, insides, broken=frozenset({1}))
+    events = read(data)
+    assert locs(events) == urls(range(5))
+    assert IssueCode.MISMATCHED_TAG in issues(events)
+    for size in (1, 7, 64):
+        reader = SitemapReader("https://h.example/s.xml")
+        pieces = (data[start : start + size] for start in range(0, len(data), size))
+        cut = [event for piece in pieces for event in reader.feed(piece)] + reader.close()
+        assert cut == events
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_several_such_records(kind: str) -> None:
+    """Records that all hold the same element lose nothing when two of them are cut in it."""
+    whole = b'<x xmlns="urn:x"><y>1</y></x>'
+    insides = [whole, b'<x xmlns="urn:x"><y>', whole, b'<x xmlns="urn:x">', whole, whole]
+    events = read(document(kind, insides, broken=frozenset({1, 3})))
+    assert locs(events) == urls(range(6))
+
+
+@pytest.mark.parametrize("damage", [b"&", b"<e:y>", b"</e:y>", b"\x01"])
+@pytest.mark.parametrize("kind", FRAMES)
+def test_namesakes_in_a_broken_record_are_no_records(kind: str, damage: bytes) -> None:
+    """What is named like a record in a closed element of another vocabulary gives no entry."""
+    _, name, link = FRAMES[kind]
+    inside = namesake(name, link)
+    insides = [b"", damage + inside, inside + damage, b'<x xmlns="urn:x"><y>', inside, b""]
+    events = read(document(kind, insides, broken=frozenset({3})))
+    assert locs(events) == urls(range(6))
+
+
+@pytest.mark.parametrize("cut", [b"", b"</NAME>", b"</NAME><NAME>"])
+@pytest.mark.parametrize("kind", ["urlset", "rss"])
+def test_a_cut_document_gives_no_namesakes(kind: str, cut: bytes) -> None:
+    """An element that the end of the document leaves open may hold namesakes: none is a record."""
+    _, name, link = FRAMES[kind]
+    inside = b'<x xmlns="urn:x"><NAME>LINK' + cut
+    inside = inside.replace(b"NAME", name).replace(b"LINK", link % 99)
+    start = document(kind, [b"", inside], broken=frozenset({1}))
+    events = read(start[: start.rindex(inside) + len(inside)])
+    assert locs(events) == urls(range(2))
+    assert IssueCode.TRUNCATED in issues(events)
+
+
+def test_across_large_records() -> None:
+    """The records behind are delivered, too, where more is pending than a record may have."""
+    insides = [b"<y>t</y>" * 10 for _ in range(200)]
+    insides[3] = b'<x xmlns="urn:x"><y>'
+    data = document("urlset", insides, broken=frozenset({3}))
+    assert locs(read(data, record_bytes=5_000)) == urls(range(200))
+
+
+def test_many_such_records() -> None:
+    """Thousands of them are read in linear time."""
+    data = document("urlset", [b'<x xmlns="urn:x">'] * 5_000, broken=frozenset(range(5_000)))
+    assert len(locs(read(data))) == 5_000
+
+
+# -- elements that no table knows are kept whole: with their attributes, and what is in them
+
+
+PAGEMAP = "http://www.google.com/schemas/sitemap-pagemap/1.0"
+
+
+def extras(fields: str) -> tuple[Extra, ...]:
+    """Read the extras of a record, which the pattern and the tree agree on."""
+    (entry,) = (e for e in check_ways(urlset(url(fields.encode()))) if isinstance(e, UrlEntry))
+    return entry.extras
+
+
+def test_a_page_map_is_kept() -> None:
+    """Google's PageMap holds its values in attributes, two levels deep."""
+    (page_map,) = extras(
+        f'<PageMap xmlns="{PAGEMAP}"><DataObject type="document" id="hibachi">'
+        '<Attribute name="name">Dragon</Attribute><Attribute name="review" value="3.5"/>'
+        "</DataObject></PageMap>"
+    )
+    (item,) = page_map.children
+    assert (page_map.name, item.attributes) == ("PageMap", {"type": "document", "id": "hibachi"})
+    assert item.children == (
+        Extra(PAGEMAP, "Attribute", "Dragon", {"name": "name"}),
+        Extra(PAGEMAP, "Attribute", "", {"name": "review", "value": "3.5"}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("<x:a/>", Extra("urn:x", "a")),
+        ('<x:a b=" &amp; &#252;\n"/>', Extra("urn:x", "a", "", {"b": " & \xfc "})),
+        ('<x:a x:b="1" xml:lang="de" b="2">t</x:a>', Extra("urn:x", "a", "t", {
+            "{urn:x}b": "1", "{http://www.w3.org/XML/1998/namespace}lang": "de", "b": "2"})),
+        ("<x:a> t <x:b>u</x:b> v </x:a>", Extra("urn:x", "a", "t  v", {}, (
+            Extra("urn:x", "b", "u"),))),
+        ('<x:a><x:b c="1"><x:d/></x:b></x:a>', Extra("urn:x", "a", "", {}, (
+            Extra("urn:x", "b", "", {"c": "1"}, (Extra("urn:x", "d"),)),))),
+        ("<x:a><!-- c --><?p x?><x:b/></x:a>", Extra("urn:x", "a", "", {}, (Extra("urn:x", "b"),))),
+        ('<a b="1"/>', Extra("http://www.sitemaps.org/schemas/sitemap/0.9", "a", "", {"b": "1"})),
+    ],
+)  # fmt: skip
+def test_attributes_and_elements_are_kept(written: str, expected: Extra) -> None:
+    """An extra has its attributes and the elements in it, in their order."""
+    assert extras(written) == (expected,)
+    assert extras(f"{written}<x:z>{written}</x:z>")[1].children == (expected,)
+
+
+def test_a_record_that_is_not_well_formed_keeps_them_too() -> None:
+    """The lenient parser makes the same extra of an element with an unquoted attribute."""
+    assert extras("<x:a b=1><x:c d='2'>t</x:c></x:a>") == (
+        Extra("urn:x", "a", "", {"b": "1"}, (Extra("urn:x", "c", "t", {"d": "2"}),)),
+    )
+
+
+def test_a_link_that_is_no_alternate_keeps_its_attributes() -> None:
+    """A link has its rel as name and its href as text, and all attributes besides."""
+    (link,) = extras('<xhtml:link rel="amphtml" media="print" href="https://a.example/amp"/>')
+    assert (link.name, link.text, link.attributes["media"]) == (
+        "amphtml",
+        "https://a.example/amp",
+        "print",
+    )
+
+
+def test_what_a_video_has_besides_its_fields_comes_once() -> None:
+    """An unknown element of an extension is an extra; what is in it is not one once more."""
+    found = extras(
+        '<video:video><video:title>t</video:title><video:seg duration="6">'
+        "<video:part>u</video:part></video:seg></video:video>"
+    )
+    assert [(one.name, one.attributes, len(one.children)) for one in found] == [
+        ("seg", {"duration": "6"}, 1)
+    ]
+
+
+def test_json_has_what_is_there() -> None:
+    """JSON leaves out absent attributes and children, and nests those that are there."""
+    (extra,) = extras('<x:a><x:b c="1"/></x:a>')
+    assert json.loads(to_json(extra)) == {
+        "namespace": "urn:x",
+        "name": "a",
+        "text": "",
+        "children": [{"namespace": "urn:x", "name": "b", "text": "", "attributes": {"c": "1"}}],
+    }

@@ -1,4 +1,4 @@
-"""Media of feeds: elements of Media RSS and enclosures become images and videos."""
+"""Feeds in detail: titles, media types of links, bases, images and videos."""
 
 from __future__ import annotations
 
@@ -6,10 +6,119 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from reading import check_ways, issues, read
+from reading import FEED, check_ways, issues, locs, read, read_by_tree
 
 from sitemapreader import Image, IssueCode, Price, Restriction, UrlEntry, Video
 from sitemapreader.readers.xml.batches import BatchReader
+
+PAGE = "https://a.example/1"
+PADDING = b"".join(
+    b"<entry><title>%d</title><link href='https://a.example/x%d'/></entry>" % (n, n)
+    for n in range(200)
+)
+
+
+def title(written: str) -> str | None:
+    """Return the title of an entry, alone and among many."""
+    entry = f"<entry>{written}<link href='{PAGE}'/></entry>".encode()
+    found = {
+        event.title
+        for data in (entry, PADDING + entry, entry * 200)
+        for event in check_ways(FEED + data + b"</feed>")
+        if isinstance(event, UrlEntry) and event.loc == PAGE
+    }
+    assert len(found) == 1
+    return found.pop()
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ('<title type="html">AT&amp;amp;T</title>', "AT&T"),
+        ('<title type="html">Less &amp;lt; more</title>', "Less < more"),
+        ('<title type="html">&lt;b&gt;Bold&lt;/b&gt; &amp;#8211; it</title>', "Bold \u2013 it"),
+        ('<title type="html"><![CDATA[<i>Caf&eacute;</i>]]></title>', "Caf\xe9"),
+        ('<title type="html"><![CDATA[Plain]]></title>', "Plain"),
+        ('<title type="html">Plain</title>', "Plain"),
+        ("<title type='html'>A&amp;amp;B</title>", "A&B"),
+        ('<title type="HTML">A&amp;amp;B</title>', "A&B"),
+        ('<title type="text/html" mode="escaped">A&amp;amp;B</title>', "A&B"),
+        ('<title type="html">1 &lt; 2</title>', "1 < 2"),
+        ('<title type="html">&lt;br/&gt;</title>', None),
+        ('<title type="text">AT&amp;amp;T &lt;b&gt;</title>', "AT&amp;T <b>"),
+        ("<title>AT&amp;amp;T</title>", "AT&amp;T"),
+        ('<title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">A <b>B</b></div></title>',
+         "A B"),
+    ],
+)  # fmt: skip
+def test_a_title_is_text(written: str, expected: str | None) -> None:
+    """A title in HTML loses its tags and references; one in text keeps what looks like them."""
+    assert title(written) == expected
+
+
+def test_titles_of_both_kinds_in_one_feed() -> None:
+    """Each title is read as what it says it is, however alike the records are."""
+    entry = "<entry><title type='{}'>A&amp;amp;B</title><link href='{}'/></entry>"
+    written = "".join(entry.format(kind, PAGE) for kind in ("html", "text", "html") * 60)
+    for data in (written, written.replace("'", '"')):
+        events = check_ways(FEED + data.encode() + b"</feed>")
+        titles = [event.title for event in events if isinstance(event, UrlEntry)]
+        assert titles == ["A&B", "A&amp;B", "A&B"] * 60
+
+
+PDF = '<link type="application/pdf" href="https://a.example/1.pdf"/>'
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    ["text/html", "text/html; charset=utf-8", "TEXT/HTML", " Text/Html;charset=x", "html"],
+)
+@pytest.mark.parametrize("links", ["{}" + PDF, PDF + "{}"])
+def test_a_page_comes_before_other_types(media_type: str, links: str) -> None:
+    """HTML is preferred in any spelling of its media type."""
+    page = f'<link rel="alternate" type="{media_type}" href="{PAGE}"/>'
+    entry = f"<entry>{links.format(page)}</entry>".encode()
+    assert locs(check_ways(FEED + entry * 2 + b"</feed>")) == [PAGE, PAGE]
+
+
+CHANNEL = "<rss{}><channel{}><title>t</title>{}</channel></rss>"
+ITEM = "<item><link>one</link></item>"
+
+
+@pytest.mark.parametrize(
+    ("root", "channel", "items", "expected"),
+    [
+        ("", ' xml:base="https://b.example/x/"', ITEM, ["https://b.example/x/one"]),
+        ("", " xml:base='y/'", ITEM, ["https://h.example/y/one"]),
+        (' xml:base="https://c.example/"', ' xml:base="z/"', ITEM, ["https://c.example/z/one"]),
+        (' xml:base="https://c.example/"', "", ITEM, ["https://c.example/one"]),
+        (
+            "",
+            ' xml:base="https://b.example/"',
+            '<item xml:base="w/"><link>one</link></item>' + ITEM,
+            ["https://b.example/w/one", "https://b.example/one"],
+        ),
+        ("", ' xml:base=""', ITEM, ["https://h.example/one"]),
+        ("", ' version="1"', ITEM, ["https://h.example/one"]),
+    ],
+)
+def test_the_base_of_a_channel_holds(
+    root: str, channel: str, items: str, expected: list[str]
+) -> None:
+    """An xml:base on a channel holds for its items, relative to the one around it."""
+    assert locs(check_ways(CHANNEL.format(root, channel, items).encode())) == expected
+
+
+def test_a_base_ends_with_its_element() -> None:
+    """Behind a channel its base no longer holds."""
+    first = CHANNEL.format("", ' xml:base="https://b.example/"', ITEM).removesuffix("</rss>")
+    data = f"{first}<channel>{ITEM}</channel></rss>".encode()
+    assert locs(read_by_tree(data)) == ["https://b.example/one", "https://h.example/one"]
+    assert locs(check_ways(data)) == ["https://b.example/one", "https://h.example/one"]
+
+
+# -- media of feeds: elements of Media RSS and enclosures become images and videos
+
 
 RSS = (
     '<rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"'
@@ -20,8 +129,8 @@ ATOM = (
     '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:yt="http://www.youtube.com/xml/schemas/2015"'
     ' xmlns:media="http://search.yahoo.com/mrss/"><title>t</title>{}</feed>'
 )
-PAGE = "https://a.example/1"
-ITEM = f"<item><title>T</title><link>{PAGE}</link>{{}}</item>"
+
+ITEM_MEDIA = f"<item><title>T</title><link>{PAGE}</link>{{}}</item>"
 PLAIN = "<item><title>P</title><link>https://a.example/2</link></item>"
 ENTRY = f'<entry><title>T</title><link href="{PAGE}"/>{{}}</entry>'
 
@@ -31,7 +140,7 @@ def read_media(feed: str, record: str, media: str) -> tuple[Any, Any, list[Issue
     one = record.format(media)
     kinds = []
     for records in (one, PLAIN * 50 + one, one * 50 + PLAIN, (PLAIN + one) * 50):
-        text = records if record is ITEM else one * 50
+        text = records if record is ITEM_MEDIA else one * 50
         events = check_ways(feed.format(text).encode())
         entries = [each for each in events if isinstance(each, UrlEntry) and each.loc == PAGE]
         assert {each.title for each in entries} == {"T"}
@@ -133,7 +242,7 @@ THUMBNAIL = '<media:thumbnail url="https://a.example/v.jpg" width="120"/>'
 )
 def test_media_of_an_item(media: str, images: list[Image], videos: list[Video]) -> None:
     """Each kind of media becomes what it is, whichever way its record is read."""
-    assert read_media(RSS, ITEM, media) == (tuple(images), tuple(videos), [])
+    assert read_media(RSS, ITEM_MEDIA, media) == (tuple(images), tuple(videos), [])
 
 
 def test_media_of_an_entry() -> None:
@@ -177,13 +286,15 @@ def test_a_value_that_cannot_be_read_has_an_issue(
     media: str, images: list[Image], videos: list[Video]
 ) -> None:
     """What is no URL, or no number of seconds, is left out, and that is said."""
-    found = read_media(RSS, ITEM, media)
+    found = read_media(RSS, ITEM_MEDIA, media)
     assert found == (tuple(images), tuple(videos), [IssueCode.EXTENSION])
 
 
 def test_common_media_are_left_unread() -> None:
     """The pattern passes media over; they become values when they are asked for."""
-    item = ITEM.format('<media:content url="/p.jpg" medium="image"/><enclosure url="/q.png"/>')
+    item = ITEM_MEDIA.format(
+        '<media:content url="/p.jpg" medium="image"/><enclosure url="/q.png"/>'
+    )
     with mock.patch.object(BatchReader, "_read_tree", side_effect=AssertionError):
         events = read(RSS.format((item + PLAIN) * 100).encode())
     entries = [each for each in events if isinstance(each, UrlEntry)]

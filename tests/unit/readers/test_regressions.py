@@ -20,6 +20,7 @@ from sitemapreader.readers.xml.tree import TreeReader
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 IMAGE = b"<image:image><image:loc>http://i/1</image:loc>"
 
 ALIKE = {

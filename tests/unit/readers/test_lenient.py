@@ -1,0 +1,338 @@
+"""What is not well-formed is said, repaired, and costs its own record at most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import pytest
+from reading import URLSET, check_ways, issues, locs, read, url, urlset
+
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.models import UrlEntry
+from sitemapreader.readers import SitemapReader
+from sitemapreader.readers import reader as sitemap_reader
+from sitemapreader.readers.xml import tree
+from sitemapreader.readers.xml.batches import BatchReader
+from sitemapreader.readers.xml.tree import TreeReader
+
+if TYPE_CHECKING:
+    from sitemapreader.models import Event
+
+
+NAMESPACE = b'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+RECORD = b"<url><loc>https://a.example/</loc></url>"
+ITEM = b"<item><link>https://a.example/</link></item>"
+
+
+def wrap(
+    between: bytes = b"", *, before: bytes = b"", root: bytes = b"", end: bytes = b""
+) -> bytes:
+    """Write a urlset with something between its records, before its root, in it or behind it."""
+    start = before + b"<urlset " + NAMESPACE + root + b">"
+    return start + RECORD + between + RECORD + (end or b"</urlset>")
+
+
+def rss(start: bytes, end: bytes) -> bytes:
+    """Write a feed of two items."""
+    return b"<rss>" + start + ITEM * 2 + end
+
+
+BROKEN = {
+    "attribute-twice": wrap(root=b" a='1' a='2'"),
+    "namespace-twice": wrap(root=b" " + NAMESPACE),
+    "attribute-without-quotes": wrap(root=b" version=1"),
+    "attribute-without-value": wrap(root=b" version"),
+    "attributes-without-blank": wrap(root=b" a='1'b='2'"),
+    "bare-ampersand": wrap(root=b" a='x&y'"),
+    "entity": wrap(root=b" a='&nbsp;'"),
+    "name": wrap(root=b" 1a='x'"),
+    "name-of-the-root": wrap(end=b"</?:urlset>")
+    .replace(b"<urlset", b"<?:urlset")
+    .replace(b"?", b"1"),
+    "control-in-the-root": wrap(root=b" a='\x01'"),
+    "control-before-the-root": wrap(before=b"<!-- \x02 -->"),
+    "control-in-an-instruction": wrap(before=b"<?xml-stylesheet \x02 ?>"),
+    "control-in-a-comment": wrap(b"<!-- \x03 -->"),
+    "control-in-the-first-comment": wrap().replace(b"<url>", b"<!-- \x03 --><url>", 1),
+    "control-in-the-last-comment": wrap(end=b"<!-- \x0b --></urlset>"),
+    "control-behind-the-root": wrap(end=b"</urlset><!-- \x0b -->"),
+    "character-in-a-comment": wrap(b"<!-- \xef\xbf\xbf -->"),
+    "hyphens-in-a-comment": wrap(before=b"<!-- a -- b -->"),
+    "hyphens-behind-the-root": wrap(end=b"</urlset><!-- a -- b -->"),
+    "declaration-quotes": wrap(before=b"<?xml version=\"1.0' encoding='utf-8'?>"),
+    "declaration-order": wrap(before=b"<?xml encoding='utf-8' version='1.0'?>"),
+    "declaration-without-version": wrap(before=b"<?xml encoding='utf-8'?>"),
+    "declaration-standalone": wrap(before=b"<?xml version='1.0' standalone='1'?>"),
+    "declaration-capitals": wrap(before=b"<?XML version='1.0'?>"),
+    "declaration-twice": wrap(before=b"<?xml version='1.0'?>" * 2),
+    "declaration-behind-a-comment": wrap(before=b"<!-- a --><?xml version='1.0'?>"),
+    "section-before-the-root": wrap(before=b"<![CDATA[ a ]]>"),
+    "section-not-closed": wrap(b"<![CDATA[ a "),
+    "section-behind-the-last": wrap(end=b"<![CDATA[ a </urlset>"),
+    "section-behind-the-root": wrap(end=b"</urlset><![CDATA[ a ]]>"),
+    "comment-behind-the-root": wrap(end=b"</urlset><!-- a"),
+    "wrapper": wrap(b"<w>"),
+    "wrapper-behind-the-last": wrap(end=b"<w></urlset>"),
+    "wrappers-crossed": wrap(b"<w><v></w></v>"),
+    "end-tag-with-attributes": wrap(end=b"</urlset a='1'>"),
+    "end-tag-of-another": wrap(end=b"</URLSET>"),
+    "end-tag-not-closed": wrap(end=b"</urlset"),
+    "less-than": wrap(b"<"),
+    "less-than-behind-the-last": wrap(end=b" < </urlset>"),
+    "end-of-a-section": wrap(b"]]>"),
+    "prefix-behind-the-last": wrap(end=b"<image:image/></urlset>"),
+    "channel": rss(b"<channel>", b"</rss>"),
+    "channel-with-a-title": rss(b"<channel><title>a</title>", b"</rss>"),
+    "channel-not-opened": rss(b"", b"</channel></rss>"),
+    "channel-crossed": rss(b"<channel><image>", b"</channel></image></rss>"),
+}
+"""Documents of which every record is well-formed, and the rest is not."""
+SOUND = {
+    "comments": wrap(b"<!-- a - b -->", before=b"<!-- & < -->", end=b"<!----></urlset><!-- > -->"),
+    "instructions": wrap(b"<?a?>", before=b"<?xml-stylesheet a?><?b?>", end=b"</urlset><?c d?>"),
+    "declaration": wrap(before=b"<?xml version='1.1' encoding=\"gbk\" standalone='no' ?>\n"),
+    "doctype": wrap(before=b"<?xml version='1.0'?><!DOCTYPE urlset SYSTEM 'a'><!-- a -->"),
+    "sections": wrap(b"<![CDATA[ & ]]]]><![CDATA[> ]]>", end=b"<![CDATA[<]]></urlset>\n"),
+    "wrappers": wrap(b"<w><v a='>'/></w>", end=b"<w>&amp;</w></urlset >"),
+    "prefixes": wrap(b"<w xmlns:a='urn:a'><a:b/></w>", end=b"<b xmlns:a='urn:a' a:c=''/></urlset>"),
+    "brace": wrap(root=b" xmlns:b='{}'", end=b"<a xmlns='}'/></urlset>"),
+    "brace-in-a-record": wrap(b"<url xmlns:a='}'><loc>https://a.example/</loc></url>"),
+    "root": wrap(root=b"\n a='x>y' \t b = \"'\""),
+    "deep": wrap(b"<w>" * 80 + b"</w>" * 80, end=b"<w>" * 80 + b"</w>" * 80 + b"</urlset>"),
+    "channels": rss(b"<channel>" + ITEM + b"</channel><channel>", b"</channel></rss>"),
+    "channel": rss(b"<channel><title>a</title><x/>", b"<y/></channel><z/></rss>"),
+    "no-channel": rss(b"", b"</rss>"),
+}
+HINTS = {IssueCode.DOCTYPE, IssueCode.NAMESPACE}
+
+
+@pytest.mark.parametrize("block", [64, 4_096])
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_broken_outside_of_records_is_said(name: str, block: int) -> None:
+    """Every record is read, by pattern or tree, and an Issue says that something is wrong."""
+    with mock.patch.object(sitemap_reader, "BLOCK_BYTES", block):
+        for data in (BROKEN[name], BROKEN[name].replace(RECORD, RECORD * 40)):
+            events = check_ways(data)
+            assert len(locs(events)) == data.count(b"https://a.example/")
+            assert set(issues(events)) - HINTS, name
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_what_is_well_formed_has_no_issue(name: str) -> None:
+    """Rare markup that is allowed outside of records is nothing to speak of."""
+    for data in (SOUND[name], SOUND[name].replace(RECORD, RECORD * 40)):
+        events = check_ways(data)
+        assert len(locs(events)) == data.count(b"https://a.example/")
+        assert set(issues(events)) <= HINTS
+
+
+# -- a broken record costs at most itself: what stands beside it is read as if it were not there
+
+
+FRAMES = {
+    "url": (URLSET, b"</urlset>"),
+    "item": (b'<rss xmlns:x="urn:x"><channel>', b"</channel></rss>"),
+    "entry": (b'<feed xmlns="http://www.w3.org/2005/Atom" xmlns:x="urn:x">', b"</feed>"),
+}
+LINKS = {
+    "url": b"<loc>http://a.b/1</loc>",
+    "item": b"<link>http://a.b/1</link>",
+    "entry": b'<link href="http://a.b/1"/>',
+}
+HEALTHY = {
+    "plain": b"",
+    "blank-in-loc": b"",
+    "an-element-named-like-a-record": b"<x:a><x:b><NAME><link>http://i/</link></NAME></x:b></x:a>",
+    "accents": "<été>5</été><a·b>6</a·b>".encode(),
+    "fields-in-fields": b"<x:category><x:title>t</x:title></x:category>",
+    "a-date-in-a-date": b"<lastmod><date>2024-01-01</date></lastmod>",
+    "a-loc-in-a-date": b"<lastmod><loc>x</loc></lastmod>",
+    "no-namespace": b'<foo xmlns="">x</foo>',
+    "a-prefix-that-is-always-bound": b"<x:y xml:lang='de'>z</x:y>",
+    "sections": b"<x:y><![CDATA[</url></item></entry>]]><!-- </url> --></x:y>",
+    "a-long-namespace": b"<y xmlns='" + b"u" * 2_000 + b"'>z</y>",
+}
+BROKEN_ERROR_ISOLATION = {
+    "bare-ampersand": b"<NAME>LINK<x:y>a & b</x:y></NAME>",
+    "no-end-tag": b"<NAME>LINK<x:y>a</NAME>",
+    "end-tag-of-nothing": b"<NAME>LINK</x:y></NAME>",
+    "not-utf-8": b"<NAME>LINK<x:y>\xff</x:y></NAME>",
+    "unbound": b"<NAME>LINK<q:y/></NAME>",
+    "control": b"<NAME>LINK<x:y>\x01</x:y></NAME>",
+    "between": b"& \x02",
+}
+
+
+def record(kind: str, more: bytes, *, is_odd: bool = False) -> bytes:
+    link = LINKS[kind].replace(b"/1", b"/1 2") if is_odd else LINKS[kind]
+    name = kind.encode()
+    return b"<" + name + b">" + link + more.replace(b"NAME", name) + b"</" + name + b">"
+
+
+def events_of(kind: str, records: bytes) -> list[Event]:
+    start, end = FRAMES[kind]
+    return read(start + records + end)
+
+
+def is_general(event: Event) -> bool:
+    """Tell whether it says something of the document, and not of a record."""
+    return isinstance(event, Issue) and event.code is IssueCode.NOT_WELL_FORMED
+
+
+@pytest.mark.parametrize("broken", BROKEN_ERROR_ISOLATION)
+@pytest.mark.parametrize("healthy", HEALTHY)
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_healthy_record_beside_a_broken_one(kind: str, healthy: str, broken: str) -> None:
+    """Its events are the same, before the broken record and behind it."""
+    sound = record(kind, HEALTHY[healthy], is_odd=healthy != "plain")
+    damaged = BROKEN_ERROR_ISOLATION[broken].replace(b"LINK", LINKS[kind].replace(b"/1", b"/2"))
+    damaged = damaged.replace(b"NAME", kind.encode())
+    alone, beside = events_of(kind, sound), events_of(kind, damaged)
+    assert locs(alone)
+    assert beside
+    for records in (sound + damaged, damaged + sound, sound + damaged + sound):
+        others = [e for e in events_of(kind, records) if e not in beside and not is_general(e)]
+        assert others == alone * records.count(sound)
+
+
+def test_many_broken_records_among_healthy_ones() -> None:
+    """Every healthy record is read exactly, wherever the broken ones stand."""
+    odd = b"<url><loc>http://a.b/1 2</loc><lastmod><loc>x</loc></lastmod></url>"
+    for distance in (2, 3, 7, 30):
+        records = [url(b"<q:y/>") if at % distance == 0 else odd for at in range(120)]
+        events = read(URLSET + b"".join(records) + b"</urlset>")
+        assert len(locs(events)) == 120
+        assert locs(events).count("http://a.b/1 2") == records.count(odd)
+
+
+def test_broken_records_are_found_in_linear_time() -> None:
+    """However many records are broken, each is tried a bounded number of times."""
+    records = b"<url>&</url><url/><url></url>" * 1_000
+    with mock.patch.object(TreeReader, "parse", autospec=True, side_effect=TreeReader.parse) as spy:
+        events = read(URLSET + records + b"</urlset>")
+    assert sum(len(call.args[1]) for call in spy.call_args_list) < 20 * len(records)
+    assert {event.code for event in events if isinstance(event, Issue)} == {
+        IssueCode.MALFORMED,
+        IssueCode.BARE_AMPERSAND,
+        IssueCode.MISSING_LOC,
+    }
+
+
+@pytest.mark.parametrize("where", ["between", "within"])
+@pytest.mark.parametrize("count", [2, 3_000])
+def test_an_instruction_that_nothing_ends(where: str, count: int) -> None:
+    """It costs what stands before the next tag, and is told."""
+    odd = url(b"<?php echo $x; ") if where == "within" else b"<?php echo $x; "
+    data = URLSET + odd + url(b"") * count + b"</urlset>"
+    reader = SitemapReader("https://h.example/s.xml")
+    events = reader.feed(data) + reader.close()
+    assert len(locs(events)) == count + (where == "within")
+    assert reader.stats.records == len(locs(events))
+    assert set(reader.stats.counts) <= {IssueCode.NOT_WELL_FORMED, IssueCode.TEMPLATE}
+    assert reader.stats.counts[IssueCode.NOT_WELL_FORMED] == 1
+
+
+@pytest.mark.parametrize("typo", [b"<!-- x ->", b"<!-- x --!>", b"<!-- x"])
+def test_a_comment_that_nothing_ends(typo: bytes) -> None:
+    """If the root ends behind it, it ends before the next record; if not, the document was cut."""
+    start = URLSET + url(b"") + typo
+    assert locs(read(start + url(b"") + b"</urlset>")) == ["http://a.b/1"] * 2
+    within = URLSET + url(typo) + url(b"") + b"</urlset>"
+    assert locs(read(within)) == ["http://a.b/1"] * 2
+    cut = read(start + url(b""))
+    assert (locs(cut), issues(cut)) == (["http://a.b/1"], [IssueCode.TRUNCATED])
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_lines_are_counted_from_the_first(line_end: str) -> None:
+    """The head has lines as well, however they end."""
+    lines = ["<?xml version='1.0'?>", "<urlset>", "<url><loc>/a</loc></url>", "</urlset>"]
+    events = read(line_end.join(lines).encode())
+    assert {event.line for event in events if isinstance(event, Issue)} == {None, 3}
+
+
+# -- references and prefixes that XML does not know: records well-formed but for them
+
+
+TEXTS = (
+    b"<loc>http://a.b/?x=1&y=2</loc>",
+    b"<loc>http://a.b/?x=1&amp;y=2&z</loc>",
+    b"<loc>http://a.b/caf&eacute;</loc>",
+    b"<loc>http://a.b/</loc><x:y>A&nbsp;&amp;&#8217;&NewLine;B & C</x:y>",
+    b"<loc>http://a.b/</loc><x:y z='a & b &quot;&lt;'>&unknown; &lt</x:y>",
+    b"<loc>http://a.b/&#1;</loc>",
+    b"<loc>http://a.b/&#xD800;</loc>",
+    b"<loc>http://a.b/&#x110000;&</loc>",
+    b"<loc>http://a.b/&#99999999999;</loc>",
+    b"<loc><![CDATA[http://a.b/?x=1&y=2]]></loc><!-- a & b --><lastmod>&</lastmod>",
+    b"<loc>http://a.b/&</loc><?php a && b ?>",
+    b"<loc>http://a.b/&</loc><![CDATA[",
+    b"<loc>http://a.b/&</lok>",
+    b"<loc>http://a.b/&#13;&#9;&</loc>",
+    b"<loc>http://a.b/</loc><last&#0;mod>2026-01-01</lastmod>",
+    b"<loc>http://a.b/</loc><x:y a&nbsp;='1'/><&amp>",
+    b"<loc>http://a.b/</loc><geo:geo><geo:format>kml</geo:format></geo:geo>",
+    b"<loc>http://a.b/?a&b</loc><dc:date>2026-01-01</dc:date><q:q xmlns:q='urn:q'/><p:p/>",
+    b"<loc>http://a.b/</loc><q:q><q:q xmlns:q='urn:q'/></q:q>",
+    b"<loc>http://a.b/</loc><x:y q:z='1'/>",
+    b"<loc>http://a.b/</loc><!-- <q:q> --><x:y><![CDATA[<p:p>]]></x:y>&",
+    b"<loc>http://a.b/</loc><q\xb7:y/><q\xe9:y/>",
+    b"<loc>ht<q:q>x</q:q>tp://a.b/</loc>",
+)
+
+
+@pytest.mark.parametrize("fields", TEXTS)
+def test_a_repaired_reference_gives_what_the_lenient_parser_gives(fields: bytes) -> None:
+    """Entries, Issues and lines are the same, whoever repairs the references."""
+    record = b"\n<url>\n" + fields + b"</url>"
+    data = urlset(url(b"") + record + b"<!-- & -->" + record + url(b""))
+    events = check_ways(data)
+    with mock.patch.object(tree.TreeReader, "repair", side_effect=lambda *_: iter(())):
+        assert read(data) == events
+    assert len(locs(events)) >= 2
+
+
+def test_a_record_with_a_bare_ampersand_is_read_by_the_tree() -> None:
+    """Records whose URLs have a bare `&`, the commonest fault, do not need the lenient parser."""
+    records = [b"<url>\n<loc>http://a.b/?x=%d&y=2&z=3</loc></url>" % n for n in range(200)]
+    with mock.patch.object(BatchReader, "_read_leniently") as lenient:
+        events = read(urlset(b"".join(records)))
+    assert not lenient.called
+    assert locs(events) == [f"http://a.b/?x={n}&y=2&z=3" for n in range(200)]
+    found = [event for event in events if isinstance(event, Issue)]
+    assert {issue.code for issue in found} == {IssueCode.BARE_AMPERSAND}
+    assert [issue.line for issue in found] == list(range(1, 1 + len(found)))
+
+
+@pytest.mark.parametrize("prefix", ["image", "é", "s"])
+def test_records_of_an_undeclared_prefix_are_read_by_the_tree(prefix: str) -> None:
+    """A prefix that nothing declares means what it means by convention, or the records'."""
+    p = f"{prefix}:" if prefix == "s" else ""
+    other = (
+        ""
+        if p
+        else f"<{prefix}:image><{prefix}:loc>http://a.b/i.png</{prefix}:loc></{prefix}:image>"
+    )
+    records = [f"<{p}url><{p}loc>http://a.b/{n}</{p}loc>{other}</{p}url>" for n in range(99)]
+    data = (
+        f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{''.join(records)}</urlset>"
+    )
+    with mock.patch.object(BatchReader, "_read_leniently") as lenient:
+        events = read(data.encode())
+    assert not lenient.called
+    assert locs(events) == [f"http://a.b/{n}" for n in range(99)]
+    assert set(issues(events)) == {IssueCode.UNBOUND_PREFIX}
+    images = [
+        image.loc for event in events if isinstance(event, UrlEntry) for image in event.images
+    ]
+    assert len(images) == (99 if prefix == "image" else 0)
+
+
+def test_a_flood_of_ampersands_is_read_in_steps() -> None:
+    """Records that are nothing but `&` are read leniently, and without a long step."""
+    with mock.patch.object(tree, "_repair_references") as repair:
+        events = read(urlset(url(b"<lastmod>" + b"&" * 60_000 + b"</lastmod>") * 3))
+    assert locs(events) == ["http://a.b/1"] * 3
+    assert set(issues(events)) == {IssueCode.BARE_AMPERSAND, IssueCode.LASTMOD}
+    assert not repair.called
