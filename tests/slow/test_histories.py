@@ -80,7 +80,12 @@ def live_through(site: Site, seed: int, db: Path, clock: SetClock, days: int) ->
         latest = max(latest, clock.now)
         is_plain = site.is_quiet and site.is_settled and site.is_truthful
         if is_plain and latest - last >= 23 * HOUR:
-            told.chances.update(url for url, page in site.pages.items() if page.dead is not None)
+            # A sitemap that lists nothing now is in doubt itself.
+            told.chances.update(
+                url
+                for url, page in site.pages.items()
+                if page.dead is not None and page.home not in site.emptied
+            )
             last = latest
     return told
 

@@ -119,6 +119,11 @@ class Site:
         return self._children
 
     @property
+    def emptied(self) -> set[str]:
+        """The names of its sitemaps that list nothing."""
+        return {child for child in self._children if not self._of(child)}
+
+    @property
     def listed(self) -> set[str]:
         """The pages that its sitemaps list."""
         return {url for url in self.live if self.pages[url].home}
