@@ -8,6 +8,7 @@ redirects one at a time, `retries` repeats what failed, and `body` bounds the bo
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
@@ -20,7 +21,7 @@ from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, 
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from aiohttp.abc import AbstractResolver
@@ -128,6 +129,29 @@ class NetworkFetcher:
         """
         trust = self.find_trust(None)
         return Exchange(self.network, url, headers or _NO_HEADERS, trust, check_redirect).open()
+
+    @asynccontextmanager
+    async def turn(self, url: str) -> AsyncIterator[None]:
+        """Wait for a turn at the host of a URL, for a request of your own.
+
+        ```python
+        async with fetcher.turn(url):
+            await client.post(url, json=...)
+        ```
+        Inside, the request counts as one of the fetcher's: `options.per_host` at once,
+        `options.delay_seconds` or the Crawl-delay apart, after what a Retry-After asked for. So
+        open nothing with the fetcher itself inside. Where it may go is for you to decide.
+
+        Raises:
+            FetchError: `url` cannot be requested.
+            RuntimeError: the fetcher is closed, or belongs to another event loop.
+        """
+        self.network.transport.check()
+        slot = await self.network.throttle.acquire(parse_request_url(url).host)
+        try:
+            yield
+        finally:
+            slot.release()
 
 
 class WalkClient:

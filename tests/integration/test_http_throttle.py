@@ -12,6 +12,7 @@ import pytest
 from faults import FaultServer
 from timing import Clock, is_linear, retried
 
+from sitemapreader.errors import FetchError
 from sitemapreader.fetch import throttle as politeness
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.throttle import LENT_AFTER_SECONDS, HostThrottle, Slot
@@ -80,6 +81,59 @@ async def test_a_body_read_to_its_end_gives_its_turn_back(server: FaultServer) -
                 pass
             await fetch(fetcher, server.url("ok"))
     assert len(server.requests) == 2
+
+
+async def post(fetcher: HttpFetcher, server: FaultServer) -> None:
+    """Make a request of one's own, with a client of one's own."""
+    host, port = "127.0.0.1", int(server.base.rstrip("/").rpartition(":")[2])
+    async with fetcher.turn(server.base):
+        reader, writer = await asyncio.open_connection(host, port)
+        lines = ("POST /slow HTTP/1.1", f"Host: {host}:{port}", "Content-Length: 0", "", "")
+        writer.write("\r\n".join(lines).encode())
+        await reader.readline()
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_requests_of_ones_own_take_their_turn(server: FaultServer) -> None:
+    """Inside `turn`, other requests count among those of the fetcher at a host."""
+    async with HttpFetcher(FetchOptions(per_host=2)) as fetcher, asyncio.TaskGroup() as group:
+        fetcher.trust(server.base)
+        for _ in range(4):
+            group.create_task(post(fetcher, server))
+            group.create_task(fetch(fetcher, server.url("slow")))
+    assert len(server.requests) == 8
+    assert max(request.at_once for request in server.requests) == 2
+
+
+async def test_a_turn_is_given_back(server: FaultServer) -> None:
+    """Whoever fails inside `turn`, or is cancelled before it, holds nothing up."""
+    async with HttpFetcher(FetchOptions(per_host=1)) as fetcher, asyncio.timeout(PATIENT):
+        fetcher.trust(server.base)
+        with pytest.raises(ZeroDivisionError):  # noqa: PT012 (it fails inside)
+            async with fetcher.turn(server.base):
+                waiting = asyncio.create_task(post(fetcher, server))
+                await asyncio.sleep(0)
+                waiting.cancel()
+                raise ZeroDivisionError
+        await fetch(fetcher, server.url("ok"))
+        with pytest.raises(FetchError, match="http"):
+            async with fetcher.turn("ftp://example.org/"):
+                pytest.fail("no turn for what cannot be requested")
+
+
+@retried
+async def test_turns_keep_the_crawl_delay(server: FaultServer) -> None:
+    """The Crawl-delay lies between two turns, and between a turn and a request of the fetcher."""
+    server.requests.clear()
+    async with HttpFetcher(FetchOptions(delay_seconds=0)) as fetcher:
+        fetcher.trust(server.base)
+        fetcher.set_crawl_delay(server.base, 0.2)
+        await post(fetcher, server)
+        await fetch(fetcher, server.url("ok"))
+        await post(fetcher, server)
+    assert len(server.requests) == 3
+    assert min(gaps(server)) >= 0.15
 
 
 def gaps(server: FaultServer) -> list[float]:
