@@ -25,7 +25,8 @@ from measuring import cpu_seconds, describe_machine, peak_mb, run_once
 from parts import BASE, DECLARATION, PROTOCOL, make_urlset
 from tables import print_machine, print_table, write_json
 
-from sitemapreader import FolderFetcher, walk
+from sitemapreader import walk
+from sitemapreader.fetch import FolderFetcher
 
 _URLS_A_SITEMAP = 50_000
 _SITEMAPS_OF_REPORT = 10_000

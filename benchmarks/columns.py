@@ -20,7 +20,8 @@ from pathlib import Path
 
 from parts import make_urlset
 
-from sitemapreader import FolderFetcher, open_output, walk
+from sitemapreader import open_output, walk
+from sitemapreader.fetch import FolderFetcher
 
 SITE = "https://www.example.com/"
 IN_A_SITEMAP = 50_000

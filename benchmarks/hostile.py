@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 from measuring import describe_machine, peak_mb
 from tables import print_machine, write_json
 
-from sitemapreader import MemoryFetcher, StoredResponse, walk
+from sitemapreader import walk
+from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from sitemapreader.options import ROBOTS_MAX_BYTES
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from corpora import CORPORA
 from measuring import describe_machine
 from tables import print_machine, print_table, write_json
 
-from sitemapreader import MemoryFetcher, SitemapEntry, SitemapReader, walk
+from sitemapreader import SitemapEntry, SitemapReader, walk
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -22,8 +22,9 @@ async def main():
 asyncio.run(main())
 ```
 
-Public are the names in `__all__`, those of `sitemapreader.audit`, `sitemapreader.distributed` and
-`sitemapreader.fetch.httpx`, and the modules of `sitemapreader.recipes` with the names that their
+Public are the names in `__all__`, those in `__all__` of `sitemapreader.fetch` and of
+`sitemapreader.state`, `audit` and `distributed`, `sitemapreader.fetch.httpx`, the functions of
+`sitemapreader.urls`, and the modules of `sitemapreader.recipes` with the names that their
 documentation shows. Everything else is internal and may change in any version.
 """
 
@@ -42,13 +43,15 @@ if TYPE_CHECKING:
         SitemapReaderError,
         StateError,
     )
-    from sitemapreader.fetch import Fetcher, Response
-    from sitemapreader.fetch.answers import is_absent, read_body
     from sitemapreader.fetch.http import HttpFetcher
-    from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
-    from sitemapreader.fetch.request import charset_of
-    from sitemapreader.issues import Issue, IssueCode, Severity, make_issue
-    from sitemapreader.many import SiteRun, SiteTask, walk_many, walk_many_sync
+    from sitemapreader.issues import Issue, IssueCode, Severity
+    from sitemapreader.many import (
+        BlockingSiteRun,
+        SiteRun,
+        SiteTask,
+        walk_many,
+        walk_many_sync,
+    )
     from sitemapreader.models import (
         Alternate,
         Change,
@@ -71,10 +74,10 @@ if TYPE_CHECKING:
     from sitemapreader.readers import SitemapReader, read
     from sitemapreader.readers.robots import OtherLine, Robots, parse_robots
     from sitemapreader.report import Report
-    from sitemapreader.state import State
+    from sitemapreader.state import DocumentState, SiteState, State
     from sitemapreader.tables import IncompleteWarning, read_batches, to_arrow, to_dataframe
-    from sitemapreader.urls import origin_of
     from sitemapreader.walker import (
+        BlockingWalk,
         Discovery,
         Walk,
         WalkArguments,
@@ -87,16 +90,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Alternate",
+    "BlockingSiteRun",
+    "BlockingWalk",
     "Change",
     "DateSource",
     "Discovery",
     "Document",
+    "DocumentState",
     "Event",
     "Extra",
     "FetchError",
     "FetchOptions",
-    "Fetcher",
-    "FolderFetcher",
     "Format",
     "HttpFetcher",
     "Image",
@@ -106,18 +110,17 @@ __all__ = [
     "IssueError",
     "IssueGroup",
     "Limits",
-    "MemoryFetcher",
     "News",
     "OtherLine",
     "Price",
     "Report",
-    "Response",
     "Restriction",
     "Robots",
     "Role",
     "Severity",
     "SiteOutcome",
     "SiteRun",
+    "SiteState",
     "SiteStatus",
     "SiteTask",
     "SitemapEntry",
@@ -126,23 +129,17 @@ __all__ = [
     "State",
     "StateError",
     "Status",
-    "StoredResponse",
     "UrlEntry",
     "Via",
     "Video",
     "Walk",
     "WalkArguments",
-    "charset_of",
     "discover",
     "discover_sync",
-    "is_absent",
-    "make_issue",
     "open_output",
-    "origin_of",
     "parse_robots",
     "read",
     "read_batches",
-    "read_body",
     "to_arrow",
     "to_dataframe",
     "walk",
@@ -155,14 +152,10 @@ __all__ = [
 # aiohttp.
 _EXPORTS_BY_MODULE = {
     "errors": ("FetchError", "IssueError", "IssueGroup", "SitemapReaderError", "StateError"),
-    "fetch": ("Fetcher", "Response"),
-    "fetch.answers": ("is_absent", "read_body"),
-    "fetch.local": ("FolderFetcher", "MemoryFetcher", "StoredResponse"),
     "fetch.http": ("HttpFetcher",),
-    "fetch.request": ("charset_of",),
     "tables": ("IncompleteWarning", "read_batches", "to_arrow", "to_dataframe"),
-    "many": ("SiteRun", "SiteTask", "walk_many", "walk_many_sync"),
-    "issues": ("Issue", "IssueCode", "Severity", "make_issue"),
+    "many": ("BlockingSiteRun", "SiteRun", "SiteTask", "walk_many", "walk_many_sync"),
+    "issues": ("Issue", "IssueCode", "Severity"),
     "models": (
         "Alternate",
         "Change",
@@ -185,9 +178,9 @@ _EXPORTS_BY_MODULE = {
     "readers.robots": ("OtherLine", "Robots", "parse_robots"),
     "outcomes": ("Document", "Role", "SiteOutcome", "SiteStatus", "Status"),
     "report": ("Report",),
-    "state": ("State",),
-    "urls": ("origin_of",),
+    "state": ("DocumentState", "SiteState", "State"),
     "walker": (
+        "BlockingWalk",
         "Discovery",
         "Walk",
         "WalkArguments",

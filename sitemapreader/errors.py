@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 LOGIN_STATUSES = frozenset({401, 407})
 """The server or a proxy requires a login (RFC 9110, sections 15.5.2 and 15.5.8)."""
 
+_STATUS_CODES = frozenset(
+    {IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED, IssueCode.SITEMAP_WITH_ERROR_STATUS}
+)
+_STATUSES_OF_OTHER_CAUSES = frozenset({407, 429})
+"""407 comes from a proxy. 429 says that a server is overloaded, as 5xx does; Google agrees."""
+
 
 def advise_extra(extra: str) -> str:
     """Return the words that name an extra of this package, with what installs it."""
@@ -93,6 +99,20 @@ class FetchError(SitemapReaderError):
         self.redirects: tuple[Redirect, ...] = ()
         said = f" ({self.detail})" if self.detail else ""
         super().__init__(f"{excerpt(url, 2048)}: {code.meaning}{said}: {code.advice}")
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the server says that there is no such document.
+
+        So do all 4xx statuses but two: RFC 9309, section 2.3.1.3.
+        """
+        status = self.http_status
+        return (
+            self.code in _STATUS_CODES
+            and status is not None
+            and status < 500
+            and status not in _STATUSES_OF_OTHER_CAUSES
+        )
 
 
 class StateError(SitemapReaderError):

@@ -192,6 +192,23 @@ class Issue:
     url: str | None = None
     value: str | None = None
 
+    @classmethod
+    def make(
+        cls,
+        code: IssueCode,
+        sitemap: str = "",
+        *,
+        line: int | None = None,
+        url: str | None = None,
+        value: str | None = None,
+    ) -> Issue:
+        """Make an Issue with the message of its code.
+
+        Its texts are cut and escaped, and its URLs have no password. For the arguments see the
+        attributes.
+        """
+        return make_issue(code, sitemap, line=line, url=url, value=value)
+
     @property
     def severity(self) -> Severity:
         """The severity of its code."""
@@ -218,18 +235,7 @@ def make_issue(
     url: str | None = None,
     value: str | None = None,
 ) -> Issue:
-    """Make an Issue with the message of its code.
-
-    Args:
-        code: the row of the table.
-        sitemap: URL of the document.
-        line: line in the document, from 1.
-        url: URL of the entry or child sitemap.
-        value: the text that caused it.
-
-    Returns:
-        an Issue whose texts are cut and escaped, and whose URLs have no password.
-    """
+    """Make an Issue as `Issue.make` does."""
     return Issue(
         code=code,
         message=f"{code.meaning}: {code.advice}",

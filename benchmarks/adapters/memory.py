@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 from adapters import CHUNK_BYTES
-from sitemapreader import MemoryFetcher, SitemapReader, UrlEntry, walk
+from sitemapreader import SitemapReader, UrlEntry, walk
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.audit.database import quote_text, read_queries
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.answers import is_absent, read_body
+from sitemapreader.fetch import read_body
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Role, Status
@@ -68,7 +68,7 @@ async def _fetch(url: str, fetcher: Fetcher) -> Robots | None:
             body = await read_body(response, 2 * ROBOTS_MAX_BYTES)
             return parse_robots(body, response.url)
     except FetchError as error:
-        return Robots(url) if is_absent(error) else None
+        return Robots(url) if error.is_absent else None
 
 
 def prepare(

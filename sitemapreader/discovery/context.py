@@ -24,7 +24,7 @@ from sitemapreader.rows import Rows
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Iterator
 
-    from sitemapreader.fetch import Client, Fetcher
+    from sitemapreader.fetch.client import Client, Fetcher
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from sitemapreader.discovery.context import Budget, LoopShare, WalkContext
-    from sitemapreader.fetch import Response
+    from sitemapreader.fetch.client import Response
     from sitemapreader.fetch.request import CheckRedirect
     from sitemapreader.fetch.retries import HostBreaker
     from sitemapreader.outcomes import Document

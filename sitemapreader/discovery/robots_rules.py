@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.discovery.download import fetch_body
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.answers import is_absent
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
@@ -227,7 +226,7 @@ class RobotsRules:
             self._context.report.end_document(document, Status.SKIPPED, str(error.code))
             raise error
         document.add_error(error)
-        absent = error.code in _LEADS_NOWHERE or is_absent(error)
+        absent = error.code in _LEADS_NOWHERE or error.is_absent
         origin = origin_of(document.url)
         # A redirect has no status of its own here, but is an answer of the host: whether it leads
         # in a circle, or to another host that is down or must not be asked.

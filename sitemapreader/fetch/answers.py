@@ -24,7 +24,7 @@ from sitemapreader.readers.decode.layers import Decompressor, decode_start, read
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from sitemapreader.fetch import Response
+    from sitemapreader.fetch.client import Response
     from sitemapreader.options import FetchOptions
 
 T = TypeVar("T")
@@ -268,11 +268,6 @@ _EMPTY_PAGES = ((b"/_incapsula_resource", "Imperva"),)
 """Texts that ordinary pages have as well: they count on pages with nothing but a script."""
 _EMPTY_PAGE_BYTES = 2_048
 
-_STATUS_CODES = frozenset(
-    {IssueCode.HTTP_STATUS, IssueCode.LOGIN_REQUIRED, IssueCode.SITEMAP_WITH_ERROR_STATUS}
-)
-_STATUSES_OF_OTHER_CAUSES = frozenset({407, 429})
-"""407 comes from a proxy. 429 says that a server is overloaded, as 5xx does; Google agrees."""
 _SITEMAP = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex)[\s>]", re.IGNORECASE)
 _FIRST_TAGS_BYTES = 2_048
 
@@ -352,17 +347,3 @@ class Refusal:
         elif wait is not None and wait > max_wait_seconds:
             code = IssueCode.RETRY_LATER
         return FetchError(code, self.url, detail, http_status=self.status, retry_after_seconds=wait)
-
-
-def is_absent(error: FetchError) -> bool:
-    """Return whether the server says that there is no such document.
-
-    These are all 4xx statuses but two: RFC 9309, section 2.3.1.3.
-    """
-    status = error.http_status
-    return (
-        error.code in _STATUS_CODES
-        and status is not None
-        and status < 500
-        and status not in _STATUSES_OF_OTHER_CAUSES
-    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.discovery import Search
-from sitemapreader.fetch import check_fetcher
+from sitemapreader.fetch.client import check_fetcher
 from sitemapreader.many.plan import RunPlan
 from sitemapreader.many.run import BlockingSiteRun, SiteRun
 from sitemapreader.options import SITE_SECONDS, FetchOptions, Limits

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterable, Callable, Iterable
 
-    from sitemapreader.fetch import Fetcher
+    from sitemapreader.fetch.client import Fetcher
     from sitemapreader.many.task import SiteTask
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import SiteOutcome

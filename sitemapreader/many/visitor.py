@@ -28,7 +28,7 @@ from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from sitemapreader.fetch import Fetcher
+    from sitemapreader.fetch.client import Fetcher
     from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
     from sitemapreader.rows import Rows
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.answers import is_absent, read_body
+from sitemapreader.fetch.answers import read_body
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.readers.robots import Robots, parse_robots
@@ -15,7 +15,7 @@ from sitemapreader.urls import origin_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sitemapreader.fetch import Client
+    from sitemapreader.fetch.client import Client
 
 MAX_ORIGINS = 20
 """Origins whose robots.txt is fetched; pages of further ones are not visited."""
@@ -62,7 +62,7 @@ class PageRobots:
         except FetchError as error:
             if error.code in _TELLING:
                 raise
-            robots = Robots(url, complete=is_absent(error))
+            robots = Robots(url, complete=error.is_absent)
         self._known[origin] = robots
         delay = robots.crawl_delay(self._agent)
         if delay is not None:

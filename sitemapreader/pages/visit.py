@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch import make_client
 from sitemapreader.fetch.answers import find_protection, read_body
+from sitemapreader.fetch.client import make_client
 from sitemapreader.fetch.retries import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
@@ -25,7 +25,7 @@ from sitemapreader.readers.pages.facts import HTML_TYPES, MAX_PAGE_BYTES, TEXT_T
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from sitemapreader.fetch import Client, Fetcher, Response
+    from sitemapreader.fetch.client import Client, Fetcher, Response
     from sitemapreader.readers.robots import Robots
 
 ACCEPT = "text/html, application/xhtml+xml;q=0.9, */*;q=0.5"

@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Self
 
-from sitemapreader import IssueCode, make_issue
+from sitemapreader import Issue, IssueCode
 
 try:
     from crawlee import Request
@@ -145,7 +145,7 @@ class SitemapReaderRequestLoader(RequestLoader):
             return self._make_request(entry)
         except ValidationError as error:
             said = error.errors()[0]["msg"]
-            issue = make_issue(IssueCode.INVALID_URL, entry.sitemap, url=entry.loc, value=said)
+            issue = Issue.make(IssueCode.INVALID_URL, entry.sitemap, url=entry.loc, value=said)
             self._walk.report.add_issue(issue)
             return None
 

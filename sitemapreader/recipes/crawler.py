@@ -28,17 +28,17 @@ from sitemapreader import (
     HttpFetcher,
     IssueCode,
     Robots,
-    is_absent,
-    origin_of,
     parse_robots,
-    read_body,
     walk,
 )
+from sitemapreader.fetch import read_body
+from sitemapreader.urls import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from sitemapreader import Fetcher, Report, UrlEntry
+    from sitemapreader import Report, UrlEntry
+    from sitemapreader.fetch import Fetcher
 
 MAX_PAGE_BYTES = 10 * 1024 * 1024
 """Size of a page, decompressed; a larger one is missed."""
@@ -173,7 +173,7 @@ class PageRules:
             async with self._fetcher.open(url) as response:
                 return parse_robots(await read_body(response, MAX_PAGE_BYTES), response.url)
         except FetchError as error:
-            return Robots(complete=is_absent(error))
+            return Robots(complete=error.is_absent)
 
 
 # -- the text of a page, by the standard library; replace it by your own extractor

@@ -33,7 +33,8 @@ from sitemapreader.recipes.crawler import Page, PageRules, extract_text, fetch_p
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 
-    from sitemapreader import Fetcher, Report
+    from sitemapreader import Report
+    from sitemapreader.fetch import Fetcher
 
 BATCH_PAGES = 50
 """Changes in one batch, and so the most that come twice after a kill."""

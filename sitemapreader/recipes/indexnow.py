@@ -26,15 +26,8 @@ import aiohttp
 import attrs
 from yarl import URL
 
-from sitemapreader import (
-    FetchError,
-    FetchOptions,
-    HttpFetcher,
-    SitemapReaderError,
-    State,
-    read_body,
-    walk,
-)
+from sitemapreader import FetchError, FetchOptions, HttpFetcher, SitemapReaderError, State, walk
+from sitemapreader.fetch import read_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

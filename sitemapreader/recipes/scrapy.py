@@ -39,10 +39,9 @@ from sitemapreader import (
     SitemapReader,
     UrlEntry,
     Via,
-    charset_of,
-    make_issue,
     parse_robots,
 )
+from sitemapreader.fetch import charset_of
 
 try:
     from scrapy import Request, Spider
@@ -156,7 +155,7 @@ class SitemapReaderSpider(Spider):
         if isinstance(entry, UrlEntry):
             yield from self._request_pages(entry)
         elif entry.via is Via.PAGE and not self._may_follow(entry, response):
-            self._add_issue(make_issue(IssueCode.FEED_HAS_MORE, response.url, url=entry.loc))
+            self._add_issue(Issue.make(IssueCode.FEED_HAS_MORE, response.url, url=entry.loc))
         elif any(pattern.search(entry.loc) for pattern in self._follow):
             yield from self._request_sitemap(entry)
 
@@ -186,7 +185,7 @@ class SitemapReaderSpider(Spider):
             request = Request(url, callback=callback, errback=errback, meta={ENTRY: entry})
         except ValueError as error:
             self._add_issue(
-                make_issue(IssueCode.INVALID_URL, entry.sitemap, url=url, value=str(error))
+                Issue.make(IssueCode.INVALID_URL, entry.sitemap, url=url, value=str(error))
             )
         else:
             yield request
@@ -200,7 +199,7 @@ class SitemapReaderSpider(Spider):
             self._log(issue)
         self._count(robots.counts)
         if not robots.sitemaps:
-            self._add_issue(make_issue(IssueCode.NO_SITEMAP, response.url))
+            self._add_issue(Issue.make(IssueCode.NO_SITEMAP, response.url))
         for entry in robots.sitemaps:
             yield from self._request_sitemap(entry)
 
@@ -246,7 +245,7 @@ class SitemapReaderSpider(Spider):
         if code is not None:
             said = str(error.response.status) if isinstance(error, HttpError) else str(error)
             url = getattr(failure, "request").url  # noqa: B009 (Scrapy sets it, untyped)
-            self._add_issue(make_issue(code, url, value=said))
+            self._add_issue(Issue.make(code, url, value=said))
         return failure
 
     # -- the log and the stats

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.dates import When
     from sitemapreader.discovery import Probe
-    from sitemapreader.fetch import Fetcher
+    from sitemapreader.fetch.client import Fetcher
     from sitemapreader.issues import Issue, IssueCode
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.records.vocabulary import ExtraFormats

@@ -29,7 +29,7 @@ from sitemapreader.walker.queues import Order
 if TYPE_CHECKING:
     from sitemapreader.dates import When
     from sitemapreader.discovery import Probe
-    from sitemapreader.fetch import Fetcher
+    from sitemapreader.fetch.client import Fetcher
     from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.state import State
 

@@ -18,7 +18,7 @@ from sitemapreader.discovery.download import (
 )
 from sitemapreader.discovery.revalidation import ReplayBuffer
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.answers import MAX_REFUSAL_BYTES, is_absent
+from sitemapreader.fetch.answers import MAX_REFUSAL_BYTES
 from sitemapreader.fetch.request import charset_of, read_etag, select_validators
 from sitemapreader.fetch.retries import HOST_CODES
 from sitemapreader.issues import Issue, IssueCode
@@ -44,7 +44,7 @@ from sitemapreader.walker.entries import DocumentEntries
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
-    from sitemapreader.fetch import Response
+    from sitemapreader.fetch.client import Response
     from sitemapreader.models import Event
     from sitemapreader.rows import Events, Rows
     from sitemapreader.walker.children import WalkParts
@@ -419,7 +419,7 @@ class Visit:
         if self.document.via is Via.SITE:
             return self._is_page(fault)
         if fault is not None:
-            return is_absent(fault) and fault.code is not IssueCode.SITEMAP_WITH_ERROR_STATUS
+            return fault.is_absent and fault.code is not IssueCode.SITEMAP_WITH_ERROR_STATUS
         # A body that cannot be decoded may be a sitemap.
         return IssueCode.CONTENT_ENCODING not in self._held_codes()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
-from sitemapreader.fetch import check_fetcher, make_client
+from sitemapreader.fetch.client import check_fetcher, make_client
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, UrlEntry, Via
 from sitemapreader.report import Report
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.fetch import Fetcher
+    from sitemapreader.fetch.client import Fetcher
     from sitemapreader.models import Event
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots import Robots

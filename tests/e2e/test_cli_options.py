@@ -17,7 +17,8 @@ import pytest
 from aiohttp import web
 from commands import allow, run, serving, start, urlset
 
-from sitemapreader import FolderFetcher, walk
+from sitemapreader import walk
+from sitemapreader.fetch import FolderFetcher
 
 if TYPE_CHECKING:
     from pathlib import Path

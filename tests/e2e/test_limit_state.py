@@ -14,7 +14,8 @@ from aiohttp import web
 from commands import serving
 from walking import Pages, index, urlset
 
-from sitemapreader import FetchOptions, MemoryFetcher, walk_many
+from sitemapreader import FetchOptions, walk_many
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

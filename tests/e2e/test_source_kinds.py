@@ -10,7 +10,8 @@ from aiohttp import web
 from commands import run, serving, urlset
 
 import sitemapreader
-from sitemapreader import MemoryFetcher, SiteTask, discover_sync, walk_many_sync, walk_sync
+from sitemapreader import SiteTask, discover_sync, walk_many_sync, walk_sync
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable

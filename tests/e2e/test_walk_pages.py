@@ -10,7 +10,8 @@ from commands import run, serving
 from serving import serve
 from walking import ROBOTS, SITE, Pages, Walked, index, urlset, walk_all
 
-from sitemapreader import FetchOptions, Format, MemoryFetcher, discover, to_dataframe, walk
+from sitemapreader import FetchOptions, Format, discover, to_dataframe, walk
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from pathlib import Path

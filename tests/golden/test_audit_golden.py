@@ -21,9 +21,10 @@ from planted import (
     plant_unnamed_site,
 )
 
-from sitemapreader import FolderFetcher, walk_sync
+from sitemapreader import walk_sync
 from sitemapreader.audit import Audit, AuditOptions, audit_sync
 from sitemapreader.audit.rules import load_rules
+from sitemapreader.fetch import FolderFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,12 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 from auditing import HOST, NOW, page, pages, served, site, urlset
 
-from sitemapreader import IssueCode, MemoryFetcher, Severity, StoredResponse
+from sitemapreader import IssueCode, Severity
 from sitemapreader.audit import Audit, AuditOptions, audit, audit_sync
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.known import load_known
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.errors import FetchError
+from sitemapreader.fetch import MemoryFetcher, StoredResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

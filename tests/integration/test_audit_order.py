@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 from auditing import HOST, NOW, link, page, urlset
 
-from sitemapreader import MemoryFetcher
 from sitemapreader.audit import AuditOptions, audit
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
-    from sitemapreader import StoredResponse
     from sitemapreader.audit import Audit
+    from sitemapreader.fetch import StoredResponse
 
 SITEMAPS = tuple(f"{HOST}/{name}.xml" for name in "abc")
 HOSTS = (HOST, HOST.replace("https", "http"), HOST.replace("://", "://www."), HOST.upper())

@@ -24,9 +24,9 @@ from auditing import (
     video,
 )
 
-from sitemapreader import StoredResponse
 from sitemapreader.audit import Finding, NotRun, audit_sync
 from sitemapreader.audit.rules import load_rules
+from sitemapreader.fetch import StoredResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

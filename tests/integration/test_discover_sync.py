@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import package
 import pytest
 
-from sitemapreader import FolderFetcher, discover, discover_sync
+from sitemapreader import discover, discover_sync
+from sitemapreader.fetch import FolderFetcher
 from sitemapreader.fetch.local import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from sitemapreader import StoredResponse
+    from sitemapreader.fetch import StoredResponse
 
 SITE = "https://www.example.org/"
 FOLDER = package.ROOT / "testdata" / "site"

@@ -12,7 +12,8 @@ import pytest
 from answering import Answer, Reading, Site, read_site, serve_site
 from walking import status, walk_all
 
-from sitemapreader import Limits, MemoryFetcher, walk
+from sitemapreader import Limits, walk
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.state import State
 
 if TYPE_CHECKING:

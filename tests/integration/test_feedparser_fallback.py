@@ -15,8 +15,9 @@ import pytest
 from scale import SCALE
 from walking import SITE, index
 
-from sitemapreader import MemoryFetcher, SitemapReader, UrlEntry, walk, walk_sync
+from sitemapreader import SitemapReader, UrlEntry, walk, walk_sync
 from sitemapreader.discovery import download
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers import feedparser as fallback

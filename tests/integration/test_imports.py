@@ -55,9 +55,9 @@ NEEDED: dict[str, tuple[str, str, str]] = {
 """What is done, and which modules it must not import -> the program, what it needs, and these."""
 REPORT = """
 sys.modules["pandas"] = None
-from sitemapreader import IssueCode, Report, make_issue
+from sitemapreader import Issue, IssueCode, Report
 report = Report(0)
-report.add_issue(make_issue(IssueCode.LASTMOD))
+report.add_issue(Issue.make(IssueCode.LASTMOD))
 print(report, report.tree(), report._repr_html_())
 report.documents_frame()
 """

@@ -12,7 +12,8 @@ from aiohttp import web
 from serving import serve
 from walking import index, urlset
 
-from sitemapreader import Document, FetchOptions, Issue, IssueCode, MemoryFetcher, Status, walk
+from sitemapreader import Document, FetchOptions, Issue, IssueCode, Status, walk
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.logs import log_pause
 from sitemapreader.report import Report
 
@@ -128,7 +129,7 @@ def test_nothing_is_printed_by_default() -> None:
     """Without a handler of the user's a walk is silent, also one that fails; the shell too."""
     script = (
         "import logging\n"
-        "from sitemapreader import MemoryFetcher, walk_sync\n"
+        "from sitemapreader import walk_sync\nfrom sitemapreader.fetch import MemoryFetcher\n"
         "with walk_sync('https://a.example/', fetcher=MemoryFetcher({})) as walk: list(walk)\n"
         "handlers = logging.getLogger('sitemapreader').handlers\n"
         "assert [type(each) for each in handlers] == [logging.NullHandler], handlers\n"
@@ -144,7 +145,7 @@ def test_one_line_of_setup_shows_it() -> None:
     """`logging.basicConfig` is all that it takes."""
     script = (
         "import logging\n"
-        "from sitemapreader import FolderFetcher, walk_sync\n"
+        "from sitemapreader import walk_sync\nfrom sitemapreader.fetch import FolderFetcher\n"
         "logging.basicConfig(level='INFO', format='%(name)s %(levelname)s %(message)s')\n"
         "fetcher = FolderFetcher('testdata/site')\n"
         "with walk_sync(fetcher.base_url, fetcher=fetcher) as entries: list(entries)\n"

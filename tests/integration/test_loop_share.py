@@ -8,10 +8,11 @@ from contextlib import aclosing
 from itertools import count
 from typing import TYPE_CHECKING
 
-from sitemapreader import MemoryFetcher, SitemapReader, walk
+from sitemapreader import SitemapReader, walk
 from sitemapreader.discovery import context
 from sitemapreader.discovery.context import LoopShare
 from sitemapreader.discovery.download import read_events
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator

@@ -18,7 +18,6 @@ from sitemapreader import (
     Change,
     FetchOptions,
     Limits,
-    MemoryFetcher,
     SiteOutcome,
     SiteStatus,
     SiteTask,
@@ -28,6 +27,7 @@ from sitemapreader import (
     walk_many,
     walk_many_sync,
 )
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import Pages, urlset
 
-from sitemapreader import MemoryFetcher, SiteOutcome, SiteRun, walk_many, walk_many_sync
+from sitemapreader import SiteOutcome, SiteRun, walk_many, walk_many_sync
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.walker import filters
 from sitemapreader.walker.filters import RecentKeys
 

@@ -16,7 +16,8 @@ import pytest
 from commands import run
 from walking import SITE, urlset
 
-from sitemapreader import FolderFetcher, UrlEntry, open_output, read, walk_sync
+from sitemapreader import UrlEntry, open_output, read, walk_sync
+from sitemapreader.fetch import FolderFetcher
 from sitemapreader.output import FORMATS, find_format
 
 if TYPE_CHECKING:

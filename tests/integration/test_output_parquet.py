@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from sitemapreader import (
     Alternate,
     Extra,
-    FolderFetcher,
     Image,
     News,
     Price,
@@ -27,6 +26,7 @@ from sitemapreader import (
     open_output,
     walk_sync,
 )
+from sitemapreader.fetch import FolderFetcher
 from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION
 
 pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scale import SCALE
 
-from sitemapreader import Change, FolderFetcher, Image, News, UrlEntry, Video, walk_sync
+from sitemapreader import Change, Image, News, UrlEntry, Video, walk_sync
+from sitemapreader.fetch import FolderFetcher
 from sitemapreader.output import FORMATS, open_output
 from sitemapreader.output.columns import COLUMNS, choose_columns
 from sitemapreader.output.text import (

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemapreader import MemoryFetcher, UrlEntry, open_output, walk, walk_many, walk_sync
+from sitemapreader import UrlEntry, open_output, walk, walk_many, walk_sync
 from sitemapreader.dates import parse_lastmod
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.output import FORMATS
 from sitemapreader.output.arrow import make_batch
 from sitemapreader.output.columns import COLUMNS, DERIVED_COLUMNS

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import SITE, Pages, index, urlset, walk_all
 
-from sitemapreader import FolderFetcher, MemoryFetcher, walk, walk_sync
+from sitemapreader import walk, walk_sync
+from sitemapreader.fetch import FolderFetcher, MemoryFetcher
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,8 @@ import pytest
 from commands import run
 from walking import ROBOTS, SITE, Pages, index, status, urlset, walk_all
 
-from sitemapreader import Document, FolderFetcher, Issue, IssueCode, Report, Status, walk_sync
+from sitemapreader import Document, Issue, IssueCode, Report, Status, walk_sync
+from sitemapreader.fetch import FolderFetcher
 from sitemapreader.issues import make_issue
 from sitemapreader.models import Via
 

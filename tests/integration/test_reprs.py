@@ -7,16 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from walking import SITE, Pages, index, status, urlset
 
-from sitemapreader import (
-    Image,
-    IncompleteWarning,
-    MemoryFetcher,
-    SitemapEntry,
-    UrlEntry,
-    Via,
-    walk,
-    walk_sync,
-)
+from sitemapreader import Image, IncompleteWarning, SitemapEntry, UrlEntry, Via, walk, walk_sync
+from sitemapreader.fetch import MemoryFetcher
 
 TOP = f"{SITE}sitemap.xml"
 

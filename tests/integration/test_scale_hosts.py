@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from walking import urlset
 
-from sitemapreader import MemoryFetcher, walk_many
+from sitemapreader import walk_many
 from sitemapreader.distributed import hosts
 from sitemapreader.distributed.hosts import HostReader
 from sitemapreader.distributed.options import ScaleOptions
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from sitemapreader import StoredResponse
+    from sitemapreader.fetch import StoredResponse
     from sitemapreader.many.run import SiteRun
 
 SLOW, LAST = "h0.slow.example", "b.example"

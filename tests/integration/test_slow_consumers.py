@@ -13,17 +13,8 @@ from aiohttp import web
 from timing import retried
 from walking import SITE, Pages, index, urlset
 
-from sitemapreader import (
-    FetchError,
-    FetchOptions,
-    IssueCode,
-    Limits,
-    MemoryFetcher,
-    StoredResponse,
-    walk,
-    walk_many,
-    walk_sync,
-)
+from sitemapreader import FetchError, FetchOptions, IssueCode, Limits, walk, walk_many, walk_sync
+from sitemapreader.fetch import MemoryFetcher, StoredResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

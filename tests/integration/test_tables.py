@@ -18,16 +18,8 @@ import pytest
 from serving import serve
 from walking import ROBOTS, SITE, Pages, index, status, urlset
 
-from sitemapreader import (
-    FolderFetcher,
-    IncompleteWarning,
-    IssueCode,
-    MemoryFetcher,
-    StoredResponse,
-    read,
-    walk,
-    walk_sync,
-)
+from sitemapreader import IncompleteWarning, IssueCode, read, walk, walk_sync
+from sitemapreader.fetch import FolderFetcher, MemoryFetcher, StoredResponse
 from sitemapreader.output.columns import COLUMNS
 
 pytest.importorskip("pyarrow", reason="no pyarrow: pip install .[arrow]")

@@ -9,16 +9,8 @@ from collections import Counter
 import pytest
 from walking import ROBOTS, SITE, Walked, index, urlset, walk_all
 
-from sitemapreader import (
-    IssueCode,
-    Limits,
-    MemoryFetcher,
-    Report,
-    Role,
-    SitemapEntry,
-    Status,
-    walk,
-)
+from sitemapreader import IssueCode, Limits, Report, Role, SitemapEntry, Status, walk
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, MAX_URL_CHARS
 
 TOP = f"{SITE}i.xml"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from walking import index, urlset
 
-from sitemapreader import MemoryFetcher, walk
+from sitemapreader import walk
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from pathlib import Path

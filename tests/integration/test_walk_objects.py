@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sitemapreader import MemoryFetcher, SitemapEntry, walk
+from sitemapreader import SitemapEntry, walk
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.models import Via
 from sitemapreader.walker.frontier import Frontier, Job
 from sitemapreader.walker.queues import Order, SitemapQueue, pack_entry, unpack_entry

@@ -14,19 +14,19 @@ from sitemapreader import (
     FetchError,
     IssueCode,
     Limits,
-    MemoryFetcher,
     StateError,
     Status,
     walk,
     walk_sync,
 )
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from sitemapreader import Response
+    from sitemapreader.fetch import Response
 
 TOP = f"{SITE}sitemap.xml"
 CHILDREN = [f"{SITE}{number}.xml" for number in range(5)]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sitemapreader import FetchError, FetchOptions, MemoryFetcher, SitemapEntry, walk
+from sitemapreader import FetchError, FetchOptions, SitemapEntry, walk
+from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.fetch.retries import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.walker.frontier import Frontier

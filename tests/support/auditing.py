@@ -9,12 +9,13 @@ from typing import Any
 
 import attrs
 
-from sitemapreader import FetchOptions, MemoryFetcher, StoredResponse
+from sitemapreader import FetchOptions
 from sitemapreader.audit import AuditOptions, Finding, NotRun
 from sitemapreader.audit.api import AuditRun, plan_rules
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.known import load_known
 from sitemapreader.audit.sources import AuditSource
+from sitemapreader.fetch import MemoryFetcher, StoredResponse
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOST = "https://www.shop.example"

@@ -22,7 +22,8 @@ BATCH = 500
 
 WORKER = """
 import asyncio, os, sys
-from sitemapreader import FolderFetcher, walk
+from sitemapreader import walk
+from sitemapreader.fetch import FolderFetcher
 
 async def main(site, state, output, changes):
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

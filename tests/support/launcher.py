@@ -375,7 +375,7 @@ def _import_all() -> None:
 def _compile_patterns() -> None:
     """Compile the patterns of common documents, which take longer than most runs."""
     folder = Path(__file__).parents[2] / "testdata" / "site"
-    fetcher = sitemapreader.FolderFetcher(str(folder))
+    fetcher = sitemapreader.fetch.FolderFetcher(str(folder))
     with sitemapreader.walk_sync("https://www.example.org/", fetcher=fetcher) as entries:
         list(entries)
 

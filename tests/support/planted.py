@@ -23,7 +23,7 @@ from auditing import (
     video,
 )
 
-from sitemapreader import StoredResponse
+from sitemapreader.fetch import StoredResponse
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapreader import (
-    FetchOptions,
-    HttpFetcher,
-    Limits,
-    MemoryFetcher,
-    discover_sync,
-    walk_many,
-    walk_sync,
-)
+from sitemapreader import FetchOptions, HttpFetcher, Limits, discover_sync, walk_many, walk_sync
 from sitemapreader import walk as start_walk
+from sitemapreader.fetch import MemoryFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,6 +10,7 @@ import package
 import pytest
 
 import sitemapreader
+import sitemapreader.fetch
 
 API = (
     # values
@@ -38,6 +39,9 @@ API = (
     "Document",
     "Report",
     "Role",
+    "BlockingWalk",
+    "DocumentState",
+    "SiteState",
     "State",
     "Status",
     "Walk",
@@ -47,6 +51,7 @@ API = (
     "walk",
     "walk_sync",
     # many sites
+    "BlockingSiteRun",
     "SiteOutcome",
     "SiteRun",
     "SiteStatus",
@@ -63,21 +68,11 @@ API = (
     "FetchOptions",
     "Limits",
     # fetching
-    "Fetcher",
-    "FolderFetcher",
     "HttpFetcher",
-    "MemoryFetcher",
-    "Response",
-    "StoredResponse",
     # helpers of crawlers
     "OtherLine",
     "Robots",
-    "charset_of",
-    "is_absent",
-    "make_issue",
-    "origin_of",
     "parse_robots",
-    "read_body",
     # exceptions
     "FetchError",
     "IssueError",
@@ -165,3 +160,5 @@ def test_the_reference_has_every_name() -> None:
     page = (package.ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\.\. auto\w+:: sitemapreader\.(\w+)$", page, re.MULTILINE))
     assert listed == set(sitemapreader.__all__)
+    fetch = set(re.findall(r"^\.\. auto\w+:: sitemapreader\.fetch\.(\w+)$", page, re.MULTILINE))
+    assert fetch | {"HttpFetcher"} == set(sitemapreader.fetch.__all__)

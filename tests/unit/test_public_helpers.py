@@ -6,18 +6,9 @@ import gzip
 
 import pytest
 
-from sitemapreader import (
-    FetchError,
-    IssueCode,
-    MemoryFetcher,
-    SiteRun,
-    StoredResponse,
-    charset_of,
-    is_absent,
-    origin_of,
-    read_body,
-    walk_many,
-)
+from sitemapreader import FetchError, IssueCode, SiteRun, walk_many
+from sitemapreader.fetch import MemoryFetcher, StoredResponse, charset_of, read_body
+from sitemapreader.urls import origin_of
 
 URL = "https://a.example/page"
 GZIP = {"content-encoding": "gzip"}
@@ -51,12 +42,12 @@ async def test_a_body_that_is_no_good(body: bytes, code: IssueCode) -> None:
 )
 def test_what_counts_as_absent(status: int, absent: bool) -> None:
     """A 4xx status says that there is no document, except those that ask for another request."""
-    assert is_absent(FetchError(IssueCode.HTTP_STATUS, URL, http_status=status)) is absent
+    assert FetchError(IssueCode.HTTP_STATUS, URL, http_status=status).is_absent is absent
 
 
 def test_a_host_without_an_answer_is_not_absent() -> None:
     """A document whose server cannot be reached may exist."""
-    assert not is_absent(FetchError(IssueCode.CONNECT, URL))
+    assert not FetchError(IssueCode.CONNECT, URL).is_absent
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from sitemapreader.fetch import Fetcher
+    from sitemapreader.fetch.client import Fetcher
     from sitemapreader.models import SitemapEntry
     from sitemapreader.options import FetchOptions
 
