@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FEEDPARSER_MAX_BYTES
+from sitemapreader.readers.xml.batches import XmlReader
 from sitemapreader.readers.xml.characters import unescape
-from sitemapreader.readers.xml.reader import XmlReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -32,9 +32,9 @@ from sitemapreader.readers.pages.site_maps import HtmlReader
 from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, check_formats
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
+from sitemapreader.readers.xml.batches import XmlReader
 from sitemapreader.readers.xml.patterns import SMALL_BYTES, read_small
 from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
-from sitemapreader.readers.xml.reader import XmlReader
 from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from sitemapreader import Extra, SitemapReader
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Format, Image, UrlEntry
 from sitemapreader.output.text import to_json
-from sitemapreader.readers.records.names import Names
 from sitemapreader.readers.records.vocabulary import (
     IMAGE,
     NAMESPACES,
     NEWS,
     OWN,
     VIDEO,
+    Names,
     namespace_key,
 )
 

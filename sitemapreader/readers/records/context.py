@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event, SitemapEntry, UrlEntry
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.names import Names
+    from sitemapreader.readers.records.vocabulary import Names
     from sitemapreader.readers.stats import ReadStats
 
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
@@ -209,15 +209,18 @@ class RecordContext:
         self, code: IssueCode, at: Element, *, url: str | None = None, value: str | None = None
     ) -> None:
         """Add an Issue of an element; its line is looked for only where it is shown."""
-        is_shown = self.stats.counts[code] < MAX_ISSUES_PER_DOCUMENT
-        line = self.record.find_line(at) if is_shown else None
-        self.stats.add_issue(self.events, code, line=line, url=url, value=value)
+        self.stats.add_issue(
+            self.events, code, line=self._find_line(code, at), url=url, value=value
+        )
 
     def drop_record(self, code: IssueCode, value: str | None) -> None:
         """Drop the record, or the part of it that one of its locs begins."""
-        is_shown = self.stats.counts[code] < MAX_ISSUES_PER_DOCUMENT
-        line = self.record.find_line(self.record.element) if is_shown else None
+        line = self._find_line(code, self.record.element)
         self.stats.drop_record(self.events, code, line=line, value=value)
+
+    def _find_line(self, code: IssueCode, at: Element) -> int | None:
+        is_shown = self.stats.counts[code] < MAX_ISSUES_PER_DOCUMENT
+        return self.record.find_line(at) if is_shown else None
 
     def report_repairs(self, text: str) -> None:
         """Say what was repaired in the record; `text` is its first loc."""

@@ -26,11 +26,11 @@ from sitemapreader.readers.records.context import (
     read_attributes,
 )
 from sitemapreader.readers.records.media import MediaReader
-from sitemapreader.readers.records.names import NO_NAME
 from sitemapreader.readers.records.vocabulary import (
     ATOM,
     EXTENSIONS,
     FEED_DATES,
+    NO_NAME,
     OWN,
     PROTOCOL_FIELDS,
     RDF,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.readers.records.context import Record, RecordContext
-    from sitemapreader.readers.records.names import Name
+    from sitemapreader.readers.records.vocabulary import Name
     from sitemapreader.readers.stats import ReadStats
 
     Found: TypeAlias = defaultdict[str, list[Any]]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
     from xml.etree.ElementTree import Element
 
-    from sitemapreader.readers.records.names import Names
+    from sitemapreader.readers.records.vocabulary import Names
 
     Report: TypeAlias = Callable[..., None]
     """Is told of an element with a `value` that cannot be read."""

@@ -1,4 +1,4 @@
-"""BatchReader: reads batches of records, each in the cheapest way that fits.
+"""The reader of XML formats: prolog, then batches, each in the cheapest way.
 
 The pattern reads records as far as it matches. Behind that, the scanner cuts records out one by
 one for the tree builder. A batch that the tree builder refuses is halved until the broken record is
@@ -8,13 +8,13 @@ found, which is read leniently. A broken record does not affect the next one.
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.records.context import RecordContext, list_texts, read_attributes
 from sitemapreader.readers.records.entries import deliver_pages, read_record
-from sitemapreader.readers.records.names import Names
-from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS
+from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS, Names
 from sitemapreader.readers.xml.boundaries import (
     Scanner,
     count_lines,
@@ -25,13 +25,14 @@ from sitemapreader.readers.xml.boundaries import (
 from sitemapreader.readers.xml.characters import COMMENT_END
 from sitemapreader.readers.xml.lenient import LenientParser
 from sitemapreader.readers.xml.patterns import start_patterns
+from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from xml.etree.ElementTree import Element
 
-    from sitemapreader.models import Event
+    from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.context import Record
     from sitemapreader.readers.stats import ReadStats
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.rows import Events
 
+_UTF_8 = getincrementaldecoder("utf-8")
 _MANY_CHARS = 131_072
 _MANY_RECORDS = 1_000
 """The smallest records are found in 3 ms."""
@@ -378,3 +380,69 @@ class BatchReader:
                 return False
             del self._skip[0]
         return True
+
+
+class XmlReader:
+    """Reader of urlset, sitemapindex, RSS and Atom, in UTF-8.
+
+    Bytes that are not UTF-8 become lone surrogates: so the record in which they stand is broken,
+    and no other.
+    """
+
+    def __init__(self, stats: ReadStats, limits: Limits, *, keeps_deleted: bool = False) -> None:
+        self._stats = stats
+        self._keeps_deleted = keeps_deleted
+        self._limits = limits
+        self._decoder = _UTF_8("surrogateescape")
+        self._prolog_reader = PrologReader(stats)
+        self._refused = False
+        self._batches: BatchReader | None = None
+
+    @property
+    def format(self) -> Format | None:
+        """The format, once the root element has come."""
+        return self._batches.prolog.format if self._batches else None
+
+    @property
+    def is_window(self) -> bool:
+        """Whether the document may leave out what it has listed before."""
+        return bool(self._batches and self._batches.prolog.is_window)
+
+    @property
+    def finished(self) -> bool:
+        """Whether a limit or a refusal has ended the reading."""
+        return self._batches.finished if self._batches else self._refused
+
+    def feed(self, data: bytes) -> Iterator[Events]:
+        """Read the next bytes; yield, in steps, the events of complete records."""
+        yield from self._take(self._decoder.decode(data), final=False)
+
+    def close(self, cut: IssueCode | None) -> Iterator[Events]:
+        """Yield the last events: complete records, and what the document lacks.
+
+        The markup shows whether the document was cut; `cut` is the cause.
+        """
+        yield from self._take(self._decoder.decode(b"", final=True), final=True)
+        if self._batches:
+            yield from self._batches.close(cut or IssueCode.TRUNCATED)
+
+    def _take(self, text: str, *, final: bool) -> Iterator[Events]:
+        if self._batches:
+            yield from self._batches.feed(text)
+            return
+        events: list[Event] = []
+        try:
+            found = self._prolog_reader.feed(events, text, final=final)
+        except NotXmlError as error:
+            self._stats.add_issue(events, error.code, value=error.value)
+            self._refused = True
+            found = None
+        yield events
+        if found:
+            prolog, end = found
+            start, self._prolog_reader.data = self._prolog_reader.data, ""
+            line = 1 + count_lines(start, 0, end)
+            self._batches = BatchReader(
+                self._stats, self._limits, prolog, line, keeps_deleted=self._keeps_deleted
+            )
+            yield from self._batches.feed(start[end:])

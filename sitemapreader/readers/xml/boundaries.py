@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from sitemapreader.models import Event
-    from sitemapreader.readers.records.names import Names
+    from sitemapreader.readers.records.vocabulary import Names
     from sitemapreader.readers.xml.prolog import Prolog
 
     Span: TypeAlias = tuple[int, int]

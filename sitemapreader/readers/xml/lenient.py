@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.names import Name, Names
+    from sitemapreader.readers.records.vocabulary import Name, Names
     from sitemapreader.readers.xml.prolog import Prolog
 
 _CLOSINGS = {begin: re.compile(re.escape(end)) for begin, end in CLOSINGS.items()}

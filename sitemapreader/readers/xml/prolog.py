@@ -41,7 +41,7 @@ from sitemapreader.readers.xml.markup import (
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
-    from sitemapreader.readers.records.names import Name
+    from sitemapreader.readers.records.vocabulary import Name
     from sitemapreader.readers.stats import ReadStats
 
 MAX_PROLOG_CHARS = 262_144
@@ -69,35 +69,29 @@ _MARKUP = re.compile(r"<(?:(!--|\?|!\[CDATA\[)|(!(?i:doctype)\b)|[^\W\d])")
 
 @attrs.define
 class Prolog:
-    """The surroundings of records: the root's start tag, and the open wrappers.
-
-    Attributes:
-        format: what the root element says.
-        root: the root's name as written, with its prefix.
-        uri: namespace of the root, or "".
-        records: local names of the format's records, in lower case.
-        namespaces: prefix ("" for the default) -> URI, as bound here; a new dict at each change.
-        bases: the xml:base of the root and of what is open in it, as written.
-        own_prefix: an undeclared prefix that records are written with, or "".
-        closed: an end tag of a root was met, which closes nested roots too; or there is no root.
-        has_nested_root: a root was met inside of the root, or behind it.
-        is_complete: the feed says that it lists everything (RFC 5005, section 2).
-        capability: what the document is in ResourceSync, such as `changelist`, or "".
-        pages: relation -> the bases of a feed's link to its next page, and where it leads.
-    """
+    """The surroundings of records: the root's start tag, and the open wrappers."""
 
     format: Format
     root: str
+    """The root's name as written, with its prefix."""
     records: frozenset[str]
+    """Local names of the format's records, in lower case."""
     namespaces: dict[str, str] = attrs.field(factory=dict)
+    """Prefix ("" for the default) -> URI, as bound here; a new dict at each change."""
     uri: str = ""
     bases: list[str] = attrs.field(factory=list)
+    """The xml:base of the root and of what is open in it, as written."""
     own_prefix: str = ""
+    """An undeclared prefix that records are written with."""
     closed: bool = False
+    """An end tag of a root was met, which closes nested roots too; or there is no root."""
     has_nested_root: bool = False
     is_complete: bool = False
+    """The feed says that it lists everything (RFC 5005, section 2)."""
     capability: str = ""
+    """What the document is in ResourceSync, such as `changelist`."""
     pages: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
+    """Relation -> the bases of a feed's link to its next page, and where it leads."""
     _wrappers: list[tuple[str, dict[str, str], int]] = attrs.field(factory=list)
     """Elements that are open around the records; the namespaces, and how many bases, before."""
 

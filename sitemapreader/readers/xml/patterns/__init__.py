@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sitemapreader.options import PATTERNS, Limits
-from sitemapreader.readers.records.names import Names
+from sitemapreader.readers.records.vocabulary import Names
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import is_end
 from sitemapreader.readers.xml.characters import COMMENT, ILLEGAL

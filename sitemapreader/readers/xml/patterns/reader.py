@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.names import Names
+    from sitemapreader.readers.records.vocabulary import Names
     from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.readers.xml.tree import TreeReader

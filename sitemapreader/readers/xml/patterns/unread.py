@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sitemapreader.models import Extra
-    from sitemapreader.readers.records.names import Names
+    from sitemapreader.readers.records.vocabulary import Names
 
 _START_TAG = re.compile(rf"<([^\s<>/:]++):([^\s<>/]++)([^<>]*+)>([^<]*+(?>(?:{SECTION}[^<]*+)?))")
 _ATTRIBUTE = re.compile(r'([a-z_]++)="([^"]*+)"')
