@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, compress, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, cast
 
 import attrs
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence, Sized
     from datetime import datetime
 
+_Item = TypeVar("_Item", bound=Event)
+_Part = TypeVar("_Part", bound="Sized")
 _LISTS = frozenset({"images", "videos", "alternates", "extras"})
 
 
@@ -164,28 +166,17 @@ def take_rows(rows: Rows, number: int) -> Rows:
     return rows.head(number) if isinstance(rows, EntryColumns) else rows[:number]
 
 
-def join_rows(parts: Sequence[Rows]) -> Rows:
-    """Return all entries of several parts."""
+def join_rows(parts: Sequence[list[_Item] | EntryColumns]) -> list[_Item] | EntryColumns:
+    """Return all entries, or events, of several parts."""
     columns = [part for part in parts if isinstance(part, EntryColumns)]
     if columns and len(columns) == len(parts):
         return EntryColumns.join(columns)
-    return list(chain.from_iterable(parts))
-
-
-def join_events(parts: Sequence[Events]) -> Events:
-    """Return what several steps of reading one document gave."""
-    columns = [part for part in parts if isinstance(part, EntryColumns)]
-    if columns and len(columns) == len(parts):
-        return EntryColumns.join(columns)
-    return list(chain.from_iterable(parts))
+    return list(chain.from_iterable(cast("Sequence[Iterable[_Item]]", parts)))
 
 
 def list_sitemaps(rows: Rows) -> Iterable[str]:
     """Return the sitemaps that list entries, each once."""
     return dict.fromkeys(get_column(rows, "sitemap"))
-
-
-_Part = TypeVar("_Part", bound="Sized")
 
 
 BATCH_ROWS = 8_192

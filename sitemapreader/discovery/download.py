@@ -21,7 +21,7 @@ from sitemapreader.readers.feedparser import (
     make_command,
     read_answer,
 )
-from sitemapreader.rows import join_events
+from sitemapreader.rows import join_rows
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
@@ -197,12 +197,12 @@ async def read_events(
                 # A chunk of 64 KiB may inflate to 64 MiB that hold few records.
                 if size >= enough or reader.stats.inflated_bytes - begin > _BATCH_BYTES:
                     if parts:
-                        yield join_events(parts)
+                        yield join_rows(parts)
                     parts, begin, size = [], reader.stats.inflated_bytes, 0
                     enough = min(8 * enough, _BATCH_EVENTS)
                 await loop_share.yield_if_due()
             if parts:
-                yield join_events(parts)
+                yield join_rows(parts)
         if reader.finished:
             return
 
