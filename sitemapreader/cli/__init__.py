@@ -6,9 +6,8 @@ then, which keeps `--help` fast.
 
 from __future__ import annotations
 
+import signal
 import sys
-
-from sitemapreader.cli.exit_codes import INTERRUPTED
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -16,13 +15,14 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt:  # before `run_process` has set its handlers
-        return INTERRUPTED
+        return 128 + signal.SIGINT
 
 
 def _run(argv: list[str]) -> int:
     # imported here, because Ctrl-C may come meanwhile
-    from sitemapreader.cli.commands.table import choose_command  # noqa: PLC0415 (see above)
+    from sitemapreader.cli.commands import EXTRAS, choose_command  # noqa: PLC0415 (see above)
     from sitemapreader.cli.parser import UsageError  # noqa: PLC0415 (the same)
+    from sitemapreader.errors import advise_extra  # noqa: PLC0415 (the same)
 
     command, rest = choose_command(argv)
     parser = command.make_parser()
@@ -33,3 +33,7 @@ def _run(argv: list[str]) -> int:
         return command.load()(arguments)
     except UsageError as error:
         parser.error(str(error))
+    except ModuleNotFoundError as error:
+        if command.name not in EXTRAS:
+            raise
+        parser.error(f"{command.name} needs {error.name}; {advise_extra(EXTRAS[command.name])}")

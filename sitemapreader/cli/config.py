@@ -10,25 +10,24 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from sitemapreader.cli.output import find_output_format, get_output_path
 from sitemapreader.cli.parser import UsageError
-from sitemapreader.cli.writer import find_output_format, get_output_path
 from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.fetch.addresses import AddressPolicy
 from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.walker.config import SharedArguments
 
 if TYPE_CHECKING:
     import argparse
-    import re
 
     from sitemapreader.models import SitemapEntry
 
-_SEARCH = ("probe", "feeds", "extra_formats")
-_WALK = ("since", "until", "undated", "include", "exclude", "order", "hosts", "state", *_SEARCH)
-_LIMITS = ("depth", "walk_seconds")
-_FETCH = ("concurrency", "delay_seconds", "proxy", "user_agent")
+SEARCH = ("probe", "feeds", "extra_formats", "respect_robots")
+"""Arguments of `walk` that `discover` has, too."""
+_OF_SEVERAL = frozenset({"unique", "state", "changes", "removed"})
+"""Options whose arguments depend on others."""
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
 """Environment variables from which curl takes a proxy."""
-_TUPLES = ("allow_networks", "allow_ports")
 
 
 @attrs.frozen
@@ -37,37 +36,37 @@ class RunConfig:
 
     Attributes:
         walk: keyword arguments of `walk`.
-        search: keyword arguments of `discover`, a subset of `walk`.
         options: options of fetching.
         limits: limits of reading.
     """
 
     walk: dict[str, Any]
-    search: dict[str, Any]
     options: FetchOptions
     limits: Limits
 
     @classmethod
     def from_arguments(cls, arguments: argparse.Namespace) -> Self:
         """Make the arguments from the options; raise UsageError for contradictions."""
-        robots = {"respect_robots": not getattr(arguments, "no_robots", False)}
+        given = {name: value for name, value in vars(arguments).items() if value is not None}
+        names = SharedArguments.__annotations__.keys() - _OF_SEVERAL
+        walk = {name: given[name] for name in names & given.keys()}
+        limits = {name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()}
         try:
             return cls(
-                walk=_pick(arguments, _WALK)
-                | robots
-                | _make_follow(arguments)
-                | _check_state_options(arguments),
-                search=_pick(arguments, _SEARCH) | robots,
-                options=_make_options(arguments),
-                limits=Limits(**_pick(arguments, _LIMITS)),
+                walk | _make_follow(given) | _check_state_options(arguments),
+                _make_options(given),
+                Limits(**limits),
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
 
+    @property
+    def search(self) -> dict[str, Any]:
+        """Keyword arguments of `discover`."""
+        return {name: self.walk[name] for name in SEARCH if name in self.walk}
+
     def with_login(self, user: str | None, password: str | None) -> FetchOptions:
         """Return the options for a source whose URL contains a user and a password."""
-        if not user and not password:
-            return self.options
         headers = self.options.headers | _basic_auth_header(f"{user or ''}:{password or ''}")
         return attrs.evolve(self.options, headers=headers)
 
@@ -79,15 +78,8 @@ def find_unused_proxy(arguments: argparse.Namespace) -> str:
     return next((name for name in _PROXIES if os.environ.get(name)), "")
 
 
-def _pick(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
-    values = ((name, getattr(arguments, name, None)) for name in names)
-    return {name: value for name, value in values if value is not None}
-
-
-def _make_follow(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the argument `follow`, if `--follow` or `--no-follow` was given."""
-    wanted: list[re.Pattern[str]] = getattr(arguments, "follow", None) or []
-    unwanted: list[re.Pattern[str]] = getattr(arguments, "no_follow", None) or []
+def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
+    wanted, unwanted = given.get("wanted", ()), given.get("unwanted", ())
     if not wanted and not unwanted:
         return {}
 
@@ -119,27 +111,32 @@ def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
             "--state with --format parquet needs -o FILE: what an interrupted run has written to "
             "a pipe cannot be read, and a later run does not print its URLs again"
         )
-    given = {"changes": bool(changes), "removed": bool(removed), "unique": arguments.unique}
-    if limit := getattr(arguments, "limit", None):  # of all sources together
-        given["max_urls"] = UrlAllowance(limit)
+    given = {
+        "state": state,
+        "changes": bool(changes),
+        "removed": bool(removed),
+        "unique": arguments.unique,
+    }
+    if arguments.limit:  # of all sources together; what is delivered counts as printed
+        given["max_urls"] = UrlAllowance(arguments.limit)
     return given
 
 
-def _make_options(arguments: argparse.Namespace) -> FetchOptions:
-    given = _pick(arguments, _FETCH)
-    if seconds := getattr(arguments, "timeout", None):
-        given |= _timeouts(seconds)
-    for name in _TUPLES:
-        if values := getattr(arguments, name, None):
-            given[name] = tuple(values)
-    AddressPolicy(given.get("allow_networks", ()))  # raises ValueError if one is not a network
-    headers = dict(getattr(arguments, "headers", None) or ())
-    if user := getattr(arguments, "user", None):
+def _make_options(given: dict[str, Any]) -> FetchOptions:
+    names = attrs.fields_dict(FetchOptions).keys() & given.keys()
+    values: dict[str, Any] = {
+        n: tuple(given[n]) if isinstance(given[n], list) else given[n] for n in names
+    }
+    if seconds := given.get("timeout"):
+        values |= _make_timeouts(seconds)
+    AddressPolicy(values.get("allow_networks", ()))  # raises ValueError if one is not a network
+    headers = dict(given.get("header_lines", ()))
+    if user := given.get("user"):
         headers |= _basic_auth_header(_ask_password(user))
-    return FetchOptions(**given, headers=headers)
+    return FetchOptions(**values, headers=headers)
 
 
-def _timeouts(seconds: float) -> dict[str, float]:
+def _make_timeouts(seconds: float) -> dict[str, float]:
     """Return the timeouts of one document: none of them is longer than the total."""
     defaults = FetchOptions()
     return {

@@ -1,52 +1,33 @@
-"""Messages on standard error: Issues, errors, the summary."""
+"""Standard error: Issues, errors, the summary, and the progress."""
 
 from __future__ import annotations
 
-import re
+import asyncio
 import sys
+import threading
 from collections import Counter
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
+from sitemapreader.cli.options import name_options
+from sitemapreader.cli.output import get_output_path
 from sitemapreader.cli.parser import MAX_MESSAGE
-from sitemapreader.cli.writer import get_output_path
 from sitemapreader.issues import Issue, IssueCode, Severity, excerpt
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
+
+    from tqdm import tqdm
 
     from sitemapreader.cli.summary import RunSummary
+    from sitemapreader.report import Report
 
 _NAMED_BRIEFLY = frozenset(
     {IssueCode.ROBOTS_DISALLOWED, IssueCode.ROBOTS_TOO_COMPLEX, IssueCode.CROSS_HOST_CHILD}
 )
 """Issues of which a document may have one for each of its sitemaps, or each probed path."""
 _MAX_NAMED = 3
-
-OPTIONS = {
-    "allow_networks": "--allow-network",
-    "allow_ports": "--allow-port",
-    'extra_formats={"html"}': "--html-sitemap",
-    'extra_formats={"llms"}': "--llms",
-    "changes=True": "--changes",
-    "feeds=True": "--feeds",
-    "headers": "-u",
-    "max_urls": "--limit",
-    "headers_seconds": "--timeout",
-    'hosts="any"': "--hosts any",
-    "Limits.depth": "--depth",
-    "Limits.walk_seconds": "--site-timeout",
-    "respect_robots=False": "--no-robots",
-    "sitemaps=": "--sitemap",
-    "urls": "--urls",
-    "write_baseline": "--write-baseline",
-    "state": "--state",
-    "url": "--base-url",
-}
-"""An argument of the library, as its messages write it -> the option of the shell."""
-LIBRARY_ONLY = ("Limits", "min_bytes_per_second")
-"""Prefixes of arguments that have no option in the shell."""
-_ARGUMENT = re.compile(r"`([^`]+)`")
 
 
 class Console:
@@ -102,19 +83,20 @@ class Console:
         said = describe_issue(issue, f" (and {more} more)" if more else "")
         self.print_line(f"{issue.severity.name.lower()} {issue.code}: {place}: {said}")
 
-    def print_issues(self, issues: list[Issue], counts: Counter[IssueCode], source: str) -> None:
+    def print_issues(self, report: Report, source: str) -> None:
         """Print the Issues of a source, then how many more there were of each code.
 
         Of a code that is no error one is printed for each document, with the number of the others;
         of those in `_NAMED_BRIEFLY` a few. An unreachable robots.txt is not reported beside the
         error that caused it.
         """
+        issues = report.issues
         failed = {issue.sitemap for issue in issues if issue.severity is Severity.ERROR}
         groups: dict[tuple[IssueCode, str], list[Issue]] = {}
         for issue in issues:
             groups.setdefault((issue.code, issue.sitemap), []).append(issue)
         places = Counter(code for code, _ in groups)
-        left = counts - Counter(issue.code for issue in issues)
+        left = report.counts - Counter(issue.code for issue in issues)
         for (code, place), same in groups.items():
             if code is IssueCode.ROBOTS_UNREACHABLE and place in failed:
                 continue
@@ -146,15 +128,57 @@ def describe_issue(issue: Issue, others: str = "") -> str:
     return f"{meaning}{f' [{about}]' if about else ''}{others}: {advice}"
 
 
-def name_options(text: str) -> str:
-    """Replace the arguments of the library that a text names by options of the shell."""
-    return _ARGUMENT.sub(_name_option, text)
+# -- progress
+
+SECONDS = 0.2
+"""Seconds between two updates."""
+LINE = "{n_fmt}/{total_fmt} documents |{bar:20}| {desc} [{elapsed}]"
 
 
-def _name_option(match: re.Match[str]) -> str:
-    name = match[1]
-    if name in OPTIONS:
-        return OPTIONS[name]
-    if name.startswith(LIBRARY_ONLY):
-        return f"{name} (in Python; no option does it)"
-    return match[0]
+@asynccontextmanager
+async def show_progress(console: Console, summary: RunSummary) -> AsyncIterator[None]:
+    """Show the progress within this context, if standard error is a terminal."""
+    if not console.shows_progress:
+        yield
+        return
+    bar = _make_bar()
+    console.erase_progress = bar.clear
+    task = asyncio.create_task(_refresh(bar, summary), name="sitemapreader.progress")
+    try:
+        yield
+    finally:
+        task.cancel()
+        console.erase_progress = None
+        bar.clear()  # `close` does not erase a bar that only `refresh` has drawn
+        bar.close()
+
+
+def _make_bar() -> tqdm[None]:
+    from tqdm import tqdm  # noqa: PLC0415 (imported only if somebody watches)
+
+    tqdm.set_lock(
+        threading.RLock()
+    )  # the default lock works across processes and costs a semaphore
+    tqdm.monitor_interval = 0  # no monitor thread: `_refresh` updates the bar
+    return tqdm(
+        total=0,
+        file=sys.stderr,
+        bar_format=LINE,
+        delay=SECONDS,  # the totals are not known yet
+        leave=False,
+        dynamic_ncols=True,
+    )
+
+
+async def _refresh(bar: tqdm[None], summary: RunSummary) -> None:
+    while True:
+        await asyncio.sleep(SECONDS)
+        done, known = summary.count_documents()
+        rate = summary.printed / max(bar.format_dict["elapsed"], SECONDS)
+        size = bar.format_sizeof(summary.count_bytes(), "B", 1024)
+        text = f"{summary.printed:,} {summary.what}, {rate:,.0f}/s, {size}"
+        if summary.is_for_many:
+            text = f"{summary.done:,} {'source' if summary.done == 1 else 'sources'} done, {text}"
+        bar.n, bar.total = done, known
+        bar.desc = text
+        bar.refresh()

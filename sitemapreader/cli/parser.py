@@ -1,19 +1,36 @@
-"""Argument parsers; an error takes two lines and says what to write instead."""
+"""Argument parsers, and exit codes; an error says what to write instead."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from sitemapreader.cli.options import list_options
 from sitemapreader.errors import suggest
 from sitemapreader.issues import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-Add: TypeAlias = "Callable[..., argparse.Action]"
-"""Adds an option to a group: the method `add_argument` of the group."""
+ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED, FOUND, LOCKED = range(7)
+SIGNALLED = 128
+"""Added to the number of the signal that stopped the program, as a shell reports it."""
+INTERRUPTED = SIGNALLED + 2
+CLOSED_PIPE = SIGNALLED + 13
+
+MEANINGS = {
+    str(ALL_READ): "everything was read",
+    str(NO_URL): "no URL was found, or the output could not be written",
+    str(USAGE): "wrong usage; nothing was fetched",
+    str(PARTIAL): "URLs were printed, and something that is listed was not read",
+    str(NOTHING_FETCHED): "nothing could be fetched",
+    str(FOUND): "audit: there are findings that --fail-on names",
+    str(LOCKED): "another run is writing the state; nothing was fetched",
+    f"{SIGNALLED + 1}, {INTERRUPTED}, {SIGNALLED + 15}": "stopped by SIGHUP, SIGINT, SIGTERM",
+    str(CLOSED_PIPE): "the reader of the output went away",
+}
+"""One or more codes -> their meaning, as `--help` prints it."""
 
 MAX_MESSAGE = 2_000
 """Characters of a message, which may quote foreign text."""
@@ -26,6 +43,17 @@ class UsageError(ValueError):
 
 class Parser(argparse.ArgumentParser):
     """A parser that takes options anywhere, and escapes its messages for a terminal."""
+
+    def add_options(self, command: str) -> None:
+        """Add the options of a command, in groups."""
+        for title, options in list_options(command):
+            group = self.add_argument_group(title)
+            places: dict[str, argparse._ActionsContainer] = {"": group}
+            for option in options:
+                if option.rivals not in places:
+                    places[option.rivals] = group.add_mutually_exclusive_group()
+                place = places[option.rivals]
+                place.add_argument(*option.flags.split(), **option.settings)
 
     def parse(self, words: list[str]) -> argparse.Namespace:
         """Parse the arguments, or exit with a message."""

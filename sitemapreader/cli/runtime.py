@@ -5,65 +5,37 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING
 
-from sitemapreader.cli.console import Console, name_options
-from sitemapreader.cli.exit_codes import (
-    ALL_READ,
-    CLOSED_PIPE,
-    LOCKED,
-    NO_URL,
-    PARTIAL,
-    SIGNALLED,
-)
-from sitemapreader.cli.writer import LineWriter
+from sitemapreader.cli.console import Console
+from sitemapreader.cli.options import name_options
+from sitemapreader.cli.output import LineWriter, opened, write_to
+from sitemapreader.cli.parser import ALL_READ, CLOSED_PIPE, LOCKED, NO_URL, SIGNALLED
 from sitemapreader.errors import StateError
 from sitemapreader.output.sink import abandon_standard_output
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Callable, Coroutine
     from types import FrameType
-
-    from sitemapreader.cli.summary import RunSummary
-    from sitemapreader.output.sink import Output
 
 _SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 
 
-class ResultWriter(Protocol):
-    """The output of a command."""
-
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-        ...
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether a write is under way, which may wait for its reader without limit."""
-        ...
-
-
-class _StoppedError(BaseException):
-    """A signal arrived while a write was waiting for its reader."""
-
-
-def run_process(
-    work: Callable[[], Coroutine[None, None, int]], writer: ResultWriter, console: Console
-) -> int:
+def run_process(work: Callable[[], Coroutine[None, None, int]], name: str, console: Console) -> int:
     """Run the work to its end or until a signal, and return the exit code.
 
     Args:
         work: makes the coroutine, which returns the exit code.
-        writer: the output, named in the message if it cannot be written.
+        name: of the output, for the message if it cannot be written.
         console: prints the error that ends the program.
     """
-    stop = _SignalStop(writer)
+    stop = _SignalStop()
     try:
         return asyncio.run(stop.run(work))
-    except (asyncio.CancelledError, _StoppedError):
+    except asyncio.CancelledError:
         abandon_standard_output()
         console.print_line(f"stopped by {signal.Signals(stop.signal).name}")
         return SIGNALLED + stop.signal
@@ -75,38 +47,8 @@ def run_process(
         return LOCKED if error.is_locked else NO_URL
     except OSError as error:
         abandon_standard_output()
-        console.print_error(f"cannot write to {writer.name}: {error.strerror or error}")
+        console.print_error(f"cannot write to {name}: {error.strerror or error}")
         return NO_URL
-
-
-def run_sources(
-    run: Callable[[], Awaitable[None]], lines: LineWriter, console: Console, summary: RunSummary
-) -> int:
-    """Read the sources, print the summary, and return the exit code.
-
-    Args:
-        run: reads the sources.
-        lines: the output, which is open meanwhile.
-        console: prints the summary, and the error that ends the program.
-        summary: what `run` has counted.
-    """
-
-    async def work() -> int:
-        with lines:
-            await run()
-            if not lines.written:
-                keep_file(lines, console, summary)
-        console.print_summary(summary)
-        return summary.find_exit_code()
-
-    return run_process(work, lines, console)
-
-
-def keep_file(output: Output | LineWriter, console: Console, summary: RunSummary) -> None:
-    """Leave a file as it was if nothing was found that could be in it."""
-    if output.is_replaced and summary.find_exit_code() not in (ALL_READ, PARTIAL):
-        output.discard()
-        console.print_line(f"{output.name} was left as it was, because nothing was found")
 
 
 def print_text(text: str) -> int:
@@ -114,11 +56,11 @@ def print_text(text: str) -> int:
     lines = LineWriter(None)
 
     async def work() -> int:
-        with lines:
-            lines.write(text)
+        async with opened(lines):
+            await write_to(lines, partial(lines.write_text, text))
         return ALL_READ
 
-    return run_process(work, lines, Console())
+    return run_process(work, lines.name, Console())
 
 
 async def ignore_signals() -> None:
@@ -135,25 +77,21 @@ class _SignalStop:
         signal: number of the signal that arrived, or 0.
     """
 
-    def __init__(self, writer: ResultWriter) -> None:
+    def __init__(self) -> None:
         self.signal = 0
-        self._writer = writer
 
     async def run(self, work: Callable[[], Coroutine[None, None, int]]) -> int:
-        """Do the work; on a signal cancel it, and interrupt a write that waits."""
+        """Do the work; on a signal cancel it."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def stop(number: int, _frame: FrameType | None) -> None:
             if self.signal:  # a second signal does not wait for the clean-up
                 os._exit(SIGNALLED + number)
             self.signal = number
-            if self._writer.is_writing:
-                raise _StoppedError
             if task is not None and not task.done():  # else its exit code stands
                 loop.call_soon_threadsafe(task.cancel)
 
-        # not `loop.add_signal_handler`: it is not called while a write blocks the loop
-        for number in _SIGNALS:
+        for number in _SIGNALS:  # not `loop.add_signal_handler`, which Windows has not
             signal.signal(number, stop)
         try:
             return await work()

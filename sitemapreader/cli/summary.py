@@ -6,34 +6,72 @@ Its size grows only with the names of failed sources, up to `_MAX_SOURCES`.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
-from sitemapreader.cli.exit_codes import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
+from sitemapreader.cli.parser import ALL_READ, NO_URL, NOTHING_FETCHED, PARTIAL, USAGE
 from sitemapreader.issues import IssueCode, Severity
-from sitemapreader.outcomes import ASKED_FOR, NOTHING_LOST, Document, Role, Status, is_known
+from sitemapreader.outcomes import ASKED_FOR, NOTHING_LOST, Role, Status, is_known
+from sitemapreader.report import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
-    from sitemapreader.cli.sources import SourceResult
+    from sitemapreader.many.visitor import SiteWalk
 
 _UNREACHED = frozenset({IssueCode.CONNECT, IssueCode.DNS, IssueCode.TIMEOUT})
+_OF_SITES = (IssueCode.OUT_OF_SCOPE,)
+"""Issues that say nothing about a file alone."""
 _MAX_DOCUMENTS = 3
 """Documents named for each reason; the rest is only counted."""
 _MAX_SOURCES = 1_000
 """Failed sources that are named; the rest is only counted."""
 
 
-@attrs.define
-class DocumentCount:
-    """The number of documents that were lost for one reason, and some of their URLs.
+@attrs.frozen(eq=False)
+class SourceResult:
+    """The outcome of one source.
 
     Attributes:
-        number: number of documents.
-        first: URLs of the first documents.
+        report: of its walk, or of its search.
+        children: number of sitemaps that a file lists, which were not read.
+        fault: why the file could not be read, or the bug that ended the walk; else "".
+        removals_unknown: documents whose removed URLs are unknown, if `--removed` was given.
     """
+
+    report: Report
+    children: int = 0
+    fault: str = ""
+    removals_unknown: list[str] = attrs.field(factory=list)
+
+    @classmethod
+    def of(cls, site: SiteWalk) -> Self:
+        """Return the outcome of a site or file of a run."""
+        report = Report(0) if site.walk is None else site.walk.report
+        if site.file is not None:  # nobody knows its URL, and nothing around it was meant
+            report.issues = [each for each in report.issues if each.code not in _OF_SITES]
+            for code in _OF_SITES:
+                del report.counts[code]
+            for issue in report.issues:
+                issue.sitemap = "" if issue.sitemap == site.file.url else issue.sitemap
+            for document in report.documents:
+                document.url = site.name
+            report.statuses.clear()
+            report.left_out.clear()
+            if site.fault:
+                report.documents.clear()
+        return cls(report, site.children, site.fault, site.removals_unknown)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every listed sitemap was read, and nothing in it was lost."""
+        return self.report.complete and not self.children and not self.fault
+
+
+@attrs.define
+class DocumentCount:
+    """How many documents were lost for one reason, and the URLs of the first."""
 
     number: int = 0
     first: list[str] = attrs.field(factory=list)
@@ -53,31 +91,21 @@ class DocumentCount:
 
 @attrs.define(eq=False)
 class RunSummary:
-    """The sums over all sources, the exit code and the last lines of the run.
-
-    Attributes:
-        what: noun for what `printed` counts, in the plural.
-        printed: number of results printed.
-        unknown: number of lines of a list that are not a source.
-        repeated: number of sources that were named before.
-        limit_reached: whether `--limit` ended the run.
-        running: results of the sources that are being read.
-        statuses: number of documents by status, of finished sources.
-        bytes_raw: bytes received for finished sources.
-        is_for_many: whether there may be more than one source.
-        done: number of finished sources, failed ones included.
-    """
+    """The sums over all sources, the exit code and the last lines of the run."""
 
     what: str = "URLs"
+    """Noun for what `printed` counts, in the plural."""
+    is_for_many: bool = False
     printed: int = 0
     unknown: int = 0
+    """Lines of a list that are not a source."""
     repeated: int = 0
     limit_reached: bool = False
-    running: set[SourceResult] = attrs.field(factory=set)
+    done: int = 0
+    """Finished sources, failed ones included; the next two are about their documents."""
     statuses: Counter[Status] = attrs.field(factory=Counter)
     bytes_raw: int = 0
-    is_for_many: bool = False
-    done: int = 0
+    running: Collection[SiteWalk] = ()
     _failed: list[tuple[str, str]] = attrs.field(factory=list)
     _failed_unnamed: int = 0
     _reasons: set[str] = attrs.field(factory=set)
@@ -92,32 +120,39 @@ class RunSummary:
 
     def add(self, label: str, result: SourceResult) -> None:
         """Add the result of a source."""
-        found = result.entries > 0 or any(map(is_known, result.documents))
+        report, documents = result.report, result.report.documents
+        found = report.entries > 0 or any(map(is_known, documents))
         self.done += 1
-        self._undated += result.undated
-        self._future += result.future
-        self._answered |= result.answered
+        self._undated += report.undated
+        self._future += report.future
+        self._answered |= any(document.is_answered for document in documents)
         self._found |= found
         self._complete &= result.complete
-        self.statuses += result.statuses
-        self._left_out += Counter({r: n for r, n in result.left_out.items() if r in ASKED_FOR})
+        self.statuses += report.statuses
+        self._left_out += Counter({r: n for r, n in report.left_out.items() if r in ASKED_FOR})
         for url in result.removals_unknown:
             self._removals_unknown.add(url)
         has_failed = not found and not result.complete
         if has_failed:
             self._add_failed(label, _find_reason(result))
-        elif not result.complete and not any(each.is_lost for each in result.documents):
-            lost = self._lost.setdefault(("read in part", _find_reason(result)), DocumentCount())
-            lost.add(label)
-        for document in result.documents:
+        elif not result.complete and not any(each.is_lost for each in documents):
+            self._count("read in part", _find_reason(result)).add(label)
+        for document in documents:
             self.bytes_raw += document.bytes_raw
-            if document.is_lost and not (has_failed and _is_source(document, label)):
-                self._add_lost(document)
+            # a failed source is named anyway
+            is_source = document.role is not Role.SITEMAP or document.url == label
+            if document.is_lost and not (has_failed and is_source):
+                self._reasons.add(document.reason)
+                how = "read in part" if document.status is Status.PARTIAL else "not read"
+                self._count(how, document.reason).add(document.url)
         # beyond its limit a report counts skipped documents without listing them
-        counted = Counter(each.reason for each in result.documents if each.is_left_out)
-        for reason, number in (result.left_out - counted).items():
+        counted = Counter(each.reason for each in documents if each.is_left_out)
+        for reason, number in (report.left_out - counted).items():
             if reason not in NOTHING_LOST:
-                self._lost.setdefault(("not read", reason), DocumentCount()).number += number
+                self._count("not read", reason).number += number
+
+    def _count(self, how: str, reason: str) -> DocumentCount:
+        return self._lost.setdefault((how, reason), DocumentCount())
 
     def _add_failed(self, label: str, reason: str) -> None:
         self._reasons.add(reason)
@@ -126,20 +161,15 @@ class RunSummary:
         else:
             self._failed_unnamed += 1
 
-    def _add_lost(self, document: Document) -> None:
-        self._reasons.add(document.reason)
-        how = "read in part" if document.status is Status.PARTIAL else "not read"
-        self._lost.setdefault((how, document.reason), DocumentCount()).add(document.url)
-
     def count_documents(self) -> tuple[int, int]:
         """Return how many documents are finished, and how many are known so far."""
-        walks = [result.walk for result in self.running if result.walk is not None]
+        walks = [site.walk for site in self.running if site.walk is not None]
         done = self.statuses.total() + sum(walk.report.statuses.total() for walk in walks)
         return done, done + sum(walk.pending for walk in walks)
 
     def count_bytes(self) -> int:
         """Return how many bytes were received for finished documents."""
-        walks = (result.walk for result in self.running if result.walk is not None)
+        walks = (site.walk for site in self.running if site.walk is not None)
         return self.bytes_raw + sum(walk.report.bytes_raw for walk in walks)
 
     def find_exit_code(self) -> int:
@@ -196,11 +226,6 @@ class RunSummary:
             yield f"failed: {self._failed_unnamed} more sources, each named above with its error"
 
 
-def _is_source(document: Document, label: str) -> bool:
-    """Return whether a lost document means a failed source, which is named anyway."""
-    return document.role is not Role.SITEMAP or document.url == label
-
-
 def describe_unknown_removals(documents: DocumentCount) -> str:
     """Return a line about the documents whose removed URLs are unknown."""
     return (
@@ -211,7 +236,8 @@ def describe_unknown_removals(documents: DocumentCount) -> str:
 
 def _find_reason(result: SourceResult) -> str:
     """Return the reason why a source failed: its last error, if there is one."""
-    errors = [issue.code for issue in result.issues if issue.code.severity is Severity.ERROR]
-    lost = [document.reason for document in result.documents if document.is_lost]
+    report = result.report
+    errors = [issue.code for issue in report.issues if issue.code.severity is Severity.ERROR]
+    lost = [document.reason for document in report.documents if document.is_lost]
     other = "sitemaps that it lists" if result.children else "cannot be read"
     return str((errors[-1:] or lost[:1] or [other])[0])

@@ -267,6 +267,7 @@ class WalkContext:
     """Held while feedparser reads a feed: one process at a time."""
     extra_formats: frozenset[Format] = frozenset()
     keeps_deleted: bool = False
+    base_url: str | None = None
 
     async def report_issue(self, issue: Issue, document: Document | None = None) -> None:
         """Put an Issue in the report; hand it to the consumer unless there are too many."""

@@ -14,6 +14,7 @@ import shutil
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from sitemapreader import SiteOutcome
     from sitemapreader.distributed.parts import Row
-    from sitemapreader.many.plan import SiteWalk
 
 
 @attrs.frozen
@@ -67,33 +67,29 @@ class HostReader:
         options, self._writer = self._options, PartWriter(folder)
         run = walk_many(
             sites,
-            at_once=options.hosts_at_once,
+            at_once=self._room,
             probe="few",
             site_seconds=options.site_seconds,
             max_urls=options.site_urls,
             state=state,
             changes=state is not None,
             removed=state is not None,
+            on_begin=partial(self._tell, "+"),
+            on_site=self._end_site,
             limits=options.limits,
             options=options.fetch,
         )
-        run.report_to(self)
-        run.share_room(self._room)
         async with run:
             async for batch in run.record_batches():
                 for site in self._writer.add(batch):
                     self._finish_rows(site)
         return Reading(self._writer.close(), list(self._outcomes.values()))
 
-    def note_begin(self, site: SiteWalk) -> None:
-        """Tell that a host is read."""
-        self._tell("+", site.name)
-
-    def note_end(self, site: SiteWalk, outcome: SiteOutcome) -> None:
+    def _end_site(self, outcome: SiteOutcome) -> None:
         """Keep the outcome of a host, and tell it."""
-        self._outcomes[site.name] = row = attrs.asdict(outcome)
+        self._outcomes[outcome.site] = row = attrs.asdict(outcome)
         self._tell("-", row)
-        self._finish_rows(site.name)
+        self._finish_rows(outcome.site)
 
     def _finish_rows(self, site: str) -> None:
         """Have the rows of a host written when it has ended and all have come."""

@@ -1,7 +1,144 @@
 """Many sites in one run: one fetcher, one state, one stream, many outcomes."""
 
-from sitemapreader.many.api import walk_many, walk_many_sync
+from __future__ import annotations
+
+from asyncio import Semaphore
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.discovery import Search
+from sitemapreader.fetch.client import check_fetcher
 from sitemapreader.many.run import BlockingSiteRun, SiteRun
-from sitemapreader.many.task import SiteTask
+from sitemapreader.many.sources import SiteTask
+from sitemapreader.many.visitor import RunPlan
+from sitemapreader.options import SITE_SECONDS, FetchOptions, Limits
+from sitemapreader.walker.config import SharedArguments, WalkConfig, is_function, refuse_unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Unpack
+
+    from sitemapreader.many.visitor import OnBegin, OnSite, Sites
 
 __all__ = ["BlockingSiteRun", "SiteRun", "SiteTask", "walk_many", "walk_many_sync"]
+
+AT_ONCE = 64
+"""Sites that are read at the same time, by default."""
+_SEARCH = ("probe", "extra_paths", "feeds", "respect_robots", "extra_formats")
+_RUN = ("fetcher", "limits", "options")
+
+
+class RunArguments(SharedArguments, total=False):
+    """The keyword arguments of `walk_many`, for `walk_many_sync`.
+
+    A test compares names and types with the signature of `walk_many`, which explains them.
+    """
+
+    at_once: int | Semaphore
+    site_seconds: float | None
+    on_begin: OnBegin | None
+    on_site: OnSite | None
+
+
+def walk_many(
+    sites: Sites,
+    *,
+    at_once: int | Semaphore = AT_ONCE,
+    site_seconds: float | None = SITE_SECONDS,
+    on_begin: OnBegin | None = None,
+    on_site: OnSite | None = None,
+    **arguments: Unpack[SharedArguments],
+) -> SiteRun:
+    """Walk over the sitemaps of many sites at once.
+
+    ```python
+    async with walk_many(open("hosts.txt"), probe="few", state="all.db") as run:
+        async for site, entries in run.batches():
+            print(site, len(entries))
+    for outcome in run.outcomes:
+        print(outcome.site, outcome.status, outcome.reason)
+    ```
+
+    Args:
+        sites: URLs, names of hosts or objects of `SiteTask`, from any iterable or async iterable.
+            It is read only as fast as sites are walked, and never as a whole; one that is no list
+            or other collection in a thread, for it may wait. A site named twice is read once, if
+            less than five million others come between. A URL may be that of a site or of a
+            sitemap. Other texts get an outcome, too.
+        at_once: how many sites are read at the same time, and up to eight times as many that mostly
+            wait, because their robots.txt asks for a long Crawl-delay. Sites of one registrable
+            domain wait for each other. Several runs may share one `asyncio.Semaphore`.
+        site_seconds: how long one site may take, without that for which you hold it up; URLs that
+            were read until then are kept. `None` leaves it to `limits`.
+        on_begin: called with the name of each site before it is read. It must not block.
+        on_site: called with the `SiteOutcome` of each site when it is known; they are not kept in
+            `SiteRun.outcomes` then. It must not block. An exception that it raises ends the run,
+            which raises it.
+        arguments: all other arguments of `walk`, for each site; a `state` is one file for all, and
+            `max_urls` is for each site. But the sites are not `trusted` unless you say so: only
+            public addresses and the ports 80 and 443 are connected to;
+            `FetchOptions.allow_networks` and `allow_ports` open more.
+
+    One fetcher serves all sites. A bug that ends the walk over one site does not end the others.
+    Raises what `walk` raises.
+    """
+    refuse_unknown("walk_many", arguments.keys() - SharedArguments.__annotations__.keys())
+    check_fetcher(arguments.get("fetcher"))
+    for name, function, about in (
+        ("on_begin", on_begin, "a name"),
+        ("on_site", on_site, "a SiteOutcome"),
+    ):
+        if function is not None and not is_function(function):
+            raise TypeError(f"{name} must be a function of {about}, and no coroutine")
+    if isinstance(sites, str | bytes):
+        raise TypeError("sites must be several: write walk_many([url]), not walk_many(url)")
+    if not isinstance(at_once, int | Semaphore):
+        raise TypeError(f"at_once must be a whole number or a semaphore, not {at_once!r}")
+    if isinstance(at_once, int) and at_once < 1:
+        raise ValueError(f"at_once must be 1 or more, not {at_once!r}")
+    limits = given = arguments.get("limits", Limits())
+    if site_seconds is not None:
+        limits = attrs.evolve(limits, walk_seconds=min(site_seconds, limits.walk_seconds))
+    plan = RunPlan(
+        config=_make_config(arguments),
+        room=Semaphore(at_once) if isinstance(at_once, int) else at_once,
+        at_once=at_once if isinstance(at_once, int) else AT_ONCE,
+        fetcher=arguments.get("fetcher"),
+        limits=limits,
+        local_limits=given,
+        options=arguments.get("options", FetchOptions()),
+        on_begin=on_begin,
+        on_site=on_site,
+    )
+    return SiteRun(sites, plan)
+
+
+def walk_many_sync(
+    sites: Iterable[str | SiteTask], **arguments: Unpack[RunArguments]
+) -> BlockingSiteRun:
+    """Walk over many sites as `walk_many` does, but without `await`.
+
+    ```python
+    with walk_many_sync(["example.org", "example.com"]) as run:
+        for site, entries in run.batches():
+            print(site, len(entries))
+    ```
+
+    The walks run in a thread of their own, which also reads `sites` and calls `on_site`.
+    """
+    return BlockingSiteRun(walk_many(sites, **arguments))
+
+
+def _make_config(arguments: SharedArguments) -> WalkConfig:
+    """Check the arguments that all walks share; each walk gets its own site later."""
+    search = {name: value for name, value in arguments.items() if name in _SEARCH}
+    # A search needs a site to be checked; `SiteVisitor` replaces it.
+    checked = Search(site="https://localhost/", **search)  # type: ignore[arg-type]
+    others = {n: v for n, v in arguments.items() if n not in (*_SEARCH, *_RUN)}
+    return WalkConfig(
+        **{"trusted": False} | others,  # type: ignore[arg-type]
+        search=checked,
+        respect_robots=checked.respect_robots,
+        extra_formats=checked.extra_formats,
+    )

@@ -8,21 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.event_loop import find_first
-from sitemapreader.many.plan import SiteBatch
-from sitemapreader.many.visitor import SiteVisitor
+from sitemapreader.many.visitor import SiteBatch, SiteVisitor
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.rows import Rows, SiteRows
 from sitemapreader.walker.stream import BlockingStream, TaskStream, Usage, View
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
     from os import PathLike
 
     import pyarrow as pa
 
-    from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
+    from sitemapreader.many.visitor import RunPlan, Sites, SiteWalk, Watcher
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import SiteOutcome
     from sitemapreader.output.sink import Output
@@ -74,8 +72,13 @@ class SiteRun(TaskStream[SiteBatch]):
         """How many sites were named before, and not read again."""
         return self._visitor.repeated
 
-    def report_to(self, watcher: RunWatcher) -> None:
-        """Report the begin and the end of each walk to a watcher; call it before entering."""
+    @property
+    def running(self) -> set[SiteWalk]:
+        """The sites that are walked now."""
+        return self._visitor.running
+
+    def report_to(self, watcher: Watcher) -> None:
+        """Await a function at the end of each site; call this before entering."""
         self._visitor.watcher = watcher
         self._keeps_outcomes = False
 
@@ -85,10 +88,6 @@ class SiteRun(TaskStream[SiteBatch]):
             take(outcome)
         self.outcomes.clear()
         self._visitor.take, self._keeps_outcomes = take, True
-
-    def share_room(self, room: asyncio.Semaphore) -> None:
-        """Share the number of sites at a time with other runs; call it before entering."""
-        self._visitor.room = room
 
     def __repr__(self) -> str:
         if not self._usage.is_entered:
@@ -108,7 +107,7 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def settle(self) -> None:
         """Acknowledge what was handed over: the consumer has handled it, and leaves early."""
-        for site in list(self._visitor.running):
+        for site in list(self.running):
             if site.walk is not None:
                 await site.walk.stop()
                 if site.handed is self._last or site.is_handled:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import AsyncIterable, Collection
+from collections import deque
+from collections.abc import AsyncIterable, Callable, Collection
+from contextlib import aclosing
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import attrs
 
@@ -16,24 +17,40 @@ from sitemapreader.errors import StateError
 from sitemapreader.event_loop import run_in_daemon
 from sitemapreader.issues import IssueCode
 from sitemapreader.logs import LOGGER
-from sitemapreader.many.plan import SiteBatch, SiteWalk
-from sitemapreader.many.task import CheckedTask, InvalidSiteError, SiteTask, check_task, find_domain
-from sitemapreader.many.turns import TaskTurns
-from sitemapreader.outcomes import SiteOutcome, SiteStatus
+from sitemapreader.many.sources import (
+    CheckedTask,
+    FileFetcher,
+    InvalidSiteError,
+    SiteTask,
+    UnreadableError,
+    check_task,
+    find_domain,
+)
+from sitemapreader.outcomes import NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader.rows import SiteRows, without_removed
 from sitemapreader.walker.filters import RecentKeys
 from sitemapreader.walker.stream import Channel
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Iterable
 
     from sitemapreader.fetch.client import Fetcher
-    from sitemapreader.many.plan import RunPlan, RunWatcher, Sites
+    from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.rows import Rows
+    from sitemapreader.walker.config import WalkConfig
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+Sites: TypeAlias = "Iterable[str | SiteTask] | AsyncIterable[str | SiteTask]"
+"""URLs, hosts or tasks; read as there is work, and never held as a whole."""
+OnBegin: TypeAlias = "Callable[[str], object]"
+"""Called with the name of each site before it is read."""
+OnSite: TypeAlias = "Callable[[SiteOutcome], object]"
+"""Called with the outcome of each site when it is known."""
+Watcher: TypeAlias = "Callable[[SiteWalk, SiteOutcome], Awaitable[None]]"
+"""Awaited with each site that has come to its end by itself: the shell, for its messages."""
 
 _SITES_PER_PAUSE = 100
 _LONG_DELAY_SECONDS = 2.0
@@ -45,21 +62,75 @@ _LEAST_BUFFERED = 256
 _KEEPALIVE_SECONDS = 1.0
 """A site is asked again at once, or not at all: 150 sites a second would leave 2,000 connections
 open for the usual 15 seconds."""
+_MOST_PARKED = 100_000
+"""Sites that may wait for another one of their domain, before the list is read no further: 10 MB of
+names. Sites of other domains behind them would have to wait as well."""
+
+
+@attrs.define(eq=False)
+class SiteBatch:
+    """Entries on their way to the consumer, with their site."""
+
+    rows: SiteRows
+    handled: asyncio.Event | None = None
+    """Set when the consumer asks for more; `None` if no walk waits for that."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@attrs.define(eq=False)
+class SiteWalk:
+    """A site of a run, while it is walked and when it has ended."""
+
+    name: str
+    file: FileFetcher | None = None
+    """What reads it, if it is a file or standard input."""
+    walk: Walk | None = None
+    """`None` for what is not a URL."""
+    handed: SiteBatch | None = None
+    """The last entries that were given to the consumer."""
+    is_slow: bool = False
+    """Whether it has given its place among those at once to another site."""
+    fault: str = ""
+    """Why the file cannot be read, or the bug that ended the walk."""
+    removals_unknown: list[str] = attrs.field(factory=list)
+    """Documents whose removed URLs are unknown, if removed ones are delivered."""
+
+    @property
+    def children(self) -> int:
+        """How many sitemaps and pages a file lists, which are not fetched."""
+        if self.file is None or self.walk is None:
+            return 0
+        return sum(document.children for document in self.walk.report.documents)
+
+    @property
+    def is_handled(self) -> bool:
+        """Whether the consumer has handled all entries that it was given."""
+        last = self.handed
+        return last is None or last.handled is None or last.handled.is_set()
+
+
+@attrs.frozen(kw_only=True)
+class RunPlan:
+    """How the sites of a run are walked: the arguments of `walk_many`."""
+
+    config: WalkConfig
+    """The arguments of each walk but its site, which `SiteVisitor` sets."""
+    room: asyncio.Semaphore
+    at_once: int
+    """How many the room has about, for what depends on it."""
+    fetcher: Fetcher | None
+    limits: Limits
+    local_limits: Limits
+    """Those of a site with a fetcher of its own: no server holds it up."""
+    options: FetchOptions
+    on_begin: OnBegin | None = None
+    on_site: OnSite | None = None
 
 
 class SiteVisitor:
-    """The walks over the sites of a run, at most `plan.at_once` at the same time.
-
-    Attributes:
-        outcomes: one for each site that has ended, as long as `take` puts them here.
-        take: called with each outcome.
-        repeated: how many sites were named before, and not read again.
-        running: the sites that are walked now.
-        channel: the entries on their way to the consumer.
-        watcher: follows all walks.
-        room: held by each walk, unless it is slow; bounds the walks of several runs together.
-        ended: how many sites have ended.
-    """
+    """The walks over the sites of a run, and the way of their entries to the consumer."""
 
     def __init__(self, sites: Sites, plan: RunPlan) -> None:
         self.outcomes: list[SiteOutcome] = []
@@ -67,15 +138,18 @@ class SiteVisitor:
         self.repeated = self.ended = 0
         self.running: set[SiteWalk] = set()
         self.channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
-        self.watcher: RunWatcher | None = None
-        self.room = asyncio.Semaphore(sys.maxsize)
+        self.watcher: Watcher | None = None
         self._sites = sites
         self._plan = plan
         self._fetcher: Fetcher | None = None
         self._callers_fault: BaseException | None = None
-        self._turns = TaskTurns(plan.at_once, _find_key, self._visit)
+        self._parked: dict[str, deque[str | SiteTask]] = {}
+        """Domain of a site that is read -> the sites that wait for it."""
+        self._parked_number = 0
+        self._has_parking = asyncio.Event()
         self._slow = 0
         self._buffered = max(_LEAST_BUFFERED, BUFFERED_EVENTS // plan.at_once)
+        self._on_begin = self._watch(plan.on_begin)
         self._config = attrs.evolve(
             plan.config,
             follow=self._watch(plan.config.follow),
@@ -85,11 +159,22 @@ class SiteVisitor:
     async def visit_all(self) -> None:
         """Walk over all sites; what ends the run early is raised in an exception group."""
         plan = self._plan
-        async with borrow_fetcher(
+        borrowed = borrow_fetcher(
             plan.fetcher, plan.options, plan.limits, keepalive_seconds=_KEEPALIVE_SECONDS
-        ) as fetcher:
-            self._fetcher = fetcher
-            await self._turns.run(self._list_sites())
+        )
+        async with (
+            borrowed as self._fetcher,
+            asyncio.TaskGroup() as tasks,
+            aclosing(self._list_sites()) as sites,
+        ):
+            async for given in sites:
+                domain = await find_domain(check_task(given))
+                if domain in self._parked:
+                    await self._park(domain, given)
+                    continue
+                self._parked[domain] = deque()
+                await plan.room.acquire()
+                tasks.create_task(self._visit_domain(domain, given))
 
     async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as it was given; record an outcome for what is not a URL."""
@@ -100,29 +185,51 @@ class SiteVisitor:
             except InvalidSiteError as error:
                 name = str(error)
                 outcome = SiteOutcome(name, SiteStatus.FAILED, str(IssueCode.INVALID_URL))
-                self._end(SiteWalk(name), outcome)
+                self._record(outcome)
+                await self._tell(SiteWalk(name), outcome)
                 continue
             if seen.add(task.key):
                 yield given  # a hundred thousand may wait for their domain: no more than a name
             else:
                 self.repeated += 1
 
+    async def _park(self, domain: str, given: str | SiteTask) -> None:
+        """Let a site wait for the one that is read; wait as well while too many wait."""
+        self._parked[domain].append(given)
+        self._parked_number += 1
+        while self._parked_number >= _MOST_PARKED:
+            self._has_parking.clear()
+            await self._has_parking.wait()
+
+    async def _visit_domain(self, domain: str, given: str | SiteTask) -> None:
+        """Walk over a site that has a place, then over those that wait for it."""
+        await self._visit(given)
+        waiting = self._parked[domain]
+        while waiting:
+            self._parked_number -= 1
+            self._has_parking.set()
+            await self._plan.room.acquire()
+            await self._visit(waiting.popleft())
+        del self._parked[domain]
+
     async def _visit(self, given: str | SiteTask) -> None:
-        """Walk over a site, and record its outcome whatever happens."""
+        """Walk over a site, and record its outcome whatever happens; then free its place."""
         task = check_task(given)
-        await self.room.acquire()
-        site, bug = SiteWalk(task.name), ""
+        fetcher = task.task.fetcher
+        site = SiteWalk(task.name, fetcher if isinstance(fetcher, FileFetcher) else None)
+        status = None
         self.running.add(site)
         try:
-            bug = await self._read_site(task, site)
+            status = await self._read_site(task, site)
         finally:
             if site.is_slow:
                 self._slow -= 1
-                self._turns.close_room()
             else:
-                self.room.release()
+                self._plan.room.release()
             self.running.discard(site)
-            self._end_site(site, bug)
+            outcome = _make_outcome(site, status)
+            self._record(outcome)
+        await self._tell(site, outcome)
 
     def _note_delay(self, site: SiteWalk, seconds: float) -> None:
         """Let another site run beside one that mostly waits between its requests."""
@@ -130,50 +237,47 @@ class SiteVisitor:
         if seconds >= _LONG_DELAY_SECONDS and not site.is_slow and self._slow < most:
             site.is_slow = True
             self._slow += 1
-            self.room.release()
-            self._turns.open_room()
+            self._plan.room.release()
 
-    async def _read_site(self, task: CheckedTask, site: SiteWalk) -> str:
-        """Walk over a site; return the name of the exception if a bug ended that, or ""."""
+    async def _read_site(self, task: CheckedTask, site: SiteWalk) -> SiteStatus | None:
+        """Walk over a site; return its status if something ended that, and note the fault."""
         walked = site.walk = self._make_walk(task)
         walked.report.tally.on_crawl_delay = partial(self._note_delay, site)
         try:
             await self._read(site, walked)
         except StateError:  # of the disk or the file: nothing more can be remembered
             raise
+        except UnreadableError as error:
+            site.fault = str(error)
+            return SiteStatus.FAILED
         except Exception as error:  # a bug in reading one site must not cost the others
             # Its traceback is logged, and the outcome of the site names it.
             if error is self._callers_fault:
                 raise
             LOGGER.exception("a bug ended the walk over %s", task.name)
-            return type(error).__name__
-        return ""
+            site.fault = type(error).__name__
+            return SiteStatus.ERROR
+        return None
 
-    def _end_site(self, site: SiteWalk, bug: str) -> None:
-        outcome = SiteOutcome(site.name, SiteStatus.FAILED)
-        if site.walk is not None:
-            outcome = attrs.evolve(site.walk.report.outcome, site=site.name)
-        if bug:
-            outcome = attrs.evolve(outcome, status=SiteStatus.ERROR, reason=bug)
-        self._end(site, outcome)
-
-    def _make_walk(self, task: CheckedTask) -> Walk:
-        plan, config = self._plan, self._config
-        trusted = config.trusted if task.task.trusted is None else task.task.trusted
-        kind, search = task.task.kind, None
-        if kind != "sitemap" and config.search is not None:
-            search = attrs.evolve(config.search, site=task.url, is_page=kind == "site")
+    def _make_walk(self, checked: CheckedTask) -> Walk:
+        plan, config, task = self._plan, self._config, checked.task
+        trusted = config.trusted if task.trusted is None else task.trusted
+        search = None
+        if task.kind != "sitemap" and config.search is not None:
+            search = attrs.evolve(config.search, site=checked.url, is_page=task.kind == "site")
         config = attrs.evolve(
             config,
             search=search,
-            sitemaps=() if search else (task.url,),
+            sitemaps=() if search else (checked.url,),
             trusted=trusted,
-            logins=(task.login,) if task.login and trusted else (),
+            logins=(checked.login,) if checked.login and trusted else (),
         )
+        if isinstance(task.fetcher, FileFetcher):
+            config = _make_alone(config, task.fetcher)
         return Walk(
             config,
-            fetcher=self._fetcher,
-            limits=plan.limits,
+            fetcher=task.fetcher or self._fetcher,
+            limits=plan.local_limits if task.fetcher else plan.limits,
             options=plan.options,
             buffered=self._buffered,
         )
@@ -182,15 +286,14 @@ class SiteVisitor:
         """Hand over the entries of a walk."""
         gives_removed = self._config.removed
         async with walked as entries:
-            if self.watcher is not None:
-                self.watcher.note_begin(site)
+            if self._on_begin is not None:
+                self._on_begin(site.name)
             async for batch in entries.rows():
                 if rows := batch if gives_removed else without_removed(batch):
                     await self._hand_over(site, rows)
             if gives_removed and walked.report.removed is not None:
-                site.removals_unknown += (
-                    f"{url} ({why})" for url, why in entries.removals_unknown()
-                )
+                unknown = entries.removals_unknown()
+                site.removals_unknown += (f"{url} ({why})" for url, why in unknown)
 
     async def _hand_over(self, site: SiteWalk, rows: Rows) -> None:
         """Give entries to the consumer; with a state, wait until it has handled them."""
@@ -201,14 +304,16 @@ class SiteVisitor:
         if batch.handled is not None:
             await batch.handled.wait()
 
-    def _end(self, site: SiteWalk, outcome: SiteOutcome) -> None:
-        """Record the outcome of a site, and report it to the watcher and the caller."""
+    def _record(self, outcome: SiteOutcome) -> None:
+        """Record the outcome of a site, and report it to the caller."""
         self.ended += 1
         self.take(outcome)
-        if self.watcher is not None:
-            self.watcher.note_end(site, outcome)
         if self._plan.on_site is not None:
             self._plan.on_site(outcome)
+
+    async def _tell(self, site: SiteWalk, outcome: SiteOutcome) -> None:
+        if self.watcher is not None:
+            await self.watcher(site, outcome)
 
     def _watch(self, function: Callable[[T], R] | None) -> Callable[[T], R] | None:
         """Return a function of the caller that also remembers what it raises."""
@@ -225,6 +330,30 @@ class SiteVisitor:
         return call
 
 
+def _make_alone(config: WalkConfig, file: FileFetcher) -> WalkConfig:
+    """Return the arguments for a file alone: nothing else can be fetched."""
+    return attrs.evolve(
+        config,
+        base_url=file.base_url,
+        follow=lambda _: False,
+        state=None,  # it would have to know one file from another, and each reading is complete
+        changes=False,
+        removed=False,
+    )
+
+
+def _make_outcome(site: SiteWalk, status: SiteStatus | None) -> SiteOutcome:
+    outcome = SiteOutcome(site.name, SiteStatus.FAILED)
+    if site.walk is not None:
+        outcome = attrs.evolve(site.walk.report.outcome, site=site.name)
+    if status is SiteStatus.ERROR:
+        return attrs.evolve(outcome, status=status, reason=site.fault)
+    if site.children or status is not None:
+        status = SiteStatus.PARTIAL if outcome.entries else SiteStatus.FAILED
+        return attrs.evolve(outcome, status=status, reason=outcome.reason or NOT_READ)
+    return outcome
+
+
 async def _iterate(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
     """Yield sites from any kind of iterable; let other tasks run meanwhile."""
     if isinstance(sites, AsyncIterable):
@@ -239,8 +368,3 @@ async def _iterate(sites: Sites) -> AsyncGenerator[str | SiteTask, None]:
         source = iter(sites)
         while found := await run_in_daemon(lambda: list(islice(source, 1))):
             yield found[0]
-
-
-async def _find_key(given: str | SiteTask) -> str:
-    """Return the registrable domain of a site, whose sites wait for each other."""
-    return await find_domain(check_task(given).host)

@@ -220,6 +220,8 @@ class WalkConfig:
     trusted: bool = True
     reads: bool = True
     """Whether sitemaps are read, and not only found."""
+    base_url: str | None = None
+    """Base of relative URLs, if that is not the address of their document; "" for none."""
     logins: tuple[str, ...] = ()
     """URLs that are trusted besides, with the user and password for their origins."""
 

@@ -261,8 +261,9 @@ class Visit:
     # -- the body
 
     async def _read(self, response: Response, chunks: AsyncGenerator[bytes, None]) -> None:
+        base_url = self._context.base_url
         self._reader = reader = SitemapReader(
-            response.url,
+            response.url if base_url is None else base_url,
             limits=self._context.limits,
             charset=charset_of(response.headers),
             codings=read_codings(response.headers),

@@ -208,6 +208,7 @@ class Walk(TaskStream[Batch]):
                     emit=partial(_put_batch, self._channel),
                     extra_formats=self._config.extra_formats,
                     keeps_deleted=self._config.changes,
+                    base_url=self._config.base_url,
                 )
                 for url in self._list_named() if self._config.trusted else ():
                     context.client.trust(url)

@@ -71,7 +71,7 @@ def test_a_file_that_cannot_grow(folder: Path, tmp_path: Path, option: str) -> N
     arguments = ["audit", str(folder), "-q", option, str(tmp_path / name)]
     arguments += [] if option == "--output" else ["-o", "-"]
     order = (LIMITED, arguments, str(tmp_path), dict(os.environ))
-    done = launch(get_launcher(), order)
+    done = launch(get_launcher().start, order)
     check_failure(done, words)
     assert list(tmp_path.iterdir()) == []
 

@@ -12,7 +12,7 @@ import package
 import pytest
 from commands import run, run_shell, serving, urlset
 
-from sitemapreader.cli.commands.table import COMMANDS
+from sitemapreader.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from commands import allow, run, serving, urlset
 
-from sitemapreader.many.task import is_in_shard
+from sitemapreader.many.sources import is_in_shard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

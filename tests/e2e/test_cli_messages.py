@@ -13,8 +13,8 @@ from aiohttp import web
 from certificates import make_server_context, write_certificate
 from commands import allow, run, serving, urlset
 
-from sitemapreader.cli.commands.table import COMMANDS
-from sitemapreader.cli.console import OPTIONS, name_options
+from sitemapreader.cli.commands import COMMANDS
+from sitemapreader.cli.options import _NAMES, name_options
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def test_each_option_of_the_table_is_one() -> None:
     """The options that stand for arguments are known to the commands."""
     parsers = [command.make_parser() for command in COMMANDS.values()]
     flags = {f for parser in parsers for a in parser.list_actions() for f in a.option_strings}
-    assert {option.partition(" ")[0] for option in OPTIONS.values()} <= flags
+    assert {option.partition(" ")[0] for option in _NAMES.values()} <= flags
 
 
 # -- feeds

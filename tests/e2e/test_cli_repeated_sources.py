@@ -8,7 +8,7 @@ import pytest
 from commands import run
 from walking import urlset
 
-from sitemapreader.cli.files import read_lines
+from sitemapreader.cli.run import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -16,9 +16,8 @@ import pytest
 from aiohttp import web
 from commands import allow, run, running, serving, urlset
 
-from sitemapreader.cli.commands.table import COMMANDS
-from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.sources import parse_source_url
+from sitemapreader.cli.commands import COMMANDS
+from sitemapreader.many.sources import check_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +175,7 @@ def test_a_wrong_password_is_not_sent_again_and_again(command: str) -> None:
     assert [key for _, key, _ in watch.headers].count("Authorization") == 2
     errors = [line for line in done.stderr.splitlines() if " error " in line]
     assert [line.partition(": ")[2].split(":")[0] for line in errors] == ["error login-required"]
-    assert "give user and password: for a site in its URL or with -u" in errors[0]
+    assert "give user and password: for a site in its URL or with --user" in errors[0]
 
 
 def test_secrets_stay_where_they_were_meant_for() -> None:
@@ -412,8 +411,7 @@ def test_a_long_url_is_no_file() -> None:
 )
 def test_a_host_and_its_port(word: str, url: str) -> None:
     """A host with a port and no scheme is one of https, as a host without a port is."""
-    config = RunConfig.from_arguments(COMMANDS["urls"].make_parser().parse([]))
-    assert parse_source_url(word, config)[0] == url
+    assert check_task(word).url == url
 
 
 def test_http_where_https_was_meant() -> None:

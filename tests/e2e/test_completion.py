@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 from commands import run
 
-from sitemapreader.cli.commands.table import COMMANDS
-from sitemapreader.cli.options.sources import SHELLS
+from sitemapreader.cli.commands import COMMANDS
+from sitemapreader.cli.options import SHELLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

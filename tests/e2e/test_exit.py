@@ -251,9 +251,9 @@ sys.exit(main({words!r}))
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("sitemapreader.cli.commands.table", ["--help"]),
+        ("sitemapreader.cli.commands", ["--help"]),
         ("argparse", ["--version"]),
-        ("sitemapreader.cli.options.sources", [str(SITE)]),
+        ("sitemapreader.cli.options", [str(SITE)]),
         ("sitemapreader.cli.commands.urls", [str(SITE)]),
         ("asyncio", [str(SITE)]),
         ("sitemapreader.walker", ["tree", str(SITE)]),

@@ -13,9 +13,8 @@ from commands import run, serving, urlset
 from walking import ROBOTS, fault, index, status, walk_all
 from walking import urlset as small_urlset
 
-from sitemapreader.cli.exit_codes import MEANINGS
-from sitemapreader.cli.sources import SourceResult
-from sitemapreader.cli.summary import RunSummary
+from sitemapreader.cli.parser import MEANINGS
+from sitemapreader.cli.summary import RunSummary, SourceResult
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
 
@@ -262,10 +261,8 @@ async def test_what_has_no_room_is_counted() -> None:
     assert len(report.documents) < 30
     assert not report.complete
     assert report.left_out.total() == 30
-    result = SourceResult(entries=report.entries)
-    result.add(report)
     summary = RunSummary(printed=1)
-    summary.add("https://example.org/", result)
+    summary.add("https://example.org/", SourceResult(report))
     said = " ".join(summary.format_lines())
     numbers = [int(number) for number in re.findall(r"not read: (\d+) ", said)]
     assert sum(numbers) == 30

@@ -18,7 +18,7 @@ list(read(b"<urlset><url><loc>https://a.example/</loc></url></urlset>", "https:/
 COMMANDS = """
 from contextlib import suppress
 from sitemapreader.cli import main
-from sitemapreader.cli.commands.table import COMMANDS
+from sitemapreader.cli.commands import COMMANDS
 for name, command in COMMANDS.items():
     if name != "audit":
         command.load()

@@ -560,7 +560,7 @@ async def test_many_names_of_a_slow_domain_hold_up_nobody() -> None:
 
 async def test_an_endless_domain_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """The names that wait are bounded: the source is read as far as that."""
-    monkeypatch.setattr("sitemapreader.many.turns._MOST_PARKED", 50)
+    monkeypatch.setattr("sitemapreader.many.visitor._MOST_PARKED", 50)
     pulled, enough = 0, asyncio.Event()
 
     def name_hosts() -> Iterator[str]:

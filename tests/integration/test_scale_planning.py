@@ -20,7 +20,7 @@ from sitemapreader.distributed.planning import (
     read_partition_hosts,
 )
 from sitemapreader.distributed.storage import OutputError, Storage
-from sitemapreader.many.task import name_site
+from sitemapreader.many.sources import name_site
 
 if TYPE_CHECKING:
     from pathlib import Path

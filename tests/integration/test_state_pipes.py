@@ -13,22 +13,18 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from commands import run, start
 from scale import SCALE
 from walking import index, urlset
 
-from sitemapreader.cli import pipe
-from sitemapreader.cli.pipe import READER_BYTES, PipeDelivery, follow_output
+from sitemapreader.cli.output import wait_for_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from sitemapreader.output.sink import Output
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32",
@@ -164,87 +160,45 @@ def test_parquet_and_a_state_are_wrong_usage(tmp_path: Path) -> None:
 # -- what a pipe tells
 
 
-@attrs.define
-class Written:
-    """An output, as far as a delivery looks at it."""
-
-    descriptor: int
-    written: int = 0
-
-    def write(self, size: int) -> None:
-        self.written += os.write(self.descriptor, bytes(size))
-
-
 @contextmanager
-def opened(*, is_socket: bool = False) -> Iterator[tuple[int, Written, PipeDelivery]]:
-    """Give the reading end of a pipe, what writes to it, and its delivery."""
+def opened(*, is_socket: bool = False) -> Iterator[tuple[int, int]]:
+    """Give the reading and the writing end of a pipe."""
     ends = [end.detach() for end in socket.socketpair()] if is_socket else list(os.pipe())
-    output = Written(ends[1])
-    delivery = follow_output(cast("Output", output))
-    assert delivery is not None
     try:
-        yield ends[0], output, delivery
+        yield ends[0], ends[1]
     finally:
         for end in ends:
             with suppress(OSError):  # the test may have closed it
                 os.close(end)
 
 
-def test_a_batch_arrives_when_enough_is_written_behind_it() -> None:
-    """A pipe-full and a reader's buffer behind it, a batch has been worked on; not before."""
-    with opened() as (reading, output, delivery):
-        output.write(10_000)
-        delivery.note(3)
-        for taken in range(4, 100):
-            assert delivery.arrived() == 0 or output.written >= 10_000 + READER_BYTES
-            output.write(4_096)
-            os.read(reading, 65_536)
-            delivery.note(taken)
-        behind = output.written - 65_536 - READER_BYTES
-        assert 3 < delivery.arrived() <= 3 + (behind - 10_000) // 4_096 + 1
-
-
-def test_what_was_taken_long_ago_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that has had its time and is there has worked on all; one that is gone has not."""
-    monkeypatch.setattr(pipe, "_WORKED_ON_SECONDS", 0)
-    with opened() as (reading, output, delivery):
-        output.write(10)
-        delivery.note(1)
-        assert delivery.arrived() == 0
-        os.read(reading, 10)
-        assert delivery.arrived() == 1
-        output.write(10)
-        delivery.note(2)
-        os.close(reading)
-        assert delivery.arrived() == 1
-
-
 @pytest.mark.parametrize("is_socket", [False, True])
-async def test_settling(is_socket: bool) -> None:
-    """All that was written is taken by a reader that stays: then it has arrived."""
-    with opened(is_socket=is_socket) as (reading, output, delivery):
-        await asyncio.wait_for(delivery.settle(), 1)  # nothing was written
-        output.write(50_000)
-        taker = threading.Timer(0.02, os.read, (reading, 65_536))
+async def test_waiting_for_a_reader(is_socket: bool) -> None:
+    """It ends when all is taken by a reader that stays; one that goes away breaks the pipe."""
+    with opened(is_socket=is_socket) as (reading, writing):
+        await asyncio.wait_for(wait_for_reader(writing), 5)  # nothing was written
+        os.write(writing, bytes(50_000))
+        taker = threading.Timer(0.05, os.read, (reading, 65_536))
         taker.start()
-        await delivery.settle()
+        await wait_for_reader(writing)
         taker.join()
-        output.write(10)
+        os.write(writing, bytes(10))
         os.close(reading)
         with pytest.raises(BrokenPipeError):
-            await delivery.settle()
+            await wait_for_reader(writing)
 
 
-async def test_a_reader_that_takes_nothing_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is there and stalls does not hold the program for ever."""
-    monkeypatch.setattr(pipe, "_STALLED_SECONDS", 0.01)
-    with opened() as (_, output, delivery):
-        output.write(10)
-        await asyncio.wait_for(delivery.settle(), 5)
+async def test_a_reader_that_takes_nothing() -> None:
+    """While it may still come to read, nothing is committed."""
+    with opened() as (_, writing):
+        os.write(writing, bytes(10))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(wait_for_reader(writing), 0.5)
 
 
-def test_a_file_needs_no_delivery(tmp_path: Path) -> None:
-    """What is written to a file has arrived."""
-    with (tmp_path / "urls").open("wb") as file:
-        output: Any = Written(file.fileno())
-        assert follow_output(output) is None
+def test_a_reader_that_goes_away_gets_everything_again(tmp_path: Path) -> None:
+    """However much it has read: a run into a pipe is committed as a whole, or not at all."""
+    everything = make_site(tmp_path / "one", 3, 3_000)
+    words = ["one", "--state", "state.db"]
+    read_some(tmp_path, words, b"\n", 8_000)
+    assert set(read_all(tmp_path, words).decode().split()) == everything

@@ -644,7 +644,7 @@ def read_apart(bad: BadInput) -> Reading:
     if launcher.IS_POSSIBLE:
         code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         order: Order = (f"{code}import bombs; bombs.main()", [bad.id], "/", dict(os.environ))
-        printed = launch(get_launcher(), order, timeout=600).stdout
+        printed = launch(get_launcher().start, order, timeout=600).stdout
     else:
         command = [sys.executable, __file__, bad.id]
         printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout

@@ -1,4 +1,4 @@
-"""The command line as a real process, and servers in a thread for it to talk to."""
+"""The command line, here or as a real process, and servers in a thread for it to talk to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import launcher
 from aiohttp import web
-from launcher import Run, get_launcher, launch, open_run
+from launcher import Run, get_launcher, launch, open_run, run_here
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
 def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end: by the launcher, where no option needs a process from scratch.
+    """Run the command to its end: in this process, where no option needs another one.
 
     Args:
         arguments: the words behind `python -m sitemapreader`.
@@ -44,7 +44,10 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     if options.keys() <= {"cwd", "env", "errors", "input"} and can_launch(variables):
         order: Order = ("", list(arguments), str(options.pop("cwd", Path.cwd())), variables)
         given, errors = options.get("input"), options.get("errors", "strict")
-        return launch(get_launcher(), order, given=given, errors=errors, timeout=timeout)
+        # a cluster has processes of its own, and an event loop has this thread
+        is_alone = arguments[:1] != ("scale",) and asyncio._get_running_loop() is None
+        begin = run_here if is_alone else get_launcher().start
+        return launch(begin, order, given=given, errors=errors, timeout=timeout)
     defaults = {"capture_output": True, "encoding": "utf-8"}
     return subprocess.run(
         [*COMMAND, *arguments], check=False, timeout=timeout, **{**defaults, **options}
@@ -98,7 +101,7 @@ def run_code(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     options = ("-X", "dev")
     if launcher.IS_POSSIBLE:
         order: Order = (code, [], str(cwd), dict(os.environ))
-        return launch(get_launcher(*options), order)
+        return launch(get_launcher(*options).start, order)
     words = [sys.executable, *options, "-W", "error", "-c", code]
     return subprocess.run(
         words, cwd=cwd, capture_output=True, encoding="utf-8", timeout=120, check=False

@@ -21,20 +21,28 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
+import attrs
+
+import sitemapreader
+from sitemapreader.cli import main
+from sitemapreader.fetch import retries
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 MAX_MESSAGE_BYTES = 1 << 17
 IS_POSSIBLE = sys.platform == "linux"
 AT_START = ("LANG", "LC_", "PYTHON", "TZ")
 """Beginnings of the names of variables that are looked at when a process starts."""
 PREFIX = "sitemapreader."
+_STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
+_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LIBRARIES = ("duckdb", "httpx", "pandas", "pyarrow.parquet")
 """Large ones, which documentation uses: to import them makes each fork slower."""
 USERS = (
@@ -206,8 +214,62 @@ def open_run(
     return run
 
 
+class Ended:
+    """What was run in this process."""
+
+    def __init__(self, code: int) -> None:
+        self._code = code
+
+    def wait(self, _timeout: float | None = None) -> int:
+        """Return the exit code."""
+        return self._code
+
+    def send_signal(self, _number: int) -> None:
+        """Do nothing."""
+
+
+def run_here(order: Order, streams: Sequence[int]) -> Ended:
+    """Run the program in this process, with these streams, and leave it as it was."""
+    folder, variables, words = Path.cwd(), dict(os.environ), sys.argv
+    handlers = {number: signal.getsignal(number) for number in _HANDLED}
+    objects = {name: getattr(sys, name) for name in _STREAMS}
+    kept = [os.dup(number) for number in range(3)]
+    try:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        _become(order)
+        with shorten_waits():
+            code = _run(lambda: sys.exit(main()))
+        return Ended(_flush(code))
+    finally:
+        for number, descriptor in enumerate(kept):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        for name, stream in objects.items():
+            setattr(sys, name, stream)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(variables)
+        sys.argv = words
+
+
+@contextmanager
+def shorten_waits() -> Iterator[None]:
+    """Shorten waits between attempts that are our choice; those that a server asks for stay."""
+    choose_wait = retries._choose_wait
+    retries._choose_wait = lambda attempts, options: choose_wait(
+        attempts, attrs.evolve(options, retry_wait_seconds=0.01)
+    )
+    try:
+        yield
+    finally:
+        retries._choose_wait = choose_wait
+
+
 def launch(
-    launcher: Launcher,
+    begin: Callable[[Order, Sequence[int]], Run | Ended],
     order: Order,
     *,
     given: str | bytes | None = None,
@@ -217,7 +279,7 @@ def launch(
     """Run something to its end, with pipes.
 
     Args:
-        launcher: what starts it.
+        begin: starts it.
         order: what is run.
         given: its standard input, or None for an empty one that is no pipe.
         errors: what becomes of bytes that are no UTF-8.
@@ -235,7 +297,7 @@ def launch(
             streams.append(end)
             texts.append(threads.submit(_read, reading, errors))
         try:
-            run = launcher.start(order, streams)
+            run = begin(order, streams)
         finally:
             for stream in streams:
                 os.close(stream)
@@ -313,8 +375,8 @@ def _become(order: Order) -> None:
     os.environ.update(variables)
     sys.argv = ["-c" if code else sys.argv[0], *arguments]
     # as Python opens them when it starts
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        old = getattr(sys, name)
+    for number, name in enumerate(_STREAMS[:3]):
+        old = getattr(sys, f"__{name}__")
         stream = open(  # noqa: SIM115 (open until the process ends)
             number,
             "w" if number else "r",
@@ -351,12 +413,16 @@ def _end(code: int) -> NoReturn:
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     gc.collect()  # what is left open warns of it now
+    os._exit(_flush(code))
+
+
+def _flush(code: int) -> int:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError:
-        code = 120
-    os._exit(code)
+        return 120
+    return code
 
 
 def _import_all() -> None:
@@ -382,18 +448,8 @@ def _compile_patterns() -> None:
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[2])  # as `python -m` in a clone has it
-    import attrs
-
-    import sitemapreader
-    from sitemapreader.cli import main
-    from sitemapreader.fetch import retries
-
-    # Waits between attempts of our own choice are short; those that a server asks for are not.
-    choose_wait = retries._choose_wait
-    retries._choose_wait = lambda attempts, options: choose_wait(
-        attempts, attrs.evolve(options, retry_wait_seconds=0.01)
-    )
-
+    waits = shorten_waits()
+    waits.__enter__()
     _import_all()
     _compile_patterns()
     gc.collect()

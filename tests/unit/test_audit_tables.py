@@ -26,7 +26,7 @@ from sitemapreader.audit.rules import (
     load_rules,
     match_codes,
 )
-from sitemapreader.cli.options import audit as audit_options
+from sitemapreader.cli import options as audit_options
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 import sitemapreader
 from sitemapreader import FetchOptions, Limits
-from sitemapreader.cli.commands.table import COMMANDS
+from sitemapreader.cli.commands import COMMANDS
 from sitemapreader.cli.config import RunConfig
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ LEAVING = {"--help", "--version"}
 
 VALUES: dict[str, tuple[str, object]] = {
     "--input-file": ("sites.txt", "sites.txt"),
-    "--site": ("", True),
-    "--sitemap": ("", True),
+    "--site": ("", "site"),
+    "--sitemap": ("", "sitemap"),
     "--base-url": ("https://a.example/", "https://a.example/"),
     "--since": ("2026-01-31", "2026-01-31 00:00:00+00:00"),
     "--until": ("2026-01", "2026-01-31 23:59:59.999999+00:00"),
@@ -51,7 +51,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "--shard": ("3/16", (2, 16)),
     "--probe": ("few", "few"),
     "--feeds": ("", True),
-    "--no-robots": ("", True),
+    "--no-robots": ("", False),
     "--html-sitemap": ("", ["html"]),
     "--llms": ("", ["llms"]),
     "--depth": ("3", 3),

@@ -10,7 +10,7 @@ import pytest
 
 import sitemapreader
 from sitemapreader import FetchOptions, HttpFetcher, Limits, discover, walk, walk_many, walk_sync
-from sitemapreader.many.plan import RunArguments
+from sitemapreader.many import RunArguments
 from sitemapreader.walker import DiscoverArguments
 from sitemapreader.walker.config import SharedArguments, WalkArguments
 

@@ -1,1 +1,222 @@
-"""The commands of the program, one module each, and their table."""
+"""The table of commands, their parsers and their help."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.cli.parser import MEANINGS, Parser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PROGRAM = "sitemapreader"
+SOURCES = """\
+A SOURCE is a site (https://example.org), the URL of a sitemap or of a page to search from,
+a folder that holds a site, or a file that is one sitemap; `-` is standard input. Without a scheme,
+as in example.org or localhost:8443/map.xml, https is assumed, unless a file has that name."""
+
+
+@attrs.frozen
+class Command:
+    """A command: its purpose and its examples.
+
+    Attributes:
+        name: first word of the command line.
+        operands: positional arguments in the usage line.
+        purpose: what the command does, beginning with a verb.
+        module: has the function that does the work, named like the command.
+        examples: command lines, each with its purpose below it.
+    """
+
+    name: str
+    operands: str
+    purpose: str
+    module: str
+    examples: str
+
+    def make_parser(self, prog: str = "") -> Parser:
+        """Make the parser of the arguments."""
+        prog = prog or f"{PROGRAM} {self.name}"
+        parser = Parser(
+            prog=prog,
+            usage=f"{prog} [OPTION]... {self.operands}",
+            description=f"{self.purpose[0].upper()}{self.purpose[1:]}.",
+            epilog=f"examples:\n{indent(self.examples, '  ')}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            add_help=False,
+            allow_abbrev=False,
+        )
+        parser.add_options(self.name)
+        return parser
+
+    def load(self) -> Callable[[argparse.Namespace], int]:
+        """Import the module of the command and return the function that does the work."""
+        work: Callable[[argparse.Namespace], int]
+        work = getattr(import_module(f"{__name__}.{self.module}"), f"run_{self.name}")
+        return work
+
+
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command(
+            "urls",
+            "SOURCE...",
+            "print every URL that sites publish in their sitemaps",
+            "urls",
+            r"""sitemapreader example.org
+    every URL of a site, one a line
+sitemapreader https://example.org/blog/ --since 7d
+    what changed in the last week, below a path
+sitemapreader -i sites.txt --unique -o urls.csv
+    many sites, each URL once, as a table
+sitemapreader -i sites.txt --parallel 64 -o urls.parquet --report sites.parquet
+    thousands of sites in one table, and their outcomes in another
+sitemapreader example.org --no-follow 'atom|rss' --exclude '\.pdf$'
+    some sitemaps of a site, and some URLs of these
+sitemapreader example.org --state site.db --changes >> new.txt
+    what is new since the last run; the first run prints everything
+sitemapreader -u "reader:$PASSWORD" https://example.org --limit 10 --format jsonl
+    ten URLs of a site behind a login, with all fields""",
+        ),
+        Command(
+            "discover",
+            "SITE...",
+            "find the sitemaps of sites without reading them",
+            "discover",
+            """\
+sitemapreader discover example.org
+    the sitemaps of a site, one a line
+sitemapreader discover -i sites.txt --format jsonl
+    the sitemaps of many sites, and how each was found""",
+        ),
+        Command(
+            "tree",
+            "SOURCE...",
+            "show the sitemaps of sites, and the outcome of each",
+            "tree",
+            """\
+sitemapreader tree example.org
+    each sitemap below the one that lists it
+sitemapreader tree example.org -o tree.json
+    the same as JSON, with all figures""",
+        ),
+        Command(
+            "read",
+            "[FILE]...",
+            "print every URL in local sitemaps, without using the network",
+            "urls",
+            """\
+curl -s https://example.org/sitemap-birds.xml.gz | sitemapreader read
+    the output of another program, compressed or not
+sitemapreader read *.xml.gz -o urls.csv
+    files, as a table""",
+        ),
+        Command(
+            "audit",
+            "SOURCE",
+            "judge the sitemaps of a site by rules",
+            "audit",
+            """\
+sitemapreader audit example.org
+    what is wrong with the sitemaps of a site
+sitemapreader audit example.org -o report.html --hits hits.csv
+    a report to look at, and all hits
+sitemapreader audit ./public --base-url https://example.org --fail-on warning
+    in CI, before deployment, without the network
+sitemapreader audit example.org --urls gsc.csv --select comparison
+    compared with what Search Console knows""",
+        ),
+        Command(
+            "scale",
+            "[HOSTS] -o FOLDER",
+            "read the sitemaps of many hosts into Parquet files, on many cores or machines",
+            "scale",
+            """\
+sitemapreader scale hosts.txt -o crawl/
+    every URL of every host, on all cores
+sitemapreader scale -o crawl/
+    tomorrow: only what has changed
+sitemapreader scale hosts.txt -o s3://bucket/crawl --shard 3/16
+    the third of 16 jobs of an array
+sitemapreader scale status -o crawl/ --failed
+    which hosts were not read, and why""",
+        ),
+        Command(
+            "state",
+            "FILE",
+            "show the content of a state file",
+            "state",
+            """\
+sitemapreader state site.db
+    each site and each of its sitemaps
+sitemapreader state site.db --removed
+    the URLs that are no longer listed""",
+        ),
+        Command(
+            "completion",
+            "SHELL",
+            "print a completion script for a shell",
+            "help",
+            """\
+eval "$(sitemapreader completion bash)"
+    bash or zsh, in ~/.bashrc or ~/.zshrc
+sitemapreader completion fish | source
+    fish, in ~/.config/fish/config.fish""",
+        ),
+        Command(
+            "help",
+            "[COMMAND]",
+            "show the help of the program, or of a command",
+            "help",
+            """\
+sitemapreader help discover
+    the options of discover""",
+        ),
+    )
+}
+"""Name of a command -> the command; the first is the default."""
+EXTRAS = {"audit": "audit", "scale": "distributed"}
+"""Name of a command -> the extra that it needs."""
+DEFAULT = next(iter(COMMANDS.values()))
+
+
+@attrs.frozen
+class Program(Command):
+    """The default command when it is not named; its help is that of the program."""
+
+    def make_parser(self, prog: str = PROGRAM) -> Parser:
+        """Make the parser, whose help lists the commands and the exit codes."""
+        parser = super().make_parser(prog)
+        parser.usage = f"{PROGRAM} [COMMAND] [OPTION]... {self.operands}"
+        commands = _show_table((each.name, each.purpose) for each in COMMANDS.values())
+        parser.description = (
+            f"{parser.description}\n\ncommands (see `{PROGRAM} help COMMAND`; "
+            f"{DEFAULT.name} is the default):\n{commands}\n\n{SOURCES}"
+        )
+        parser.epilog = f"{parser.epilog}\n\nexit codes:\n{_show_table(MEANINGS.items())}"
+        return parser
+
+
+PROGRAM_COMMAND = Program(*attrs.astuple(DEFAULT, recurse=False))
+
+
+def _show_table(rows: Iterable[tuple[str, str]]) -> str:
+    rows = list(rows)
+    width = max(len(name) for name, _ in rows) + 2
+    return "\n".join(f"  {name:{width}}{what}" for name, what in rows)
+
+
+def choose_command(words: list[str]) -> tuple[Command, list[str]]:
+    """Return the command of the first word, or the default, and the other words.
+
+    A file with the name of a command can be written `./urls`.
+    """
+    if words and words[0] in COMMANDS:
+        return COMMANDS[words[0]], words[1:]
+    return PROGRAM_COMMAND, words

@@ -14,21 +14,33 @@ from sitemapreader.audit.options import AuditOptions, find_settings
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
 from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console, name_options
-from sitemapreader.cli.exit_codes import ALL_READ, FOUND, NO_URL, NOTHING_FETCHED, PARTIAL
-from sitemapreader.cli.files import UnreadableError, open_pieces
-from sitemapreader.cli.options.sources import STANDARD_INPUT
-from sitemapreader.cli.parser import UsageError
-from sitemapreader.cli.progress import show_progress
+from sitemapreader.cli.console import Console, show_progress
+from sitemapreader.cli.options import name_options
+from sitemapreader.cli.output import STANDARD_OUTPUT, LineWriter, opened, write_to
+from sitemapreader.cli.parser import (
+    ALL_READ,
+    FOUND,
+    NO_URL,
+    NOTHING_FETCHED,
+    PARTIAL,
+    UsageError,
+)
+from sitemapreader.cli.run import NO_SOURCE
 from sitemapreader.cli.runtime import print_text, run_process
-from sitemapreader.cli.sources import UnknownSourceError, parse_source_url
 from sitemapreader.cli.summary import RunSummary
-from sitemapreader.cli.writer import STANDARD_OUTPUT, LineWriter
 from sitemapreader.issues import Severity
+from sitemapreader.many.sources import (
+    STANDARD_INPUT,
+    InvalidSiteError,
+    UnreadableError,
+    check_task,
+    open_pieces,
+)
+from sitemapreader.urls import parse_url
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from sitemapreader.audit.models import AuditRule
     from sitemapreader.audit.options import AuditSettings
@@ -36,7 +48,7 @@ if TYPE_CHECKING:
     from sitemapreader.outcomes import Document
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_audit(arguments: argparse.Namespace) -> int:
     """Audit the source, write the outputs, and return the exit code."""
     if arguments.list_rules:
         return print_text(format_rules(list_rules().values()))
@@ -45,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
             return print_text(_explain(arguments.explain))
         if arguments.source is None:
             raise UsageError("there is no source: name a site, a sitemap, a folder or a file")
-        from sitemapreader.audit import audit  # noqa: F401, PLC0415 (`--explain` needs no DuckDB)
+        from sitemapreader.audit import audit  # noqa: PLC0415 (`--explain` needs no DuckDB)
 
-        work = _AuditCommand(arguments, find_settings(Path.cwd()))
-    except (AuditInputError, ModuleNotFoundError) as error:
+        work = _AuditCommand(arguments, find_settings(Path.cwd()), audit)
+    except AuditInputError as error:
         raise UsageError(name_options(str(error))) from None
-    return run_process(work.run, work.lines, work.console)
+    return run_process(work.run, work.lines.name, work.console)
 
 
 def _explain(word: str) -> str:
@@ -64,35 +76,39 @@ def _speak(rule: AuditRule) -> AuditRule:
 
 
 class _AuditCommand:
-    """One run of the command.
+    """One run of the command."""
 
-    Attributes:
-        console: prints messages.
-        lines: writes to standard output.
-    """
-
-    def __init__(self, arguments: argparse.Namespace, settings: AuditSettings) -> None:
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        settings: AuditSettings,
+        audit: Callable[..., Awaitable[Audit]],
+    ) -> None:
         self._arguments = arguments
         self._settings = settings
+        self._audit = audit
         outputs = [STANDARD_OUTPUT] if arguments.output is None else arguments.output
-        self._files = [path for path in outputs if path != STANDARD_OUTPUT]
-        self._formats = [find_audit_format(path) for path in self._files]
+        files = [path for path in outputs if path != STANDARD_OUTPUT]
+        self._files = {path: find_audit_format(path) for path in files}
         if arguments.hits:
             find_hits_suffix(arguments.hits)
-        self._is_printed = len(self._files) < len(outputs)
+        self._is_printed = len(files) < len(outputs)
         self._summary = RunSummary()
         self.console = Console(
             quiet=arguments.quiet, verbose=arguments.verbose, has_file=not self._is_printed
         )
         self.lines = LineWriter(None)
         config = RunConfig.from_arguments(arguments)
+        figures = {"robots": self._choose("robots"), "examples": arguments.examples}
         self._passed: dict[str, Any] = {
             **config.walk,
             "options": config.options,
             "limits": config.limits,
             "on_document": self._count_document,
             "severities": settings.severity,
-            "figures": self._choose_figures(),
+            "figures": AuditOptions(
+                **{**settings.figures, **{name: each for name, each in figures.items() if each}}
+            ),
             "select": self._choose("select") or (),
             "ignore": self._choose("ignore") or (),
             "base_url": arguments.base_url,
@@ -106,28 +122,23 @@ class _AuditCommand:
         given = getattr(self._arguments, name)
         return getattr(self._settings, name) if given is None else given
 
-    def _choose_figures(self) -> AuditOptions:
-        given = {"robots": self._choose("robots"), "examples": self._arguments.examples}
-        figures = {**self._settings.figures, **{k: v for k, v in given.items() if v}}
-        return AuditOptions(**figures)
-
     def _find_source(self, config: RunConfig) -> str | Path:
         """Return the URL or path; a login in a URL becomes a header."""
         text = self._arguments.source
         if text == STANDARD_INPUT or Path(text).exists():
             return Path(text)
         try:
-            url, self._passed["options"] = parse_source_url(text, config)
-        except UnknownSourceError as error:
-            raise UsageError(str(error)) from None
-        if self._arguments.site or self._arguments.sitemap:
-            self._passed["is_sitemap"] = self._arguments.sitemap
-        return url
+            checked = check_task(text)
+        except InvalidSiteError as error:
+            raise UsageError(f"{str(error)!r} {NO_SOURCE}") from None
+        if login := parse_url(checked.login):
+            self._passed["options"] = config.with_login(login.user, login.password)
+        if self._arguments.kind:
+            self._passed["is_sitemap"] = self._arguments.kind == "sitemap"
+        return checked.url
 
     async def run(self) -> int:
         """Audit, write, and return the exit code."""
-        from sitemapreader.audit import audit  # noqa: PLC0415 (DuckDB is not needed before)
-
         source = self._source
         with TemporaryDirectory(prefix="sitemapreader-") as folder:
             if source == Path(STANDARD_INPUT):
@@ -139,7 +150,7 @@ class _AuditCommand:
                     return NOTHING_FETCHED
             async with show_progress(self.console, self._summary):
                 try:
-                    result = await audit(source, **self._passed)
+                    result = await self._audit(source, **self._passed)
                 except AuditInputError as error:
                     raise UsageError(name_options(str(error))) from None
                 except OSError as error:  # the database
@@ -149,25 +160,17 @@ class _AuditCommand:
             name = "standard input"
             files = dict.fromkeys(result.facts.files, name)
             result.facts = attrs.evolve(result.facts, source=name, files=files)
-        result.findings = tuple(attrs.evolve(f, rule=_speak(f.rule)) for f in result.findings)
-        facts = result.facts
-        not_run = (
-            attrs.evolve(each, rule=_speak(each.rule), reason=name_options(each.reason))
-            for each in facts.not_run
-        )
-        result.facts = attrs.evolve(
-            facts, passed=tuple(map(_speak, facts.passed)), not_run=tuple(not_run)
-        )
+        _speak_of_options(result)
         with result:
             if self._is_printed:
-                with self.lines:
-                    self.lines.write(result.format(self._arguments.format or "text"))
+                text = result.format(self._arguments.format or "text")
+                async with opened(self.lines):
+                    await write_to(self.lines, partial(self.lines.write_text, text))
             written = [self._write_file(*output) for output in self._list_files(result)]
             return self._find_exit_code(result) if all(written) else NO_URL
 
     def _list_files(self, result: Audit) -> Iterator[tuple[str, Callable[[str], object]]]:
-        """Yield the files to write, each with what writes it."""
-        for path, form in zip(self._files, self._formats, strict=True):
+        for path, form in self._files.items():
             yield path, partial(result.write, format=form)
         if self._arguments.hits:
             yield self._arguments.hits, result.write_hits
@@ -202,6 +205,19 @@ class _AuditCommand:
     def _count_document(self, document: Document) -> None:
         self._summary.statuses[document.status] += 1
         self._summary.bytes_raw += document.bytes_raw
+
+
+def _speak_of_options(result: Audit) -> None:
+    """Let a result name options of the shell, not arguments of Python."""
+    facts = result.facts
+    result.findings = tuple(attrs.evolve(f, rule=_speak(f.rule)) for f in result.findings)
+    not_run = (
+        attrs.evolve(each, rule=_speak(each.rule), reason=name_options(each.reason))
+        for each in facts.not_run
+    )
+    result.facts = attrs.evolve(
+        facts, passed=tuple(map(_speak, facts.passed)), not_run=tuple(not_run)
+    )
 
 
 async def _copy_standard_input(path: Path) -> None:

@@ -2,119 +2,107 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
+from collections import defaultdict
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
-import attrs
-
-from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console
-from sitemapreader.cli.options.output import LIST_FORMATS
-from sitemapreader.cli.runner import SourceRunner, make_sources
-from sitemapreader.cli.runtime import run_sources
-from sitemapreader.cli.sources import SourceResult, check_site, parse_source_url
-from sitemapreader.cli.summary import RunSummary
-from sitemapreader.cli.writer import LineWriter, find_output_format, get_output_path
-from sitemapreader.fetch.local import FolderFetcher
-from sitemapreader.outcomes import has_errors
+from sitemapreader.cli.options import LIST_FORMATS
+from sitemapreader.cli.output import LineWriter, find_output_format, get_output_path, write_to
+from sitemapreader.cli.run import SourceRun, print_lines
+from sitemapreader.cli.summary import SourceResult
+from sitemapreader.many.sources import SiteTask, check_task, find_domain, find_folder
 from sitemapreader.output.text import escape_urls
-from sitemapreader.urls import host_of
+from sitemapreader.report import Report
+from sitemapreader.urls import parse_url
 from sitemapreader.walker import discover
+from sitemapreader.walker.filters import RecentKeys
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from sitemapreader.fetch.client import Fetcher
+    from sitemapreader.many.sources import CheckedTask
     from sitemapreader.models import SitemapEntry
-    from sitemapreader.options import FetchOptions
 
 
-@attrs.frozen
-class Site:
-    """A site to search."""
-
-    label: str
-    host: str
-    url: str
-    options: FetchOptions
-    fetcher: Fetcher | None = None
-    trusted: bool = True
-
-
-def format_url(_: Site, entry: SitemapEntry) -> str:
-    """Format a sitemap as its URL."""
+def _format_url(_: str, entry: SitemapEntry) -> str:
     return f"{escape_urls([entry.loc])[0]}\n"
 
 
-def format_json(site: Site, entry: SitemapEntry) -> str:
-    """Format a sitemap as a JSON object."""
-    row = {"loc": entry.loc, "via": entry.via, "sitemap": entry.sitemap or None, "site": site.url}
+def _format_json(site: str, entry: SitemapEntry) -> str:
+    row = {"loc": entry.loc, "via": entry.via, "sitemap": entry.sitemap or None, "site": site}
     return f"{json.dumps(row)}\n"
 
 
-LINE_FORMATTERS: dict[str, Callable[[Site, SitemapEntry], str]] = {
-    "urls": format_url,
-    "jsonl": format_json,
+_FORMATTERS: dict[str, Callable[[str, SitemapEntry], str]] = {
+    "urls": _format_url,
+    "jsonl": _format_json,
 }
-"""Name of a format -> function that formats a sitemap as a line."""
+"""Name of a format -> function that formats a sitemap of a site as a line."""
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_discover(arguments: argparse.Namespace) -> int:
     """Print the sitemaps and return the exit code."""
-    config = RunConfig.from_arguments(arguments)
-    console, lines, summary = (
-        Console.from_arguments(arguments),
-        LineWriter(get_output_path(arguments)),
-        RunSummary("sitemaps"),
-    )
-    write = LINE_FORMATTERS[find_output_format(arguments, LIST_FORMATS)]
+    write = _FORMATTERS[find_output_format(arguments, LIST_FORMATS)]
+    run = SourceRun(arguments, what="sitemaps", find=_find_site)
+    lines = LineWriter(get_output_path(arguments))
+    config, summary = run.config, run.summary
+    room = asyncio.Semaphore(arguments.parallel)
+    turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def visit(site: Site, result: SourceResult) -> None:
+    async def search(checked: CheckedTask, domain: str) -> None:
+        async with turns[domain]:
+            try:
+                await search_site(checked)
+            finally:
+                room.release()
+
+    async def search_site(checked: CheckedTask) -> None:
+        login = parse_url(checked.login) if checked.login else None
         found = await discover(
-            site.url,
-            fetcher=site.fetcher,
-            options=site.options,
+            checked.url,
+            fetcher=checked.task.fetcher,
+            options=config.with_login(login.user, login.password) if login else config.options,
             limits=config.limits,
-            trusted=site.trusted,
+            trusted=bool(checked.task.trusted) or checked.task.fetcher is not None,
             **config.search,
         )
-        result.issues += found.issues
-        result.counts += found.counts
-        result.documents += found.documents
-        result.statuses.update(document.status for document in found.documents)
-        result.entries = len(found.sitemaps)
-        result.answered = any(document.is_answered for document in found.documents)
-        result.complete = not has_errors(found.counts)
         summary.printed += len(found.sitemaps)
-        console.clear_for_results()
-        lines.write("".join(write(site, entry) for entry in found.sitemaps))
+        run.console.clear_for_results()
+        text = "".join(write(checked.url, entry) for entry in found.sitemaps)
+        await write_to(lines, partial(lines.write_text, text))
+        report = Report(0)
+        report.entries = len(found.sitemaps)
+        report.issues += found.issues
+        report.counts += found.counts
+        report.documents += found.documents
+        report.statuses.update(document.status for document in found.documents)
+        run.end(checked.name, SourceResult(report))
 
-    runner = SourceRunner(
-        arguments,
-        console,
-        summary,
-        named=make_sources(arguments, partial(make_site, config=config)),
-        make_listed=partial(make_web_site, config=config, trusted=False),
-        visit=visit,
-    )
-    return run_sources(runner.run, lines, console, summary)
+    async def search_all() -> None:
+        seen = RecentKeys()
+        async with asyncio.TaskGroup() as tasks, aclosing(run.list_tasks()) as given:
+            async for task in given:
+                if isinstance(task, str):
+                    run.report_line(task)
+                elif not seen.add(check_task(task).key):
+                    summary.repeated += 1
+                else:
+                    await room.acquire()
+                    checked = check_task(task)
+                    tasks.create_task(search(checked, await find_domain(checked)))
+
+    return print_lines(run, lines, search_all)
 
 
-def make_site(text: str, config: RunConfig) -> Site:
-    """Make the site that a word names; raise UnknownSourceError."""
-    if not os.path.isdir(text):  # noqa: PTH112 (pathlib's raises for a URL of some length)
-        return make_web_site(text, config)
-    fetcher = FolderFetcher(text)
-    return Site(text, "", fetcher.base_url, config.options, fetcher)
+def _find_site(text: str, _: argparse.Namespace) -> SiteTask:
+    """Return the site that a word names: a folder, or a URL."""
+    return find_folder(text) or SiteTask(_with_scheme(text), trusted=True)
 
 
-def make_web_site(text: str, config: RunConfig, *, trusted: bool = True) -> Site:
-    """Make the site for a URL, with or without a scheme; raise UnknownSourceError."""
-    if trusted:
-        url, options = parse_source_url(text, config)
-    else:
-        url, options = check_site(text).url, config.options
-    return Site(url, host_of(url), url, options, trusted=trusted)
+def _with_scheme(text: str) -> str:
+    checked = check_task(text)
+    return checked.login or checked.url

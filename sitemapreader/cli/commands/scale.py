@@ -12,28 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader import distributed
 from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console, name_options
-from sitemapreader.cli.exit_codes import (
+from sitemapreader.cli.console import Console
+from sitemapreader.cli.options import name_options
+from sitemapreader.cli.output import LineWriter
+from sitemapreader.cli.parser import (
     ALL_READ,
     NO_URL,
     NOTHING_FETCHED,
     PARTIAL,
     SIGNALLED,
     USAGE,
+    UsageError,
 )
-from sitemapreader.cli.options.sources import STANDARD_INPUT
-from sitemapreader.cli.parser import UsageError
-from sitemapreader.cli.writer import LineWriter
-from sitemapreader.errors import advise_extra
 from sitemapreader.issues import IssueCode, excerpt
+from sitemapreader.many.sources import STANDARD_INPUT
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
     from types import FrameType
 
-    from sitemapreader.distributed import Commit, ScaleOptions, ScaleRun, Totals
+    from sitemapreader.distributed import Commit, ScaleRun, Totals
 
 STATUS = "status"
 """Word in place of the list of hosts: show a run instead of running."""
@@ -49,18 +50,14 @@ class _StoppedError(BaseException):
     """A signal arrived."""
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_scale(arguments: argparse.Namespace) -> int:
     """Read the hosts, or show a run, and return the exit code."""
-    from sitemapreader.distributed import OutputError  # noqa: PLC0415 (other commands have no runs)
-
     console = Console(quiet=arguments.quiet, verbose=arguments.verbose)
     try:
         if arguments.list == STATUS:
-            return show_status(arguments)
-        return ScaleCommand(arguments, console).run()
-    except ModuleNotFoundError as error:
-        raise UsageError(f"scale needs {error.name}; {advise_extra('distributed')}") from None
-    except OutputError as error:
+            return _show_status(arguments)
+        return _read_hosts(arguments, console)
+    except distributed.OutputError as error:
         console.print_error(str(error))
         return USAGE
     except OSError as error:
@@ -68,124 +65,104 @@ def run(arguments: argparse.Namespace) -> int:
         return NO_URL
 
 
-class ScaleCommand:
-    """One call of the command that reads hosts."""
+def _read_hosts(arguments: argparse.Namespace, console: Console) -> int:
+    """Read the hosts and return the exit code."""
 
-    def __init__(self, arguments: argparse.Namespace, console: Console) -> None:
-        self._arguments = arguments
-        self._console = console
-        self._signal = 0
+    def stop(number: int, _frame: FrameType | None) -> None:
+        raise _StoppedError(number)
 
-    def run(self) -> int:
-        """Read the hosts and return the exit code."""
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            if hasattr(signal, name):
-                signal.signal(getattr(signal, name), self._stop)
-        try:
-            run = self._begin()
-            totals = self._run_shard(run) if self._arguments.shard else self._run_cluster(run)
-        except _StoppedError:
-            self._console.print_line(
-                f"stopped by {signal.Signals(self._signal).name}: "
-                "run the same command again, which reads what is missing"
-            )
-            return SIGNALLED + self._signal
-        for line in describe_totals(totals):
-            self._console.print_line(line)
-        return _find_exit_code(totals)
-
-    def _stop(self, number: int, _frame: FrameType | None) -> None:
-        self._signal = number
-        raise _StoppedError
-
-    def _begin(self) -> ScaleRun:
-        from sitemapreader.distributed import (  # noqa: PLC0415 (an extra)
-            begin_run,
-            find_missing,
-            plan,
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), stop)
+    try:
+        run = _begin(arguments, console)
+        read = _read_shard if arguments.shard else _read_on_cluster
+        totals = read(arguments, console, run)
+    except _StoppedError as stopped:
+        number = stopped.args[0]
+        console.print_line(
+            f"stopped by {signal.Signals(number).name}: "
+            "run the same command again, which reads what is missing"
         )
+        return SIGNALLED + int(number)
+    for line in describe_totals(totals):
+        console.print_line(line)
+    return _find_exit_code(totals)
 
-        arguments = self._arguments
-        options = _make_options(arguments)
-        hosts = arguments.list
-        if hosts == STANDARD_INPUT:
-            hosts = io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", "replace")
-        listed = None if hosts is None else plan(hosts, arguments.output)
-        run = begin_run(
-            arguments.output, listed, options, full=arguments.full, retry=arguments.retry
+
+def _begin(arguments: argparse.Namespace, console: Console) -> ScaleRun:
+    hosts = arguments.list
+    given = {} if arguments.parallel is None else {"hosts_at_once": arguments.parallel}
+    try:
+        options = distributed.ScaleOptions(
+            fetch=RunConfig.from_arguments(arguments).options, **given
         )
-        missing, partitions = len(find_missing(arguments.output, run)), len(run.partitions)
-        if missing < partitions:
-            self._console.print_line(
-                f"continuing {run.folder} with its options: {missing} of {partitions} partitions "
-                "are missing"
-            )
-        return run
-
-    def _run_cluster(self, run: ScaleRun) -> Totals:
-        from sitemapreader.distributed import status  # noqa: PLC0415 (an extra)
-        from sitemapreader.distributed.cluster import (  # noqa: PLC0415 (Dask)
-            open_client,
-            read_run,
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if hosts == STANDARD_INPUT:
+        hosts = io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", "replace")
+    listed = None if hosts is None else distributed.plan(hosts, arguments.output)
+    run = distributed.begin_run(
+        arguments.output, listed, options, full=arguments.full, retry=arguments.retry
+    )
+    missing = len(distributed.find_missing(arguments.output, run))
+    if missing < len(run.partitions):
+        console.print_line(
+            f"continuing {run.folder} with its options: {missing} of {len(run.partitions)} "
+            "partitions are missing"
         )
-
-        arguments = self._arguments
-        progress = RunProgress(self._console, status(arguments.output))
-        with open_client(arguments.scheduler, arguments.workers) as client, progress.remind():
-            if client.dashboard_link:
-                self._console.print_line(f"dashboard: {client.dashboard_link}")
-            return read_run(client, arguments.output, run, progress.show)
-
-    def _run_shard(self, run: ScaleRun) -> Totals:
-        from sitemapreader import distributed  # noqa: PLC0415 (an extra)
-
-        number, shards = self._arguments.shard
-        output = self._arguments.output
-        missing = distributed.find_missing(output, run)
-        mine = [partition for partition in missing if partition % shards == number]
-        totals = attrs.evolve(run.begin_totals(), partitions=len(mine))
-        progress = RunProgress(self._console, totals)
-
-        def show(commit: Commit) -> None:
-            nonlocal totals
-            totals = totals.add(commit)
-            progress.show(totals)
-
-        with progress.remind():
-            distributed.run_partitions(output, run.folder, mine, on_commit=show)
-        if distributed.find_missing(output, run):
-            return distributed.status(output)
-        return distributed.finish(output, run)
+    return run
 
 
-def show_status(arguments: argparse.Namespace) -> int:
+def _read_on_cluster(arguments: argparse.Namespace, console: Console, run: ScaleRun) -> Totals:
+    from sitemapreader.distributed.cluster import (  # noqa: PLC0415 (Dask)
+        open_client,
+        read_run,
+    )
+
+    progress = RunProgress(console, distributed.status(arguments.output))
+    with open_client(arguments.scheduler, arguments.workers) as client, progress.remind():
+        if client.dashboard_link:
+            console.print_line(f"dashboard: {client.dashboard_link}")
+        return read_run(client, arguments.output, run, progress.show)
+
+
+def _read_shard(arguments: argparse.Namespace, console: Console, run: ScaleRun) -> Totals:
+    number, shards = arguments.shard
+    output = arguments.output
+    missing = distributed.find_missing(output, run)
+    mine = [partition for partition in missing if partition % shards == number]
+    totals = attrs.evolve(run.begin_totals(), partitions=len(mine))
+    progress = RunProgress(console, totals)
+
+    def show(commit: Commit) -> None:
+        nonlocal totals
+        totals = totals.add(commit)
+        progress.show(totals)
+
+    with progress.remind():
+        distributed.run_partitions(output, run.folder, mine, on_commit=show)
+    if distributed.find_missing(output, run):
+        return distributed.status(output)
+    return distributed.finish(output, run)
+
+
+def _show_status(arguments: argparse.Namespace) -> int:
     """Print the sums of the last run, or with `--failed` its hosts that failed."""
-    from sitemapreader.distributed import iterate_statuses, status  # noqa: PLC0415 (an extra)
-
-    totals = status(arguments.output)
+    totals = distributed.status(arguments.output)
     with LineWriter(None) as lines:
         if arguments.failed:
-            for row in iterate_statuses(arguments.output):
+            for row in distributed.iterate_statuses(arguments.output):
                 if row["status"] in _NOT_READ:
-                    lines.write(_describe_host(row))
+                    lines.write_text(_describe_host(row))
         else:
-            lines.write("".join(f"{line}\n" for line in describe_totals(totals)))
+            lines.write_text("".join(f"{line}\n" for line in describe_totals(totals)))
     return _find_exit_code(totals)
 
 
 def _describe_host(row: dict[str, Any]) -> str:
     due = f", due again {row['not_before']:%Y-%m-%d}" if row["not_before"] else ""
     return f"{excerpt(row['site'])}\t{row['status']}\t{row['reason']}{due}\n"
-
-
-def _make_options(arguments: argparse.Namespace) -> ScaleOptions:
-    from sitemapreader.distributed import ScaleOptions  # noqa: PLC0415 (an extra)
-
-    given = {} if arguments.parallel is None else {"hosts_at_once": arguments.parallel}
-    try:
-        return ScaleOptions(fetch=RunConfig.from_arguments(arguments).options, **given)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 class RunProgress:

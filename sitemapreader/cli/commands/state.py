@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.console import Console
-from sitemapreader.cli.exit_codes import ALL_READ, PARTIAL
+from sitemapreader.cli.output import LineWriter, opened, write_to
+from sitemapreader.cli.parser import ALL_READ, PARTIAL
 from sitemapreader.cli.runtime import run_process
 from sitemapreader.cli.summary import DocumentCount, describe_unknown_removals
-from sitemapreader.cli.writer import LineWriter
 from sitemapreader.issues import excerpt
 from sitemapreader.output.text import escape_urls
 from sitemapreader.state import State
@@ -24,18 +25,18 @@ _LINES_AT_ONCE = 500
 _MAX_NAME = 500
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_state(arguments: argparse.Namespace) -> int:
     """Print the sites, or the removed URLs, and return the exit code."""
     state, lines, console = State(arguments.file), LineWriter(None), Console()
 
     async def work() -> int:
         text = format_removed(state) if arguments.removed else format_state(state)
-        with lines:
+        async with opened(lines):
             while part := "".join(islice(text, _LINES_AT_ONCE)):
-                lines.write(part)
+                await write_to(lines, partial(lines.write_text, part))
         return print_unknown(state, console) if arguments.removed else ALL_READ
 
-    return run_process(work, lines, console)
+    return run_process(work, lines.name, console)
 
 
 def format_removed(state: State) -> Iterator[str]:

@@ -1,156 +1,123 @@
-"""`sitemapreader urls`: every URL of the sources."""
+"""`sitemapreader urls` and `read`: every URL of the sources, or of local files."""
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import aclosing, nullcontext
+import os
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sitemapreader.cli.config import RunConfig
-from sitemapreader.cli.console import Console
+from sitemapreader.cli.output import is_pipe, open_entries, opened, wait_for_reader, write_to
 from sitemapreader.cli.parser import UsageError
-from sitemapreader.cli.pipe import PipeDelivery, follow_output
-from sitemapreader.cli.runner import make_sources
-from sitemapreader.cli.runtime import ignore_signals, keep_file, run_process
-from sitemapreader.cli.site_runner import SiteRunner
-from sitemapreader.cli.sources import (
-    SiteSource,
-    Source,
-    SourceResult,
-    make_site_source,
-    make_source,
-)
-from sitemapreader.cli.summary import RunSummary
-from sitemapreader.cli.writer import is_for_many, open_entries
+from sitemapreader.cli.run import SourceRun, find_named
+from sitemapreader.cli.runtime import ignore_signals, run_process
 from sitemapreader.many.run import open_report
+from sitemapreader.many.sources import FileFetcher, SiteTask
 from sitemapreader.rows import SiteRows, get_column, select_rows, take_rows
-from sitemapreader.urls import url_key
+from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker.filters import SeenKeys
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from sitemapreader.outcomes import SiteOutcome
+    from sitemapreader.many.run import SiteRun
     from sitemapreader.output.sink import Output
     from sitemapreader.rows import Rows
 
-    Make = Callable[[str], Source]
 
-
-def run(arguments: argparse.Namespace) -> int:
+def run_urls(arguments: argparse.Namespace) -> int:
     """Print the URLs and return the exit code."""
-    config = RunConfig.from_arguments(arguments)
-    named = make_sources(arguments, partial(make_source, arguments=arguments, config=config))
-    make_listed = partial(make_site_source, arguments=arguments, trusted=False)
-    return print_urls(arguments, config, named, make_listed)
+    return _print_urls(arguments, find_named)
 
 
-def print_urls(
-    arguments: argparse.Namespace, config: RunConfig, named: Sequence[Source], make_listed: Make
+def run_read(arguments: argparse.Namespace) -> int:
+    """Print the URLs of files and return the exit code."""
+    return _print_urls(arguments, _find_file)
+
+
+def _find_file(text: str, arguments: argparse.Namespace) -> SiteTask:
+    """Return the task of a file; raise UsageError for a URL or a folder."""
+    what = "a URL" if has_web_scheme(text) else "a folder" if os.path.isdir(text) else ""  # noqa: PTH112 (pathlib's raises for some texts)
+    if what:
+        raise UsageError(f"{text} is {what}, and read is for files: omit the word read")
+    file = FileFetcher(text, arguments.base_url or "")
+    return SiteTask(file.url, "sitemap", fetcher=file, name=file.name)
+
+
+def _print_urls(
+    arguments: argparse.Namespace, find: Callable[[str, argparse.Namespace], SiteTask]
 ) -> int:
-    """Print the URLs of the given sources and return the exit code."""
-    console = Console.from_arguments(arguments)
-    work = UrlPrinter(arguments, config, console)
-    return run_process(partial(work.run, named, make_listed), work.output, console)
+    run = SourceRun(arguments, find=find)
+    work = _UrlPrinter(run)
+    return run_process(work.run, work.output.name, run.console)
 
 
 class _LimitReachedError(Exception):
     """The number of URLs that `--limit` allows has been printed."""
 
 
-class UrlPrinter:
-    """A run over all sources that prints their URLs."""
+class _UrlPrinter:
+    """Prints the URLs of all sources."""
 
-    def __init__(self, arguments: argparse.Namespace, config: RunConfig, console: Console) -> None:
+    def __init__(self, run: SourceRun) -> None:
+        self._run = run
+        self._summary = run.summary
+        arguments = run.arguments
         self.output = open_entries(arguments)
         self._report = _open_report(arguments)
-        self._arguments = arguments
-        self._config = config
-        self._console = console
-        self._summary = RunSummary()
-        self._has_state = bool(getattr(arguments, "state", None))
-        self._has_sites = is_for_many(arguments)
+        self._limit: int | None = arguments.limit
         self._seen = SeenKeys() if arguments.unique else None
 
-    async def run(self, named: Sequence[Source], make_listed: Make) -> int:
-        """Print the URLs of all sources and the summary; return the exit code."""
-        with self.output, self._report or nullcontext():
-            runner = SiteRunner(
-                self._arguments,
-                self._console,
-                self._summary,
-                named,
-                make_listed,
-                self._visit,
-                config=self._config,
-                handle=self._print_rows,
-                on_end=self._end_site,
-                make_delivery=self._make_delivery,
-            )
-            async with runner.show(), runner.make_run() as sites:
-                holds = self.output.is_replaced and await sites.hold_state()
-                try:
-                    await runner.read_sites(sites)
-                except _LimitReachedError:
-                    await sites.settle()
-                if holds:
-                    await sites.leave()
+    async def run(self) -> int:
+        """Print the URLs and the summary; return the exit code."""
+        run, output, report = self._run, self.output, self._report
+        sites = run.walk(on_site=None if report is None else report.add)
+        async with opened(output):
+            with report or nullcontext():
+                async with run.show(), sites:
+                    pipe = output.descriptor if is_pipe(output) else None
+                    is_held = pipe is not None or output.is_replaced
+                    is_held = is_held and await sites.hold_state()
+                    try:
+                        async for site, rows in sites.rows():
+                            await self._print_rows(site, rows)
+                    except _LimitReachedError:
+                        await sites.settle()
+                    self._summary.repeated = sites.repeated
+                    if is_held:
+                        await self._commit(sites, pipe)
+                if not is_held:
                     self._keep_file()
-                    files = self.output.prepare()
-                    files += self._report.prepare() if self._report else []
-                    await ignore_signals()  # what is committed has not been stopped
-                    sites.commit_state(files)
-            if not holds:
-                self._keep_file()
-        self._console.print_summary(self._summary)
-        return self._summary.find_exit_code()
+        return run.finish()
+
+    async def _commit(self, sites: SiteRun, pipe: int | None) -> None:
+        """Commit the state with the files, once a pipe's reader has taken everything."""
+        await sites.leave()
+        self._keep_file()
+        files = self.output.prepare()
+        if pipe is not None:
+            await wait_for_reader(pipe)
+        files += self._report.prepare() if self._report else []
+        await ignore_signals()  # what is committed has not been stopped
+        sites.commit_state(files)
 
     def _keep_file(self) -> None:
         if not self._summary.printed:
-            keep_file(self.output, self._console, self._summary)
+            self._run.keep_file(self.output)
 
-    async def _visit(self, source: Source, result: SourceResult) -> None:
-        """Print the URLs of a file or folder."""
-        if isinstance(source, SiteSource):
-            raise TypeError("sites are read by the run")
-        async with aclosing(source.open(result)) as batches:
-            walk = None
-            async for rows in batches:
-                if result.walk is not walk:  # the first batch of a walk, not yet acknowledged
-                    walk = result.walk
-                    delivery = self._make_delivery()
-                    if walk is not None and delivery is not None:
-                        walk.deliver_through(delivery)
-                try:
-                    self._print_rows(source.label, rows)
-                except _LimitReachedError:
-                    if walk is not None:
-                        await walk.settle()
-                    raise
-                await asyncio.sleep(0)  # reading a file never waits: let signals be handled
-
-    def _end_site(self, _result: SourceResult, outcome: SiteOutcome) -> None:
-        if self._report is not None:
-            self._report.add(outcome)
-
-    def _make_delivery(self) -> PipeDelivery | None:
-        """Let a walk with a state acknowledge only what has left the output pipe."""
-        return follow_output(self.output) if self._has_state else None
-
-    def _print_rows(self, site: str, rows: Rows) -> None:
+    async def _print_rows(self, site: str, rows: Rows) -> None:
         if self._seen is not None:
             add = self._seen.add
             rows = select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
-        limit = self._arguments.limit
-        if limit is not None:
-            rows = take_rows(rows, limit - self._summary.printed)
+        if self._limit is not None:
+            rows = take_rows(rows, self._limit - self._summary.printed)
         if rows:
-            self._console.clear_for_results()
-            self.output.write(SiteRows([(site, rows)]) if self._has_sites else rows)
+            self._run.console.clear_for_results()
+            several = SiteRows([(site, rows)]) if self._summary.is_for_many else rows
+            await write_to(self.output, partial(self.output.write, several))
             self._summary.printed += len(rows)
-        if self._summary.printed == limit:
+        if self._summary.printed == self._limit:
             self._summary.limit_reached = True
             raise _LimitReachedError
 

@@ -1,0 +1,372 @@
+"""The options of all commands, in one table.
+
+From it come the parsers, their help, the completion scripts, the arguments of the library, and what
+the library's messages call its arguments in the shell.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader.cli.types import (
+    parse_base_url,
+    parse_count,
+    parse_delay,
+    parse_depth,
+    parse_fields,
+    parse_header,
+    parse_pattern,
+    parse_proxy,
+    parse_seconds,
+    parse_shard,
+    parse_since,
+    parse_until,
+)
+from sitemapreader.options import SITE_SECONDS, FetchOptions, Limits
+from sitemapreader.output import FORMATS
+from sitemapreader.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PARALLEL = 8
+"""Sites that are read at once, by default."""
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+LIST_FORMATS = ("urls", "jsonl")
+TREE_FORMATS = ("tree", "json")
+AUDIT_FORMATS = ("text", "json", "sarif", "html")
+FAIL_ON = ("error", "warning", "info", "never")
+
+
+@attrs.frozen
+class Option:
+    """An option, or an operand, of some commands.
+
+    Attributes:
+        flags: its names, the long one last; or the name of the operand.
+        commands: those that have it.
+        help: what it does.
+        field: the name of its value: where it is one, that of the library's argument. By default
+            the long name.
+        says: what messages of the library call it, besides `field`.
+        metavar: stands for its value in the help.
+        type: makes the value of a text; without one and without `metavar`, it takes none.
+        choices: the words that it takes.
+        const: the value of an option that takes none.
+        default: the value if the option is not given.
+        repeats: whether it may be given several times; the value is a list then.
+        rivals: options with the same word here exclude each other.
+        more: other arguments of argparse's.
+    """
+
+    flags: str
+    commands: str
+    help: str
+    field: str = ""
+    says: tuple[str, ...] = ()
+    metavar: str | None = attrs.field(default=None, kw_only=True)
+    type: Callable[[str], Any] | None = attrs.field(default=None, kw_only=True)
+    choices: tuple[str, ...] | None = attrs.field(default=None, kw_only=True)
+    const: Any = attrs.field(default=True, kw_only=True)
+    default: Any = attrs.field(default=None, kw_only=True)
+    repeats: bool = attrs.field(default=False, kw_only=True)
+    rivals: str = attrs.field(default="", kw_only=True)
+    more: dict[str, Any] = attrs.field(factory=dict, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """The long name."""
+        return self.flags.split()[-1]
+
+    @property
+    def key(self) -> str:
+        """The name of its value."""
+        return self.field or self.name.removeprefix("--").replace("-", "_")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of argparse's `add_argument`."""
+        settings = {"help": self.help, "default": self.default}
+        if self.name.startswith("--"):
+            settings["dest"] = self.key
+        if self.metavar or self.choices:
+            settings |= {"metavar": self.metavar, "type": self.type, "choices": self.choices}
+            action = "append" if self.repeats else "store"
+        else:
+            settings["const"] = self.const
+            if self.const is True:
+                settings["default"] = False
+            action = "append_const" if self.repeats else "store_const"
+        if "action" in self.more:
+            return {"help": self.help, **self.more}
+        return settings | {"action": action} | self.more
+
+
+_WALK = "urls tree audit"
+_WEB = "urls tree audit discover"
+_ROWS = "urls read"
+_NOT_STATE = "urls discover tree read audit scale"
+_ALL = f"{_NOT_STATE} state completion help"
+_TOPICS = tuple(_ALL.split()[:-1])
+_ANY, _ONE = {"nargs": "*"}, {"nargs": "?"}
+_FILE: dict[str, Any] = {"metavar": "FILE"}
+_MANY: dict[str, Any] = {"repeats": True}
+_REGEX: dict[str, Any] = {"metavar": "REGEX", "type": parse_pattern, "repeats": True}
+_WHEN: dict[str, Any] = {"metavar": "WHEN"}
+_WORDS: dict[str, Any] = {"metavar": "CODE,...", "type": parse_fields}
+_COUNT: dict[str, Any] = {"metavar": "N", "type": parse_count}
+_SECONDS: dict[str, Any] = {"metavar": "SECONDS", "type": parse_seconds}
+_SHARD: dict[str, Any] = {"metavar": "K/N", "type": parse_shard}
+_LIMITS, _FETCH = Limits(), FetchOptions()
+
+# A table; formatted, each option would take ten lines.
+# fmt: off
+OPTIONS: dict[str, tuple[Option, ...]] = {
+    "what to read": (
+        Option("sources", "urls tree", "site, sitemap, page, folder or file", metavar="SOURCE",
+               more=_ANY),
+        Option("sources", "discover", "site, such as example.org", metavar="SITE", more=_ANY),
+        Option("sources", "read", "sitemap, compressed or not; - is standard input (the default)",
+               metavar="FILE", default=["-"], more=_ANY),
+        Option("source", "audit", "site, sitemap, folder or file", metavar="SOURCE", more=_ONE),
+        Option("list", "scale", "file of hosts and URLs, one a line, or its URL; - is standard "
+               "input (default: the list of the last run); the word status shows the last run",
+               metavar="HOSTS", more=_ONE),
+        Option("-i --input-file", "urls tree discover",
+               "read sites and sitemaps from FILE, one a line; - is standard input", **_FILE),
+        Option("--site", _WALK, "treat URLs as sites", "kind", const="site", rivals="kind"),
+        Option("--sitemap", _WALK, "treat URLs as sitemaps", "kind", ("sitemaps=",),
+               const="sitemap", rivals="kind"),
+        Option("--base-url", "urls tree audit read",
+               "URL at which the folder or file would be served", "", ("url",), metavar="URL",
+               type=parse_base_url),
+        Option("--urls", "audit", "known URLs to compare with, from a crawl, a log or Search "
+               "Console: text, CSV, TSV, JSON lines or Parquet, by the suffix", **_FILE),
+        Option("--full", "scale", "forget what was read: write every URL of every host"),
+        Option("--retry", "scale", "read also hosts that failed and are not due yet"),
+        Option("--failed", "scale", "with status: print the hosts that were not read"),
+    ),
+    "what to show": (
+        Option("file", "state", "file that --state wrote", **_FILE),
+        Option("--removed", "state",
+               "print only the URLs that the last run with --changes found removed, one a line"),
+        Option("shell", "completion", f"one of {', '.join(SHELLS)}", metavar="SHELL",
+               choices=SHELLS),
+        Option("topic", "help", f"one of {', '.join(_TOPICS)}", metavar="COMMAND", choices=_TOPICS,
+               more=_ONE),
+    ),
+    "which URLs": (
+        Option("--since", "urls read tree",
+               "only URLs changed since a date, or within a time: 2026-01-31, 30m, 12h, 7d, 2w",
+               type=parse_since, **_WHEN),
+        Option("--until", "urls read tree",
+               "only URLs last changed until a date (that day included), or longer ago than a time",
+               type=parse_until, **_WHEN),
+        Option("--undated", "urls read tree", "what --since and --until do with URLs that have no "
+               "lastmod or news date (default: keep; the summary counts them)",
+               choices=("keep", "drop")),
+        Option("--include", _ROWS, "only URLs that contain a match (may be repeated)", **_REGEX),
+        Option("--exclude", _ROWS, "no URLs that contain a match (may be repeated)", **_REGEX),
+        Option("--limit", _ROWS, "stop after N URLs", "", ("max_urls",), **_COUNT),
+        Option("--unique", _ROWS, "print each URL once"),
+    ),
+    "rules": (
+        Option("--select", "audit",
+               "only these rules: codes, categories (hreflang) or prefixes (url-*)", **_WORDS),
+        Option("--ignore", "audit", "not these rules; wins over --select", **_WORDS),
+        Option("--fail-on", "audit",
+               "exit with 5 for findings of this severity or above (default: error)",
+               choices=FAIL_ON),
+        Option("--robots", "audit",
+               "robots whose rules in robots.txt are judged (default: Googlebot)",
+               metavar="NAME,...", type=parse_fields),
+        Option("--rules", "audit", "more rules: files of SQL", metavar="FOLDER"),
+        Option("--baseline", "audit", "known hits: only new ones cause exit code 5", **_FILE),
+        Option("--write-baseline", "audit", "write the hits as a baseline", **_FILE),
+        Option("--list-rules", "audit", "list all rules"),
+        Option("--explain", "audit", "show what a rule means", metavar="CODE"),
+    ),
+    "state": (
+        Option("--state", "urls", "remember in FILE what was read: the next run prints only the "
+               "URLs of sitemaps that have changed, and resumes this run if it was interrupted",
+               **_FILE),
+        Option("--changes", "urls",
+               "with --state: print only URLs that are new, or whose record has changed"),
+        Option("--removed", "urls", "with --changes: at the end, print the URLs that are no longer "
+               "listed; needs a format with the field `change`, such as jsonl"),
+    ),
+    "output": (
+        *(
+            Option(
+                "--format",
+                commands,
+                f"format (default: by the suffix of -o, else {names[0]})",
+                choices=names,
+            )
+            for commands, names in (
+                (_ROWS, FORMATS),
+                ("discover", LIST_FORMATS),
+                ("tree", TREE_FORMATS),
+            )
+        ),
+        Option("--format", "audit", "format on standard output (default: text)",
+               choices=AUDIT_FORMATS),
+        Option("-o --output", "urls read discover tree",
+               "file to write (default, or -: standard output)", **_FILE),
+        Option("-o --output", "audit",
+               "file to write; its suffix is the format: .html .json .sarif .txt (may be repeated)",
+               metavar="FILE", repeats=True),
+        Option("-o --output", "scale", "folder to write, or its URL, such as s3://bucket/crawl",
+               metavar="FOLDER", more={"required": True}),
+        Option("--fields", _ROWS,
+               "write only these fields, in this order, such as loc,lastmod or loc,date,title",
+               metavar="NAME,...", type=parse_fields),
+        Option("-0 --null", _ROWS, "end each record with NUL instead of a newline, for xargs -0"),
+        Option("--no-header", _ROWS, "omit the first line of csv and tsv, to append with >> FILE",
+               "header", const=False, default=True),
+        Option("--examples", "audit", "hits to show for a rule (default: 20)", **_COUNT),
+        Option("--hits", "audit",
+               "write all hits: .parquet, .csv, .jsonl, or the last two with .gz", **_FILE),
+        Option("--database", "audit", "keep the DuckDB database of the audit", **_FILE),
+    ),
+    "many sites": (
+        Option("--report", "urls", "write one row for each site, how it ended and why: FILE ends "
+               "with .jsonl, .csv or .parquet", **_FILE),
+        Option("--shard", "urls", "read only the K-th of N parts of the sites, such as 3/16: for "
+               "several machines; sites of one registrable domain are in one part", **_SHARD),
+        Option("--shard", "scale", "read the Kth of N parts in this process, without a cluster",
+               rivals="workers", **_SHARD),
+        Option("--scheduler", "scale", "scheduler of a Dask cluster, such as tls://10.0.0.5:8786",
+               metavar="ADDRESS", rivals="workers"),
+        Option("--workers", "scale", "processes on this machine (default: one for each core)",
+               rivals="workers", **_COUNT),
+        Option("--parallel", "scale", "hosts that one process reads at once (default: 64)",
+               **_COUNT),
+        Option("--parallel", _WEB, f"sites at once (default: {PARALLEL})", default=PARALLEL,
+               **_COUNT),
+    ),
+    "where to look": (
+        Option("--probe", _WEB, "when to try the well-known paths: auto (the default), if nothing "
+               "else is found; few, the same with two paths; always; deep, always, and those of "
+               "the site's platform; never", choices=("auto", "few", "always", "deep", "never")),
+        Option("--feeds", _WEB, "read the feeds of the start page as well"),
+        Option("--no-robots", _WEB, "also fetch what robots.txt disallows", "respect_robots",
+               const=False),
+    ),
+    "formats": (
+        Option("--html-sitemap", f"{_WEB} read", "read the links to the same site in HTML pages "
+               "that are named as sitemaps (default: pages are only searched for sitemaps)",
+               "extra_formats", const="html", **_MANY),
+        Option("--llms", f"{_WEB} read", "find llms.txt, and read its links to the same site",
+               "extra_formats", const="llms", **_MANY),
+    ),
+    "how far": (
+        Option("--depth", _WALK, f"levels of indexes inside indexes (default: {_LIMITS.depth})",
+               metavar="N", type=parse_depth),
+        Option("--site-timeout", _WALK, "longest time for one site; what was read until then is "
+               f"printed (default: {SITE_SECONDS:g} for each of several sites, a day for a single "
+               "one)", "walk_seconds", **_SECONDS),
+        Option("--order", _WALK, "order of the sitemaps of an index: as listed (document, the "
+               "default), or the newest lastmod first, so that --limit prints new URLs",
+               choices=("document", "newest")),
+        Option("--hosts", _WALK,
+               "read sitemaps on the same host, on the same site (the default), or on any host",
+               choices=("host", "site", "any")),
+        Option("--follow", _WALK,
+               "only sitemaps of an index whose URL contains a match (may be repeated)", "wanted",
+               **_REGEX),
+        Option("--no-follow", _WALK,
+               "no sitemaps of an index whose URL contains a match (may be repeated)", "unwanted",
+               **_REGEX),
+    ),
+    "network": (
+        Option("-c --concurrency", _WEB, f"documents of one site at once (default: "
+               f"{_FETCH.concurrency}; never more than {_FETCH.per_host} from one host)", **_COUNT),
+        Option("--delay", f"{_WEB} scale",
+               "wait between two requests to one host; robots.txt may demand more", "delay_seconds",
+               metavar="SECONDS", type=parse_delay),
+        Option("-m --timeout", f"{_WEB} scale", "longest time for one document (default: "
+               f"{_FETCH.total_seconds:g}, and {_FETCH.headers_seconds:g} for its first byte)", "",
+               ("headers_seconds", "total_seconds"), **_SECONDS),
+        Option("-x --proxy", f"{_WEB} scale", "HTTP proxy; the environment is not consulted",
+               metavar="URL", type=parse_proxy),
+        Option("-A --user-agent", f"{_WEB} scale", "User-Agent header, and the name whose rules in "
+               "robots.txt are obeyed; recommended: your crawler and a page about it, "
+               f"'NewsBot/2.1 (+https://...)' (default: {_FETCH.user_agent})", metavar="NAME"),
+        Option("-H --header", _WEB,
+               "header for the sites named here, and no others (may be repeated)", "header_lines",
+               metavar="'NAME: VALUE'", type=parse_header, **_MANY),
+        Option("-u --user", _WEB,
+               "login for the sites named here, and no others; prompts for a missing password", "",
+               ("headers",), metavar="USER[:PASSWORD]"),
+        Option("--allow-network", f"{_WEB} scale",
+               "allow a network that is not public, such as 10.0.0.0/8 (may be repeated)",
+               "allow_networks", metavar="NETWORK", **_MANY),
+        Option("--allow-port", f"{_WEB} scale",
+               "allow a port besides 80, 443 and those of the sources (may be repeated)",
+               "allow_ports", metavar="PORT", type=parse_count, **_MANY),
+    ),
+    "messages": (
+        Option("-q --quiet", _NOT_STATE,
+               "print nothing on standard error except the error that ends the program"),
+        Option("-v --verbose", _NOT_STATE, "also print Issues of severity info"),
+    ),
+    "general": (
+        Option("-h --help", _ALL, "show this help", more={"action": "help"}),
+        Option("--version", _ALL, "show the version", more={"action": "version", "version":
+               f"sitemapreader {__version__}"}),
+    ),
+}
+# fmt: on
+"""Group of the help -> its options, in the order of the help."""
+
+
+def list_options(command: str) -> Iterator[tuple[str, list[Option]]]:
+    """Yield the groups of a command, with their options."""
+    for group, options in OPTIONS.items():
+        if chosen := [each for each in options if command in each.commands.split()]:
+            yield group, chosen
+
+
+# -- what messages call an argument of the library
+
+_LIBRARY_ONLY = ("Limits", "min_bytes_per_second")
+"""Prefixes of arguments that have no option in the shell."""
+_ARGUMENT = re.compile(r"`([^`]+)`")
+_VALUE = re.compile(r'(\w+)=(?:True|False|"(\w+)"|\{"(\w+)"\})')
+
+
+def _list_names() -> Iterator[tuple[str, str]]:
+    for option in (each for group in OPTIONS.values() for each in group):
+        if not option.name.startswith("--"):
+            continue
+        of_limits = option.key in attrs.fields_dict(Limits)
+        yield f"Limits.{option.key}" if of_limits else option.key, option.name
+        if option.repeats and isinstance(option.const, str):
+            yield f"{option.key}:{option.const}", option.name
+        yield from ((said, option.name) for said in option.says)
+
+
+_NAMES = dict(_list_names())
+"""An argument, or an argument and a value of it -> the option of the shell."""
+
+
+def name_options(text: str) -> str:
+    """Replace the arguments of the library that a text names by options of the shell."""
+    return _ARGUMENT.sub(_name_option, text)
+
+
+def _name_option(match: re.Match[str]) -> str:
+    said = match[1]
+    if said in _NAMES:
+        return _NAMES[said]
+    if value := _VALUE.fullmatch(said):
+        name, word, member = value.groups()
+        if option := _NAMES.get(f"{name}:{member}" if member else name):
+            return f"{option} {word}" if word else option
+    if said.startswith(_LIBRARY_ONLY):
+        return f"{said} (in Python; no option does it)"
+    return match[0]

@@ -1,0 +1,194 @@
+"""Outputs of the commands: entries in a format, or lines of text."""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import os
+import select
+import stat
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from sitemapreader.cli.parser import UsageError
+from sitemapreader.event_loop import run_in_daemon
+from sitemapreader.output import FORMATS, SUFFIXES, open_output
+from sitemapreader.output.sink import Output, Sink
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+STANDARD_OUTPUT = "-"
+_KNOWN_SUFFIXES = {
+    *FORMATS,
+    *("gz", "html", "json", "ndjson", "ods", "xls", "xlsx", "xml", "zip", "zst"),
+}
+"""Suffixes that name a format, whether it can be written or not."""
+_NUL_FORMATS = ("urls", "jsonl")
+_HEADER_FORMATS = ("csv", "tsv")
+
+
+class LineWriter(Sink):
+    """An output of whole lines of text."""
+
+    @property
+    def can_draw(self) -> bool:
+        """Whether the encoding has the characters in which trees are drawn."""
+        try:
+            "├└│─".encode(self.encoding)
+        except UnicodeEncodeError:
+            return False
+        return True
+
+    def discard(self) -> None:
+        """Leave the file of this name as it is, or as absent as it is."""
+        self.rollback()
+
+    def write_text(self, text: str) -> None:
+        """Write lines; raise OSError."""
+        self.write(text.encode(self.encoding, "backslashreplace"))
+
+
+AnyOutput: TypeAlias = Output | LineWriter
+
+
+@asynccontextmanager
+async def opened(output: AnyOutput) -> AsyncIterator[None]:
+    """Enter an output, and leave it; a named pipe may wait for its reader meanwhile."""
+    await run_in_daemon(output.__enter__)
+    try:
+        yield
+    except BaseException as error:
+        output.__exit__(type(error), error, error.__traceback__)
+        raise
+    await run_in_daemon(partial(output.__exit__, None, None, None))
+
+
+async def write_to(output: AnyOutput, write: Callable[[], object]) -> None:
+    """Write to an output: in a thread, where that may wait for a reader without limit."""
+    # So the walks go on until their channels are full, and a signal ends the program at once.
+    if output.is_replaced:
+        write()
+    else:
+        await run_in_daemon(write)
+
+
+# -- options
+
+
+def open_entries(arguments: argparse.Namespace) -> Output:
+    """Return the output for entries; raise UsageError for options that contradict it."""
+    path, form = get_output_path(arguments), find_output_format(arguments)
+    _check_format(arguments, form)
+    if form == "parquet":  # pyarrow's own allocator keeps 20 MB more
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    try:
+        return open_output(
+            path,
+            form,
+            fields=arguments.fields,
+            null_terminated=arguments.null,
+            header=arguments.header,
+            has_sites=is_for_many(arguments),
+        )
+    except (ValueError, ModuleNotFoundError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _check_format(arguments: argparse.Namespace, form: str) -> None:
+    """Raise UsageError for an option that does not apply to the format."""
+    if arguments.null and form not in _NUL_FORMATS:
+        raise UsageError(
+            f"-0 is for --format {' or '.join(_NUL_FORMATS)}: records of {form} cannot end with NUL"
+        )
+    if not arguments.header and form not in _HEADER_FORMATS:
+        raise UsageError(
+            f"--no-header is for --format {' or '.join(_HEADER_FORMATS)}: {form} has no header"
+        )
+    if form == "urls" and arguments.fields is not None and list(arguments.fields) != ["loc"]:
+        raise UsageError(
+            "--fields: --format urls has no field but loc; use --format jsonl, csv or tsv"
+        )
+
+
+def is_for_many(arguments: argparse.Namespace) -> bool:
+    """Return whether there may be several sources."""
+    return getattr(arguments, "input_file", None) is not None or len(arguments.sources) > 1
+
+
+def get_output_path(arguments: argparse.Namespace) -> str | None:
+    """Return the path of the output file; `None` for standard output."""
+    path: str | None = arguments.output
+    return None if path == STANDARD_OUTPUT else path
+
+
+def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = FORMATS) -> str:
+    """Return the format of `--format` or of the file's suffix, else the first one.
+
+    Raises UsageError for the suffix of another format.
+    """
+    name = (arguments.output or "").lower()
+    if "csv" in formats:  # tables and lines of entries may be compressed; trees are not
+        name = name.removesuffix(".gz")
+    suffix = Path(name).suffix.removeprefix(".")
+    form = SUFFIXES.get(f".{suffix}", suffix)
+    if not arguments.format and form not in formats and suffix in _KNOWN_SUFFIXES:
+        raise UsageError(
+            f"-o: .{suffix} cannot be written: end the name with .{', .'.join(formats[1:])} "
+            "or .txt, or choose a format with --format"
+        )
+    return str(arguments.format or (form if form in formats else formats[0]))
+
+
+# -- pipes
+
+GRACE_SECONDS = 0.2
+"""How long to wait at the end for a reader that exits early, as `head` does: one that wants more
+stays until end of file."""
+
+
+def is_pipe(output: Output) -> bool:
+    """Return whether an output is lost if its reader dies."""
+    mode = os.fstat(output.descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+async def wait_for_reader(pipe: int) -> None:
+    """Wait until the reader of a pipe has taken everything, and has stayed for more.
+
+    Raises BrokenPipeError: it has gone away.
+    """
+    pause, rounds = 0.001, 10
+    while rounds:
+        if _is_abandoned(pipe):
+            raise BrokenPipeError
+        if _count_unread(pipe):
+            pause = min(2 * pause, 0.1)
+        else:
+            pause, rounds = GRACE_SECONDS / 10, rounds - 1
+        await asyncio.sleep(pause)
+
+
+def _count_unread(pipe: int) -> int:
+    """Return how many unread bytes a pipe holds; 0 if the system cannot tell."""
+    try:
+        import fcntl  # noqa: PLC0415 (Windows has none)
+        import termios  # noqa: PLC0415 (the same)
+
+        count = array.array("i", [0])
+        fcntl.ioctl(pipe, termios.FIONREAD, count)
+    except (ImportError, OSError):
+        return 0
+    return count[0] if stat.S_ISFIFO(os.fstat(pipe).st_mode) else 0
+
+
+def _is_abandoned(pipe: int) -> bool:
+    """Return whether every reader has closed its end."""
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(pipe, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

@@ -1,0 +1,277 @@
+"""SourceRun: the sources of a command, read by `walk_many`, shown and summed up.
+
+The sources are the words of the command line and the lines of a list. One that fails does not stop
+the others.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sitemapreader.cli.commands import COMMANDS, PROGRAM
+from sitemapreader.cli.config import RunConfig, find_unused_proxy
+from sitemapreader.cli.console import Console, show_progress
+from sitemapreader.cli.output import is_for_many, opened
+from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
+from sitemapreader.cli.runtime import run_process
+from sitemapreader.cli.summary import RunSummary, SourceResult
+from sitemapreader.errors import suggest
+from sitemapreader.many import walk_many
+from sitemapreader.many.sources import (
+    STANDARD_INPUT,
+    InvalidSiteError,
+    SiteTask,
+    UnreadableError,
+    check_task,
+    find_domain,
+    find_source,
+    is_in_shard,
+    open_pieces,
+)
+from sitemapreader.options import SITE_SECONDS
+from sitemapreader.outcomes import SiteStatus
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+
+    from sitemapreader.cli.output import AnyOutput, LineWriter
+    from sitemapreader.many.run import SiteRun
+    from sitemapreader.many.sources import SiteKind
+    from sitemapreader.many.visitor import OnSite, SiteWalk
+    from sitemapreader.outcomes import SiteOutcome
+
+MAX_LINE_BYTES = 65_536
+"""Line of a list of sites: the longest URL that is requested."""
+_COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
+
+
+def find_named(text: str, arguments: argparse.Namespace) -> SiteTask:
+    """Return what a word of the command line names; raise InvalidSiteError."""
+    base_url = getattr(arguments, "base_url", None)
+    return find_source(text, _find_kind(arguments), base_url, trusted=True)
+
+
+def _find_kind(arguments: argparse.Namespace) -> SiteKind:
+    """Return what the options say that URLs are."""
+    kind: SiteKind | None = getattr(arguments, "kind", None)
+    return kind or "auto"
+
+
+class SourceRun:
+    """The sources of a command: read, shown, and summed up.
+
+    Args:
+        arguments: of the command line.
+        what: noun for what the summary counts.
+        find: returns what a word names; it raises InvalidSiteError, or UsageError.
+
+    Attributes:
+        arguments: of the command line.
+        config: the arguments of the walks.
+        console: standard error.
+        summary: the sums over all sources.
+    """
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        *,
+        what: str = "URLs",
+        find: Callable[[str, argparse.Namespace], SiteTask] = find_named,
+    ) -> None:
+        self.arguments = arguments
+        self.config = RunConfig.from_arguments(arguments)
+        self.console = Console.from_arguments(arguments)
+        self.summary = RunSummary(what, is_for_many(arguments))
+        self._list: str | None = getattr(arguments, "input_file", None)
+        self._named = _find_all(arguments, find)
+        self._on_end: Callable[[SiteWalk], Awaitable[None]] | None = None
+
+    # -- the sources
+
+    async def list_tasks(self) -> AsyncGenerator[SiteTask | str, None]:
+        """Yield the sources; a line that is none as it is."""
+        shard = getattr(self.arguments, "shard", None)
+        async with aclosing(self._list_all()) as given:
+            async for task in given:
+                if shard is None or await _is_in_shard(task, *shard):
+                    yield task
+
+    async def _list_all(self) -> AsyncGenerator[SiteTask | str, None]:
+        for task in self._named:
+            yield task
+        if self._list is None:
+            return
+        kind = _find_kind(self.arguments)
+        try:
+            async with open_pieces(self._list) as pieces:
+                async for line in read_lines(pieces):
+                    try:
+                        # never a file, and never trusted: somebody else may have written the list
+                        yield SiteTask(check_task(line).url, kind, trusted=False)
+                    except InvalidSiteError:
+                        yield line
+        except UnreadableError as error:
+            self._report_unknown(str(error))
+
+    def report_line(self, name: str) -> None:
+        """Report a line of a list that is not a source."""
+        self._report_unknown(f"{self._list}: {name!r} {NO_SOURCE}")
+
+    def _report_unknown(self, text: str) -> None:
+        self.console.print_line(text)
+        self.summary.unknown += 1
+
+    # -- the run
+
+    def walk(
+        self,
+        *,
+        on_end: Callable[[SiteWalk], Awaitable[None]] | None = None,
+        on_site: OnSite | None = None,
+    ) -> SiteRun:
+        """Return the walks over all sources; `on_end` is awaited with each that has ended."""
+        config, self._on_end = self.config, on_end
+        is_given = getattr(self.arguments, "walk_seconds", None) is not None
+        sites = walk_many(
+            self.list_tasks(),
+            at_once=getattr(self.arguments, "parallel", 1),
+            site_seconds=None if is_given or not self.summary.is_for_many else SITE_SECONDS,
+            on_site=on_site,
+            options=config.options,
+            limits=config.limits,
+            **config.walk,
+        )
+        sites.report_to(self._end_site)
+        self.summary.running = sites.running
+        return sites
+
+    async def _end_site(self, site: SiteWalk, outcome: SiteOutcome) -> None:
+        if self.summary.limit_reached:  # it was left because enough was read
+            return
+        if site.walk is None:
+            self.report_line(site.name)
+            return
+        if outcome.status is SiteStatus.ERROR:
+            self.console.print_line(f"{site.name}: a bug ended the walk ({site.fault})")
+        elif site.fault:
+            self.console.print_line(site.fault)
+        self.end(site.name, SourceResult.of(site))
+        if self._on_end is not None:
+            await self._on_end(site)
+
+    def end(self, label: str, result: SourceResult) -> None:
+        """Print the Issues of a source, and add its result to the summary."""
+        self.console.print_issues(result.report, label)
+        if result.children:
+            self.console.print_line(
+                f"{label} lists {result.children} sitemaps or pages of a feed, which were"
+                " not fetched: give its URL, or the folder that holds them"
+            )
+        self.summary.add(label, result)
+
+    @asynccontextmanager
+    async def show(self) -> AsyncIterator[None]:
+        """Show the progress of all sources; then warn of a proxy that was not used."""
+        async with show_progress(self.console, self.summary):
+            yield
+        name = find_unused_proxy(self.arguments)
+        if name and self.summary.has_unreached():
+            self.console.print_line(
+                f'{name} is set and was not used: to use this proxy, add -x "${name}"'
+            )
+
+    def keep_file(self, output: AnyOutput) -> None:
+        """Leave a file as it was if nothing was found that could be in it."""
+        if output.is_replaced and self.summary.find_exit_code() not in (ALL_READ, PARTIAL):
+            output.discard()
+            self.console.print_line(f"{output.name} was left as it was, because nothing was found")
+
+    def finish(self) -> int:
+        """Print the summary; return the exit code."""
+        self.console.print_summary(self.summary)
+        return self.summary.find_exit_code()
+
+
+def print_lines(run: SourceRun, lines: LineWriter, work: Callable[[], Awaitable[None]]) -> int:
+    """Do the work that writes lines about all sources; return the exit code."""
+
+    async def write() -> int:
+        async with opened(lines):
+            async with run.show():
+                await work()
+            if not lines.written:
+                run.keep_file(lines)
+        return run.finish()
+
+    return run_process(write, lines.name, run.console)
+
+
+NO_SOURCE = "is neither an http(s) URL nor a file or folder that exists"
+
+
+def _find_all(
+    arguments: argparse.Namespace, find: Callable[[str, argparse.Namespace], SiteTask]
+) -> list[SiteTask]:
+    """Return what the words of the command line name, before anything is fetched.
+
+    Raises UsageError if a word is not a source, if there is none, or if standard input is named
+    twice.
+    """
+    path = getattr(arguments, "input_file", None)
+    if not arguments.sources and path is None:
+        raise UsageError("there is no source: name one, or a list of sites with -i FILE")
+    for word in arguments.sources:
+        if word in COMMANDS and not Path(word).exists():
+            raise UsageError(
+                f"{word} is a command, which comes first: {PROGRAM} {word} [OPTION]... SOURCE..."
+            )
+    if path == STANDARD_INPUT and STANDARD_INPUT in arguments.sources:
+        raise UsageError("standard input is either a list (-i -) or a sitemap (-), not both")
+    return [_find_word(word, arguments, find) for word in arguments.sources]
+
+
+def _find_word(
+    word: str, arguments: Any, find: Callable[[str, argparse.Namespace], SiteTask]
+) -> SiteTask:
+    try:
+        return find(word, arguments)
+    except InvalidSiteError as error:
+        hint = ""
+        if word.isalpha():  # it may be a mistyped command
+            hint = suggest(word, COMMANDS, f" the commands are {', '.join(COMMANDS)}")
+        raise UsageError(f"{str(error)!r} {NO_SOURCE}{';' * bool(hint)}{hint}") from None
+
+
+async def _is_in_shard(task: SiteTask | str, number: int, shards: int) -> bool:
+    """Return whether a source is in a shard; what lies on disk is in each."""
+    if isinstance(task, str) or task.fetcher is not None:
+        return True
+    return is_in_shard(await find_domain(check_task(task)), number, shards)
+
+
+async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str, None]:
+    """Yield the lines of a list, without comments and blank lines; cut overlong lines."""
+    rest = b""
+    is_first = True
+    async for piece in pieces:
+        *lines, rest = (rest + piece).splitlines(keepends=True) or [b""]
+        if rest.endswith(b"\n"):
+            lines.append(rest)
+            rest = b""
+        rest = rest[:MAX_LINE_BYTES]
+        for line in lines:
+            if text := _clean_line(line, is_first=is_first):
+                yield text
+            is_first = False
+    if text := _clean_line(rest, is_first=is_first):
+        yield text
+
+
+def _clean_line(line: bytes, *, is_first: bool) -> str:
+    text = line[:MAX_LINE_BYTES].decode("utf-8-sig" if is_first else "utf-8", "replace").strip()
+    return _COMMENT.sub("", text).rstrip()  # the # of a fragment has no blank before it

@@ -1,0 +1,275 @@
+"""What a text names: a site, a sitemap, a folder, a file or standard input."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+from contextlib import asynccontextmanager
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import quote
+
+import attrs
+
+from sitemapreader.errors import FetchError
+from sitemapreader.event_loop import run_in_daemon
+from sitemapreader.fetch.local import FALLBACK_BASE_URL, FolderFetcher
+from sitemapreader.issues import IssueCode, show_url
+from sitemapreader.options import one_of
+from sitemapreader.urls import (
+    has_suffixes,
+    has_web_scheme,
+    host_of,
+    load_suffixes,
+    parse_url,
+    site_of,
+    url_key,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+
+    from yarl import URL
+
+    from sitemapreader.fetch.client import Fetcher
+
+STANDARD_INPUT = "-"
+"""The name of standard input in place of a file's."""
+SiteKind: TypeAlias = Literal["auto", "site", "sitemap"]
+"""The kind of a URL: a site to search, a sitemap, or "auto": its content decides."""
+
+ON_DISK = "/"
+"""Stands in the place of the domain of a site that no server is asked for."""
+_FILES = (".xml", ".gz", ".txt", ".rss", ".atom", ".html", ".htm")
+"""Suffixes of files, none of which is a top-level domain."""
+
+
+@attrs.frozen
+class SiteTask:
+    """One site to read.
+
+    Attributes:
+        url: its URL, or the name of its host: then https is assumed.
+        kind: whether the URL is a "site" or a "sitemap"; with "auto" its content shows that.
+        trusted: whether you trust this site, as in `walk`; `None` leaves it to `walk_many`.
+        fetcher: opens the URLs of this site; `None` for that of the run. Such sites are read one
+            after another, in their order.
+        name: what it is called in outcomes; "" for its URL.
+    """
+
+    url: str
+    kind: SiteKind = attrs.field(default="auto", validator=one_of(SiteKind))
+    trusted: bool | None = None
+    fetcher: Fetcher | None = None
+    name: str = ""
+
+
+class InvalidSiteError(ValueError):
+    """A text that is neither a URL nor the name of a host, file or folder."""
+
+
+def find_source(
+    text: str, kind: SiteKind = "auto", base_url: str | None = None, *, trusted: bool | None = None
+) -> SiteTask:
+    """Return the task of a text: standard input, a folder, a file, else a URL.
+
+    Args:
+        text: what somebody has named.
+        kind: what a URL is.
+        base_url: URL at which the folder or file would be served.
+        trusted: whether a URL is trusted.
+
+    Raises InvalidSiteError: it is none of these.
+    """
+    if folder := find_folder(text, base_url):
+        return folder
+    if text == STANDARD_INPUT or os.path.exists(text):  # noqa: PTH110 (as below)
+        file = FileFetcher(text, base_url or "")
+        return SiteTask(file.url, "sitemap", fetcher=file, name=file.name)
+    checked = check_task(text)
+    return SiteTask(checked.login or checked.url, kind, trusted)
+
+
+def find_folder(text: str, base_url: str | None = None) -> SiteTask | None:
+    """Return the task of a folder; `None` if there is none."""
+    if not os.path.isdir(text):  # noqa: PTH112 (pathlib's raises for a URL of some length)
+        return None
+    folder = FolderFetcher(text, base_url)
+    return SiteTask(folder.base_url, "site", fetcher=folder, name=text)
+
+
+@attrs.frozen
+class CheckedTask:
+    """A task whose URL can be requested.
+
+    Attributes:
+        task: the task.
+        name: what it is called in outcomes: its text without a password.
+        url: the URL, without a login.
+        login: the URL with its login; "" where it has none.
+    """
+
+    task: SiteTask
+    name: str
+    url: str
+    login: str = ""
+
+    @property
+    def key(self) -> str:
+        """The key that all spellings of the URL share; the name where no server is asked."""
+        return self.name if self.task.fetcher else url_key(self.url)
+
+    @property
+    def host(self) -> str:
+        """The host; "" where no server is asked."""
+        return "" if self.task.fetcher else host_of(self.url)
+
+
+def check_task(given: object) -> CheckedTask:
+    """Return the task of a URL, host or SiteTask; else raise InvalidSiteError."""
+    task = given if isinstance(given, SiteTask) else SiteTask(str(given))
+    text = task.url.strip()
+    url = text if "://" in text else f"https://{text}"
+    parsed = parse_url(url) if has_web_scheme(url) else None
+    if parsed is None or ("://" not in text and not _looks_like_host(parsed)):
+        raise InvalidSiteError(hide_login(text))
+    if parsed.raw_user is None and parsed.raw_password is None:
+        return CheckedTask(task, task.name or text, url)
+    return CheckedTask(task, task.name or hide_login(text), str(parsed.with_user(None)), url)
+
+
+def _looks_like_host(parsed: URL) -> bool:
+    """Return whether a text without a scheme is a host rather than a missing file."""
+    host = parsed.host or ""
+    if parsed.explicit_port is not None or ":" in host or host == "localhost":
+        return True
+    return "." in host and not host.startswith(".") and not host.endswith(_FILES)
+
+
+def name_site(text: str) -> str:
+    """Return the name that the outcome of a site has: its text without a login."""
+    try:
+        return check_task(text).name
+    except InvalidSiteError as error:
+        return str(error)
+
+
+def hide_login(text: str) -> str:
+    """Remove what may be a user and a password from a text that may not be a URL."""
+    scheme, slashes, rest = text.rpartition("://")
+    userinfo, _, bare = rest.rpartition("@")
+    return show_url(scheme + slashes + bare if slashes or ":" in userinfo else text)
+
+
+async def find_domain(task: CheckedTask) -> str:
+    """Return the registrable domain of a site, whose sites wait for each other."""
+    host = task.host
+    if host and not has_suffixes():
+        await asyncio.to_thread(load_suffixes)
+    return site_of(host) if host else ON_DISK
+
+
+def is_in_shard(domain: str, number: int, shards: int) -> bool:
+    """Return whether a domain is in a shard: the same part on every machine.
+
+    Args:
+        domain: the registrable domain; each is in one shard.
+        number: of the shard, from 0.
+        shards: how many there are.
+    """
+    digest = blake2b(domain.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % shards == number
+
+
+# -- files
+
+
+class UnreadableError(Exception):
+    """A file cannot be read; the message names the file and the reason."""
+
+    def __init__(self, path: str, error: OSError) -> None:
+        super().__init__(f"cannot read {name_file(path)}: {error.strerror or error}")
+
+
+def name_file(path: str) -> str:
+    """Return what a file is called in messages."""
+    return "standard input" if path == STANDARD_INPUT else path
+
+
+_PIECE_BYTES = 65_536
+
+
+@asynccontextmanager
+async def open_pieces(path: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
+    """Open a file, or standard input, and give its pieces; the event loop goes on.
+
+    Raises UnreadableError, then or while the pieces are read.
+    """
+    try:
+        if path == STANDARD_INPUT:
+            descriptor = sys.stdin.fileno()
+        else:
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise UnreadableError(path, error) from None
+    try:
+        yield _read_pieces(path, descriptor)
+    finally:
+        if path != STANDARD_INPUT:
+            os.close(descriptor)
+
+
+async def _read_pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None]:
+    is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    read = partial(os.read, descriptor, _PIECE_BYTES)
+    while True:
+        try:
+            # A pipe may deliver nothing for an hour, so it is read in a thread; and not from
+            # `sys.stdin`, whose lock the interpreter would wait for at exit.
+            piece = read() if is_file else await run_in_daemon(read)
+        except OSError as error:
+            raise UnreadableError(path, error) from None
+        if not piece:
+            return
+        yield piece
+        await asyncio.sleep(0)  # a regular file never waits: let other tasks and signals run
+
+
+@attrs.frozen
+class FileBody:
+    """A Response whose body is a file."""
+
+    url: str
+    chunks: Callable[[], AsyncGenerator[bytes, None]]
+    status: int = 200
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+
+
+class FileFetcher:
+    """Serve one file, or standard input, and nothing else.
+
+    Attributes:
+        name: of the file in messages.
+        url: at which it is served.
+        base_url: of the URLs in it; "" if nobody knows.
+    """
+
+    def __init__(self, path: str, base_url: str = "") -> None:
+        self.name = name_file(path)
+        self.base_url = base_url
+        self.url = base_url or FALLBACK_BASE_URL + quote(os.fsencode(self.name))
+        self._path = path
+
+    @asynccontextmanager
+    async def open(
+        self, url: str, *, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[FileBody]:
+        """Open the file; raise UnreadableError, or FetchError for any other URL."""
+        del headers
+        if url != self.url:
+            raise FetchError(IssueCode.HTTP_STATUS, url, "404, a file alone", http_status=404)
+        async with open_pieces(self._path) as pieces:
+            yield FileBody(url, lambda: pieces)
