@@ -8,20 +8,14 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element, SubElement
 
-from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format, Image, UrlEntry
-from sitemapreader.readers.records.context import find_relative_error
-from sitemapreader.readers.records.entries import NEXT, deliver_pages
+from sitemapreader.models import Format
+from sitemapreader.readers.records.context import Record, RecordContext
+from sitemapreader.readers.records.entries import NEXT, deliver_pages, read_record
+from sitemapreader.readers.records.vocabulary import USUAL_PREFIXES, Names
 from sitemapreader.readers.xml.characters import remove_controls, replace_bad_bytes
-from sitemapreader.urls import (
-    find_url_error,
-    has_web_scheme,
-    parse_reference,
-    resolve,
-    url_warnings,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +40,7 @@ _DECODER = json.JSONDecoder(
     strict=False, parse_int=_Number, parse_float=_Number, parse_constant=_Number
 )
 _BLANKS = re.compile(r"[ \t\r\n]*+")
+_IMAGE = f"{{{USUAL_PREFIXES['media']}}}content"
 _FIELDS = ("id", "url", "external_url", "date_modified", "date_published", "title", "image")
 _MOST_VALUES = 200_000
 """Of one document: the smallest take 100 bytes each, and all of them 50 ms in one piece."""
@@ -66,6 +61,7 @@ class JsonFeedReader:
         self.finished = False
         self._stats = stats
         self._limits = limits
+        self._context = RecordContext(stats, Names("", Format.RSS, limits.names), [])
         self._data = bytearray()
         self._pages: dict[str, tuple[str]] = {}
 
@@ -98,12 +94,14 @@ class JsonFeedReader:
             text, fault, why = "", IssueCode.TOO_LARGE, "json_bytes"
         try:
             for number, (name, value) in enumerate(_list_members(text), 1):
-                self._take_member(events, name, value)
+                self._take_member(name, value)
                 if number % _STEP == 0:
+                    events += self._context.take_events()
                     yield events
                     events = []
         except (json.JSONDecodeError, RecursionError) as error:
             fault, why = (fault, why) if fault else _explain(text, error)
+        events += self._context.take_events()
         if fault is not None:
             self._stats.add_issue(events, fault, value=why)
         elif not self._stats.records:
@@ -113,51 +111,35 @@ class JsonFeedReader:
         deliver_pages(events, self._stats, self._pages)
         yield events
 
-    def _take_member(self, events: list[Event], name: object, value: object) -> None:
+    def _take_member(self, name: object, value: object) -> None:
         if name == "items":
-            self._read_item(events, value if isinstance(value, dict) else {})
+            self._read_item(value if isinstance(value, dict) else {})
         elif name == "next_url" and (url := _clean(value, set())):
             self._pages[NEXT] = (url,)
 
-    def _read_item(self, events: list[Event], item: dict[str, Any]) -> None:
-        stats, repairs = self._stats, set[IssueCode]()
+    def _read_item(self, item: dict[str, Any]) -> None:
+        """Read an item as the record of RSS that says the same."""
+        repairs: set[IssueCode] = set()
         texts = {name: _clean(item.get(name), repairs) for name in _FIELDS}
         links = (texts[name] for name in ("url", "external_url") if type(item.get(name)) is str)
-        text = next(filter(None, links), "")
-        url = text if has_web_scheme(text) else resolve(stats.sitemap, text) or ""
-        if error := self._find_error(text, url):
-            stats.drop_record(events, error, value=text or texts["id"] or None)
-            return
-        if url is not text:
-            stats.add_issue(events, IssueCode.RELATIVE_LOC, url=url, value=text)
-        for code in (*sorted(repairs), *url_warnings(url)):
-            stats.add_issue(events, code, url=url)
-        for name in ("date_modified", "date_published", "title", "image"):
-            if len(texts[name]) > self._limits.field_chars:
-                stats.add_issue(events, IssueCode.FIELD_TOO_LONG, url=url)
-                texts[name] = ""
-        written = texts["date_modified"] or texts["date_published"] or None
-        lastmod = parse_lastmod(written) if written else None
-        if written and lastmod is None:
-            stats.add_issue(events, IssueCode.LASTMOD, url=url, value=written)
-        image = parse_reference(texts["image"])
-        if image is None:
-            stats.add_issue(events, IssueCode.EXTENSION, url=url, value=texts["image"])
-        entry = UrlEntry(url, lastmod, sitemap=stats.sitemap, lastmod_text=written)
-        entry.images = (Image(image),) if image else ()
-        entry.title = " ".join(texts["title"].split()) or None
-        stats.deliver()
-        events.append(entry)
-
-    def _find_error(self, text: str, url: str) -> IssueCode | None:
-        """Return why an item has no usable URL; `None` if it has one."""
-        if not text:
-            return IssueCode.MISSING_LOC
-        if len(text) > self._limits.field_chars:
-            return IssueCode.FIELD_TOO_LONG
-        if url is text:
-            return find_url_error(text)
-        return find_url_error(text) or find_relative_error(text, self._stats.sitemap, url)
+        record, errors = Element("item"), {}
+        if link := next(filter(None, links), ""):
+            for name in ("date_modified", "date_published", "title", "image"):
+                if len(texts[name]) > self._limits.field_chars:
+                    issue = IssueCode.FIELD_TOO_LONG
+                    self._stats.add_issue(self._context.events, issue, url=link)
+                    texts[name] = ""
+            child = SubElement(record, "link")
+            child.text = link
+            if len(link) > self._limits.field_chars:
+                errors[child] = IssueCode.FIELD_TOO_LONG
+            SubElement(record, "pubDate").text = texts["date_modified"] or texts["date_published"]
+            SubElement(record, "title").text = " ".join(texts["title"].split())
+            if texts["image"]:
+                SubElement(record, _IMAGE, url=texts["image"], medium="image")
+        else:
+            record.text = texts["id"]
+        read_record(self._context, Record(record, lambda _: None, None, errors, repairs))
 
 
 def _list_members(text: str) -> Iterator[tuple[object, Any]]:

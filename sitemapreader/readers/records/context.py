@@ -43,7 +43,7 @@ class Record:
     """One record: its element, with all below it, and what is wrong with it."""
 
     element: Element
-    find_line: Callable[[Element], int]
+    find_line: Callable[[Element], int | None]
     """Returns the line of the document, from 1, on which an element of it begins."""
     error: IssueCode | None = None
     """The limit that it broke, for which it must be dropped."""
@@ -258,7 +258,7 @@ class RecordContext:
         for element_base in filter(None, (*self._bases, *of_elements)):
             base = resolve(base, element_base) or base
         url = resolve(base, text) or ""
-        if error := find_relative_error(text, base, url):
+        if error := _find_relative_error(text, base, url):
             self.drop_record(error, text)
             return None
         self.add_issue(IssueCode.RELATIVE_LOC, element, url=url, value=text)
@@ -314,7 +314,7 @@ def _may_hold_markup(text: str, repairs: AbstractSet[IssueCode]) -> bool:
     return bool(repairs & _RESTRUCTURED) or not has_web_scheme(text)
 
 
-def find_relative_error(text: str, base: str, url: str) -> IssueCode | None:
+def _find_relative_error(text: str, base: str, url: str) -> IssueCode | None:
     """Return why a relative text is not a usable URL; `url` is its resolution, or ""."""
     scheme = _SCHEME.match(text)
     if scheme and f"{scheme[1].lower()}://" not in SCHEMES:
