@@ -17,11 +17,12 @@ from sitemapreader.cli.console import Console, show_progress
 from sitemapreader.cli.output import is_for_many, opened
 from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader.cli.runtime import run_process
-from sitemapreader.cli.summary import RunSummary, SourceResult
+from sitemapreader.cli.summary import RunSummary, take_report
 from sitemapreader.errors import suggest
 from sitemapreader.many import walk_many
 from sitemapreader.many.sources import (
     STANDARD_INPUT,
+    FileFetcher,
     InvalidSiteError,
     SiteTask,
     UnreadableError,
@@ -61,6 +62,16 @@ def _find_kind(arguments: argparse.Namespace) -> SiteKind:
     return kind or "auto"
 
 
+def find_rooted(text: str, arguments: argparse.Namespace) -> SiteTask:
+    """Return what a word names, with all its sitemaps; raise UsageError for a file."""
+    task = find_named(text, arguments)
+    if isinstance(task.fetcher, FileFetcher):
+        raise UsageError(
+            f"{task.name} is a single file: give its URL, or the folder that contains it"
+        )
+    return task
+
+
 class SourceRun:
     """The sources of a command: read, shown, and summed up.
 
@@ -93,7 +104,7 @@ class SourceRun:
 
     # -- the sources
 
-    async def list_tasks(self) -> AsyncGenerator[SiteTask | str, None]:
+    async def _list_tasks(self) -> AsyncGenerator[SiteTask | str, None]:
         """Yield the sources; a line that is none as it is."""
         shard = getattr(self.arguments, "shard", None)
         async with aclosing(self._list_all()) as given:
@@ -118,10 +129,6 @@ class SourceRun:
         except UnreadableError as error:
             self._report_unknown(str(error))
 
-    def report_line(self, name: str) -> None:
-        """Report a line of a list that is not a source."""
-        self._report_unknown(f"{self._list}: {name!r} {NO_SOURCE}")
-
     def _report_unknown(self, text: str) -> None:
         self.console.print_line(text)
         self.summary.unknown += 1
@@ -138,7 +145,7 @@ class SourceRun:
         config, self._on_end = self.config, on_end
         is_given = getattr(self.arguments, "walk_seconds", None) is not None
         sites = walk_many(
-            self.list_tasks(),
+            self._list_tasks(),
             at_once=getattr(self.arguments, "parallel", 1),
             site_seconds=None if is_given or not self.summary.is_for_many else SITE_SECONDS,
             on_site=on_site,
@@ -154,25 +161,22 @@ class SourceRun:
         if self.summary.limit_reached:  # it was left because enough was read
             return
         if site.walk is None:
-            self.report_line(site.name)
+            self._report_unknown(f"{self._list}: {site.name!r} {NO_SOURCE}")
             return
         if outcome.status is SiteStatus.ERROR:
             self.console.print_line(f"{site.name}: a bug ended the walk ({site.fault})")
         elif site.fault:
             self.console.print_line(site.fault)
-        self.end(site.name, SourceResult.of(site))
-        if self._on_end is not None:
-            await self._on_end(site)
-
-    def end(self, label: str, result: SourceResult) -> None:
-        """Print the Issues of a source, and add its result to the summary."""
-        self.console.print_issues(result.report, label)
-        if result.children:
+        report = take_report(site)
+        self.console.print_issues(report, site.name)
+        if site.children:
             self.console.print_line(
-                f"{label} lists {result.children} sitemaps or pages of a feed, which were"
+                f"{site.name} lists {site.children} sitemaps or pages of a feed, which were"
                 " not fetched: give its URL, or the folder that holds them"
             )
-        self.summary.add(label, result)
+        self.summary.add(site, report)
+        if self._on_end is not None:
+            await self._on_end(site)
 
     @asynccontextmanager
     async def show(self) -> AsyncIterator[None]:

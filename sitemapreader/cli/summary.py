@@ -6,7 +6,7 @@ Its size grows only with the names of failed sources, up to `_MAX_SOURCES`.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -27,46 +27,6 @@ _MAX_DOCUMENTS = 3
 """Documents named for each reason; the rest is only counted."""
 _MAX_SOURCES = 1_000
 """Failed sources that are named; the rest is only counted."""
-
-
-@attrs.frozen(eq=False)
-class SourceResult:
-    """The outcome of one source.
-
-    Attributes:
-        report: of its walk, or of its search.
-        children: number of sitemaps that a file lists, which were not read.
-        fault: why the file could not be read, or the bug that ended the walk; else "".
-        removals_unknown: documents whose removed URLs are unknown, if `--removed` was given.
-    """
-
-    report: Report
-    children: int = 0
-    fault: str = ""
-    removals_unknown: list[str] = attrs.field(factory=list)
-
-    @classmethod
-    def of(cls, site: SiteWalk) -> Self:
-        """Return the outcome of a site or file of a run."""
-        report = Report(0) if site.walk is None else site.walk.report
-        if site.file is not None:  # nobody knows its URL, and nothing around it was meant
-            report.issues = [each for each in report.issues if each.code not in _OF_SITES]
-            for code in _OF_SITES:
-                del report.counts[code]
-            for issue in report.issues:
-                issue.sitemap = "" if issue.sitemap == site.file.url else issue.sitemap
-            for document in report.documents:
-                document.url = site.name
-            report.statuses.clear()
-            report.left_out.clear()
-            if site.fault:
-                report.documents.clear()
-        return cls(report, site.children, site.fault, site.removals_unknown)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every listed sitemap was read, and nothing in it was lost."""
-        return self.report.complete and not self.children and not self.fault
 
 
 @attrs.define
@@ -118,25 +78,26 @@ class RunSummary:
     _undated: int = 0
     _future: int = 0
 
-    def add(self, label: str, result: SourceResult) -> None:
-        """Add the result of a source."""
-        report, documents = result.report, result.report.documents
-        found = report.entries > 0 or any(map(is_known, documents))
+    def add(self, site: SiteWalk, report: Report) -> None:
+        """Add a source that has ended, and what is reported of it."""
+        documents, label = report.documents, site.name
+        found = bool(report.entries or site.sitemaps) or any(map(is_known, documents))
+        complete = report.complete and not site.children and not site.fault
         self.done += 1
         self._undated += report.undated
         self._future += report.future
         self._answered |= any(document.is_answered for document in documents)
         self._found |= found
-        self._complete &= result.complete
+        self._complete &= complete
         self.statuses += report.statuses
         self._left_out += Counter({r: n for r, n in report.left_out.items() if r in ASKED_FOR})
-        for url in result.removals_unknown:
+        for url in site.removals_unknown:
             self._removals_unknown.add(url)
-        has_failed = not found and not result.complete
+        has_failed = not found and not complete
         if has_failed:
-            self._add_failed(label, _find_reason(result))
-        elif not result.complete and not any(each.is_lost for each in documents):
-            self._count("read in part", _find_reason(result)).add(label)
+            self._add_failed(label, _find_reason(site, report))
+        elif not complete and not any(each.is_lost for each in documents):
+            self._count("read in part", _find_reason(site, report)).add(label)
         for document in documents:
             self.bytes_raw += document.bytes_raw
             # a failed source is named anyway
@@ -234,10 +195,26 @@ def describe_unknown_removals(documents: DocumentCount) -> str:
     )
 
 
-def _find_reason(result: SourceResult) -> str:
+def _find_reason(site: SiteWalk, report: Report) -> str:
     """Return the reason why a source failed: its last error, if there is one."""
-    report = result.report
     errors = [issue.code for issue in report.issues if issue.code.severity is Severity.ERROR]
     lost = [document.reason for document in report.documents if document.is_lost]
-    other = "sitemaps that it lists" if result.children else "cannot be read"
+    other = "sitemaps that it lists" if site.children else "cannot be read"
     return str((errors[-1:] or lost[:1] or [other])[0])
+
+
+def take_report(site: SiteWalk) -> Report:
+    """Return what is reported of a source that has ended."""
+    report = Report(0) if site.walk is None else site.walk.report
+    if site.file is not None:  # nobody knows its URL, and nothing around it was meant
+        report.issues = [each for each in report.issues if each.code not in _OF_SITES]
+        for code in _OF_SITES:
+            del report.counts[code]
+        for issue in report.issues:
+            issue.sitemap = "" if issue.sitemap == site.file.url else issue.sitemap
+        report.documents = [] if site.fault else report.documents
+        for document in report.documents:
+            document.url = site.name
+        report.statuses.clear()
+        report.left_out.clear()
+    return report

@@ -82,6 +82,10 @@ class SiteRun(TaskStream[SiteBatch]):
         self._visitor.watcher = watcher
         self._keeps_outcomes = False
 
+    def find_only(self) -> None:
+        """Find the sitemaps of all sites, and do not read them; call this before entering."""
+        self._visitor.find_only()
+
     def pass_outcomes(self, take: Callable[[SiteOutcome], object]) -> None:
         """Give all outcomes, those until now as well, to a function; keep none."""
         for outcome in self.outcomes:

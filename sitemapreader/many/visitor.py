@@ -26,8 +26,10 @@ from sitemapreader.many.sources import (
     check_task,
     find_domain,
 )
+from sitemapreader.models import SitemapEntry
 from sitemapreader.outcomes import NOT_READ, SiteOutcome, SiteStatus
 from sitemapreader.rows import SiteRows, without_removed
+from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import RecentKeys
 from sitemapreader.walker.stream import Channel
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
@@ -84,6 +86,7 @@ class SiteWalk:
     """A site of a run, while it is walked and when it has ended."""
 
     name: str
+    url: str = ""
     file: FileFetcher | None = None
     """What reads it, if it is a file or standard input."""
     walk: Walk | None = None
@@ -94,6 +97,8 @@ class SiteWalk:
     """Whether it has given its place among those at once to another site."""
     fault: str = ""
     """Why the file cannot be read, or the bug that ended the walk."""
+    sitemaps: dict[str, SitemapEntry] = attrs.field(factory=dict)
+    """Key of a URL -> the sitemap, if these are only found."""
     removals_unknown: list[str] = attrs.field(factory=list)
     """Documents whose removed URLs are unknown, if removed ones are delivered."""
 
@@ -156,6 +161,10 @@ class SiteVisitor:
             on_document=self._watch(plan.config.on_document),
         )
 
+    def find_only(self) -> None:
+        """Find the sitemaps of all sites, and do not read them."""
+        self._config = attrs.evolve(self._config, reads=False)
+
     async def visit_all(self) -> None:
         """Walk over all sites; what ends the run early is raised in an exception group."""
         plan = self._plan
@@ -216,7 +225,8 @@ class SiteVisitor:
         """Walk over a site, and record its outcome whatever happens; then free its place."""
         task = check_task(given)
         fetcher = task.task.fetcher
-        site = SiteWalk(task.name, fetcher if isinstance(fetcher, FileFetcher) else None)
+        file = fetcher if isinstance(fetcher, FileFetcher) else None
+        site = SiteWalk(task.name, task.url, file)
         status = None
         self.running.add(site)
         try:
@@ -288,6 +298,10 @@ class SiteVisitor:
         async with walked as entries:
             if self._on_begin is not None:
                 self._on_begin(site.name)
+            if not self._config.reads:
+                async for event in entries.events():
+                    if isinstance(event, SitemapEntry):
+                        site.sitemaps.setdefault(url_key(event.loc), event)
             async for batch in entries.rows():
                 if rows := batch if gives_removed else without_removed(batch):
                     await self._hand_over(site, rows)

@@ -43,14 +43,12 @@ class Sink:
 
     Attributes:
         encoding: the encoding of its text.
-        is_writing: whether a write is under way; a pipe may keep it waiting for its reader.
         name: its name in messages.
         written: how many bytes were written.
     """
 
     def __init__(self, path: str | None, end: bytes | None = b"\n") -> None:
         self.encoding = "utf-8" if path else (sys.stdout.encoding or "utf-8")
-        self.is_writing = False
         self.written = 0
         self.name = path or "standard output"
         self._end = end
@@ -105,15 +103,11 @@ class Sink:
 
     def write(self, data: bytes) -> None:
         """Write records without buffering."""
-        self.is_writing = True
-        try:
-            if self._temporary or self._end is None:
-                write_all(self._descriptor, data)
-            else:
-                write_records(self._descriptor, data, self._end)
-            self.written += len(data)
-        finally:
-            self.is_writing = False
+        if self._temporary or self._end is None:
+            write_all(self._descriptor, data)
+        else:
+            write_records(self._descriptor, data, self._end)
+        self.written += len(data)
 
     @property
     def is_replaced(self) -> bool:
@@ -132,11 +126,7 @@ class Sink:
 
     def _open_existing(self, path: Path) -> None:
         """Open a pipe or device; for a regular file, a temporary one in its place."""
-        self.is_writing = True  # a named pipe waits for its reader
-        try:
-            self._descriptor = os.open(path, _WRITE)
-        finally:
-            self.is_writing = False
+        self._descriptor = os.open(path, _WRITE)  # a named pipe waits for its reader
         mode = os.fstat(self._descriptor).st_mode
         if stat.S_ISREG(mode):
             self._close()
@@ -242,11 +232,6 @@ class Output:
     def is_replaced(self) -> bool:
         """Whether it is a file that appears when it is complete: no pipe, no device."""
         return self._sink.is_replaced
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether a write is under way; a pipe may keep it waiting for its reader."""
-        return self._sink.is_writing
 
     @property
     def descriptor(self) -> int:

@@ -14,8 +14,9 @@ from walking import ROBOTS, fault, index, status, walk_all
 from walking import urlset as small_urlset
 
 from sitemapreader.cli.parser import MEANINGS
-from sitemapreader.cli.summary import RunSummary, SourceResult
+from sitemapreader.cli.summary import RunSummary
 from sitemapreader.issues import IssueCode
+from sitemapreader.many.visitor import SiteWalk
 from sitemapreader.options import Limits
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ async def test_what_has_no_room_is_counted() -> None:
     assert not report.complete
     assert report.left_out.total() == 30
     summary = RunSummary(printed=1)
-    summary.add("https://example.org/", SourceResult(report))
+    summary.add(SiteWalk("https://example.org/"), report)
     said = " ".join(summary.format_lines())
     numbers = [int(number) for number in re.findall(r"not read: (\d+) ", said)]
     assert sum(numbers) == 30

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitemapreader.cli.options import TREE_FORMATS
 from sitemapreader.cli.output import LineWriter, find_output_format, get_output_path, write_to
-from sitemapreader.cli.parser import UsageError
-from sitemapreader.cli.run import SourceRun, find_named, print_lines
-from sitemapreader.many.sources import FileFetcher, SiteTask
+from sitemapreader.cli.run import SourceRun, find_rooted, print_lines
 from sitemapreader.views import build_tree, draw_tree
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 def run_tree(arguments: argparse.Namespace) -> int:
     """Print the trees and return the exit code."""
     form = find_output_format(arguments, TREE_FORMATS)
-    run = SourceRun(arguments, find=_find_rooted)
+    run = SourceRun(arguments, find=find_rooted)
     lines = LineWriter(get_output_path(arguments))
 
     async def draw(site: SiteWalk) -> None:
@@ -45,16 +43,6 @@ def run_tree(arguments: argparse.Namespace) -> int:
             run.summary.repeated = sites.repeated
 
     return print_lines(run, lines, read)
-
-
-def _find_rooted(text: str, arguments: argparse.Namespace) -> SiteTask:
-    """Return a source that can have child sitemaps; raise UsageError for a file."""
-    task = find_named(text, arguments)
-    if isinstance(task.fetcher, FileFetcher):
-        raise UsageError(
-            f"{task.name} is a single file: give its URL, or the folder that contains it"
-        )
-    return task
 
 
 def format_json(label: str, roots: list[DocumentNode]) -> Iterator[str]:
