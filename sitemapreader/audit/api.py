@@ -141,10 +141,11 @@ class AuditRun:
 
                 fetcher = await stack.enter_async_context(
                     HttpFetcher(
-                        arguments.get("options", FetchOptions()),
-                        limits=arguments.get("limits", Limits()),
+                        arguments.get("options") or FetchOptions(),
+                        limits=arguments.get("limits") or Limits(),
                     )
                 )
+                arguments = {**arguments, "limits": None, "options": None}  # the fetcher has them
             loader = WalkLoader(self._database, arguments.get("on_document"))
             passed: WalkArguments = {
                 **arguments,

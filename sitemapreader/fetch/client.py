@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from sitemapreader.options import FetchOptions, Limits
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from contextlib import AbstractAsyncContextManager
@@ -148,7 +150,27 @@ def make_client(fetcher: Fetcher, user_agent: str) -> Client:
     return PlainClient(fetcher, user_agent)
 
 
-def check_fetcher(value: object) -> None:
+def find_settings(
+    fetcher: object, limits: Limits | None, options: FetchOptions | None
+) -> tuple[Limits, FetchOptions]:
+    """Return the limits and options of a walk: those of its fetcher, if it has some.
+
+    Raises TypeError for what is no fetcher, and for settings that are given beside the fetcher's.
+    """
+    _check_fetcher(fetcher)
+    own_limits, own_options = getattr(fetcher, "limits", None), getattr(fetcher, "options", None)
+    if not (isinstance(own_limits, Limits) and isinstance(own_options, FetchOptions)):
+        return limits or Limits(), options or FetchOptions()
+    for name, given in (("limits", limits), ("options", options)):
+        if given is not None:
+            raise TypeError(
+                f"the fetcher has {name} of its own: give {name} to the fetcher, as in "
+                f"fetcher=HttpFetcher({name}=...), and not to the walk"
+            )
+    return own_limits, own_options
+
+
+def _check_fetcher(value: object) -> None:
     """Raise TypeError for what is no fetcher, such as an HTTP client."""
     is_class = isinstance(value, type)
     if value is not None and (is_class or not callable(getattr(value, "open", None))):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.discovery import Search
-from sitemapreader.fetch.client import check_fetcher
+from sitemapreader.fetch.client import find_settings
 from sitemapreader.many.run import BlockingSiteRun, SiteRun
 from sitemapreader.many.sources import SiteTask
 from sitemapreader.many.visitor import RunPlan
-from sitemapreader.options import SITE_SECONDS, FetchOptions, Limits
+from sitemapreader.options import SITE_SECONDS
 from sitemapreader.walker.config import SharedArguments, WalkConfig, is_function, refuse_unknown
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def walk_many(
     Raises what `walk` raises.
     """
     refuse_unknown("walk_many", arguments.keys() - SharedArguments.__annotations__.keys())
-    check_fetcher(arguments.get("fetcher"))
+    fetcher = arguments.get("fetcher")
+    given, options = find_settings(fetcher, arguments.get("limits"), arguments.get("options"))
     for name, function, about in (
         ("on_begin", on_begin, "a name"),
         ("on_site", on_site, "a SiteOutcome"),
@@ -97,17 +98,17 @@ def walk_many(
         raise TypeError(f"at_once must be a whole number or a semaphore, not {at_once!r}")
     if isinstance(at_once, int) and at_once < 1:
         raise ValueError(f"at_once must be 1 or more, not {at_once!r}")
-    limits = given = arguments.get("limits", Limits())
+    limits = given
     if site_seconds is not None:
         limits = attrs.evolve(limits, walk_seconds=min(site_seconds, limits.walk_seconds))
     plan = RunPlan(
         config=_make_config(arguments),
         room=Semaphore(at_once) if isinstance(at_once, int) else at_once,
         at_once=at_once if isinstance(at_once, int) else AT_ONCE,
-        fetcher=arguments.get("fetcher"),
+        fetcher=fetcher,
         limits=limits,
         local_limits=given,
-        options=arguments.get("options", FetchOptions()),
+        options=options,
         on_begin=on_begin,
         on_site=on_site,
     )

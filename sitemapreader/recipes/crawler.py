@@ -106,7 +106,7 @@ async def crawl(
 
     async with (
         fetcher,
-        walk(site, fetcher=fetcher, options=options, unique=True) as entries,
+        walk(site, fetcher=fetcher, unique=True) as entries,
         asyncio.TaskGroup() as tasks,
     ):
         for _ in range(workers):

@@ -123,14 +123,10 @@ class SiteDocuments:
         loader = _PageLoader(fetcher, self._options, self._extract, self._workers)
         yield self._confirm(loader, self._begin())
         yield self._load(loader, self._missed.entries())
-        entries = walk(
-            self._site,
-            state=self._state,
-            changes=True,
-            fetcher=fetcher,
-            options=self._options,
-            **self._arguments,
-        )
+        # An HttpFetcher has options of its own.
+        options = None if isinstance(fetcher, HttpFetcher) else self._options
+        given = {"fetcher": fetcher, "options": options, **self._arguments}
+        entries = walk(self._site, state=self._state, changes=True, **given)
         self.report = entries.report
         async with entries:
             async for found in entries.batches():

@@ -165,9 +165,7 @@ async def submit_changes(
             timeout=_TIMEOUT, headers={"User-Agent": options.user_agent}
         ) as session,
     ):
-        entries = walk(
-            site, state=state, changes=True, fetcher=fetcher, options=options, **arguments
-        )
+        entries = walk(site, state=state, changes=True, fetcher=fetcher, **arguments)
         result = SubmissionResult(entries.report)
         service = _Service(session, fetcher, endpoint, key, result)
         fetcher.trust(site)

@@ -8,8 +8,8 @@ import attrs
 
 from sitemapreader.discovery import Search
 from sitemapreader.event_loop import run_blocking
+from sitemapreader.fetch.client import find_settings
 from sitemapreader.models import SitemapEntry
-from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.readers.robots import Robots
 from sitemapreader.urls import url_key
 from sitemapreader.walker.config import WalkArguments, WalkConfig, explain_unknown
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch.client import Fetcher
     from sitemapreader.issues import Issue, IssueCode
+    from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.outcomes import Document
     from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.state import State
@@ -80,8 +81,8 @@ def walk(
     on_document: OnDocument | None = None,
     trusted: bool = True,
     fetcher: Fetcher | None = None,
-    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
-    options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+    limits: Limits | None = None,
+    options: FetchOptions | None = None,
 ) -> Walk:
     """Walk over the sitemaps of a site, or over given ones, and all below them.
 
@@ -144,10 +145,10 @@ def walk(
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made, and closed. You
             may fetch with the same one inside the loop: documents that wait for you lend you their
             slots at a host.
-        limits: how much is read.
-        options: how the network is used. With a fetcher of your own: how many documents are read at
-            once; and, if the fetcher has no `user_agent`, the name whose rules in robots.txt are
-            kept.
+        limits: how much is read; those of an HttpFetcher or HttpxFetcher are given to it alone.
+        options: how the network is used; those of an HttpFetcher or HttpxFetcher are given to it
+            alone. With another fetcher: how many documents are read at once; and, if it has no
+            `user_agent`, the name whose rules in robots.txt are kept.
 
     Raises TypeError or ValueError for arguments that make no sense. The walk raises StateError if
     the state's file cannot be used. Problems of documents never raise: see `Walk.report`.
@@ -183,7 +184,8 @@ def walk(
         on_document=on_document,
         trusted=trusted,
     )
-    return Walk(config, fetcher=fetcher, limits=limits, options=options)
+    known, used = find_settings(fetcher, limits, options)
+    return Walk(config, fetcher=fetcher, limits=known, options=used)
 
 
 def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> BlockingWalk:
@@ -212,8 +214,8 @@ class DiscoverArguments(TypedDict, total=False):
     """
 
     fetcher: Fetcher | None
-    options: FetchOptions
-    limits: Limits
+    options: FetchOptions | None
+    limits: Limits | None
     probe: Probe
     extra_paths: Iterable[str]
     feeds: bool
@@ -246,8 +248,8 @@ async def discover(
     site: str,
     *,
     fetcher: Fetcher | None = None,
-    options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
-    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    options: FetchOptions | None = None,
+    limits: Limits | None = None,
     probe: Probe = "auto",
     extra_paths: Iterable[str] = (),
     feeds: bool = False,
@@ -261,8 +263,8 @@ async def discover(
         site: its URL; one with a path, such as `https://example.org/blog/`, may be a sitemap or a
             feed, and is else searched below that path first, then at the root.
         fetcher: opens URLs; it is not closed. Without one, an HttpFetcher is made.
-        options: how the network is used.
-        limits: how much is read.
+        options: how the network is used; as in `walk`.
+        limits: how much is read; as in `walk`.
         probe: whether the well-known paths are tried: "auto", if no sitemap that the site names
             answers; "few", then only `/sitemap.xml` and `/sitemap_index.xml`, for long lists of
             sites of which many have no sitemap; "always"; "deep", always, and then the paths of the
@@ -299,7 +301,8 @@ async def discover(
         reads=False,
     )
     sitemaps: dict[str, SitemapEntry] = {}
-    async with Walk(config, fetcher=fetcher, limits=limits, options=options) as found:
+    known, used = find_settings(fetcher, limits, options)
+    async with Walk(config, fetcher=fetcher, limits=known, options=used) as found:
         async for event in found.events():
             if isinstance(event, SitemapEntry):
                 sitemaps.setdefault(url_key(event.loc), event)

@@ -77,8 +77,8 @@ class SharedArguments(TypedDict, total=False):
     on_document: OnDocument | None
     trusted: bool
     fetcher: Fetcher | None
-    limits: Limits
-    options: FetchOptions
+    limits: Limits | None
+    options: FetchOptions | None
 
 
 class WalkArguments(SharedArguments, total=False):

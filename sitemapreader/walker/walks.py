@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
-from sitemapreader.fetch.client import check_fetcher, make_client
+from sitemapreader.fetch.client import make_client
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, UrlEntry, Via
 from sitemapreader.report import Report
@@ -70,7 +70,6 @@ class Walk(TaskStream[Batch]):
         options: FetchOptions,
         buffered: int = BUFFERED_EVENTS,
     ) -> None:
-        check_fetcher(fetcher)
         self.report = Report(limits.documents, config.on_document)
         self._config = config
         self._fetcher = fetcher

@@ -70,7 +70,7 @@ async def open_fetcher(
 async def read_all(server: Server, fetcher: HttpFetcher, names: list[str]) -> int:
     """Walk over the sites of names; return how many URLs there are."""
     sites = [f"http://{name}:{server.port}/" for name in names]
-    async with walk_many(sites, fetcher=fetcher, options=fetcher.options, at_once=40) as run:
+    async with walk_many(sites, fetcher=fetcher, at_once=40) as run:
         return sum([len(entries) async for _, entries in run.batches()])
 
 

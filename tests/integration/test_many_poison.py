@@ -87,7 +87,7 @@ async def test_hosts_that_drip_or_never_end_cost_no_other_site_anything() -> Non
         sites = {f"http://{name}.example:{port}/": name for name in EXPECTED}
         async with (
             HttpFetcher(options, resolver=NamedAddresses(), limits=limits) as fetcher,
-            walk_many(sites, fetcher=fetcher, options=options, limits=limits) as run,
+            walk_many(sites, fetcher=fetcher) as run,
         ):
             async for site, entries in run.batches():
                 found[sites[site]] += [entry.loc for entry in entries]

@@ -44,7 +44,7 @@ async def read_all() -> dict[str, Any]:
             patch.setattr(socket, "getaddrinfo", resolve)
             resolver = aiohttp.ThreadedResolver()
             async with HttpFetcher(options, resolver=resolver) as fetcher:
-                run = walk_many(lines, fetcher=fetcher, options=options, probe="few", at_once=8)
+                run = walk_many(lines, fetcher=fetcher, probe="few", at_once=8)
                 async with run:
                     entries = [len(rows) async for _, rows in run.rows()]
         return {

@@ -33,21 +33,21 @@ async def site() -> AsyncIterator[Site]:
         yield site
 
 
-async def count_found(site: Site, fetcher: Fetcher, options: FetchOptions = OTHER) -> int:
+async def count_found(site: Site, fetcher: Fetcher) -> int:
     """Return how many URLs a walk finds, and check that a discovery finds as much."""
-    async with walk(site.base, fetcher=fetcher, options=options, probe="few") as entries:
+    async with walk(site.base, fetcher=fetcher, probe="few") as entries:
         number = len([entry async for entry in entries])
-    found = await discover(site.base, fetcher=fetcher, options=options, probe="few")
+    found = await discover(site.base, fetcher=fetcher, probe="few")
     assert len(found.sitemaps) == number
     return number
 
 
 async def test_the_name_is_that_of_the_fetcher(site: Site) -> None:
-    """Not that of the walk's options, which no server sees; in both directions."""
+    """Not the default, which no server sees; in both directions."""
     async with HttpFetcher(NAMED) as fetcher:
         assert await count_found(site, fetcher) == 0
     async with HttpFetcher(OTHER) as fetcher:
-        assert await count_found(site, fetcher, NAMED) == 1
+        assert await count_found(site, fetcher) == 1
 
 
 async def test_a_header_that_replaces_the_name_is_the_name(site: Site) -> None:

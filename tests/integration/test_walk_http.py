@@ -111,7 +111,7 @@ async def test_a_consumer_fetches_with_the_fetcher_of_its_walk(per_host: int) ->
         count = pages = 0
         async with (
             asyncio.timeout(50),
-            walk(sitemaps=[f"{served.base}/i.xml"], fetcher=fetcher, options=options) as entries,
+            walk(sitemaps=[f"{served.base}/i.xml"], fetcher=fetcher) as entries,
         ):
             async for batch in entries.batches():
                 count += len(batch)

@@ -46,7 +46,8 @@ class DeliberateError(Exception):
 
 
 async def _read(*site: str, **arguments: Any) -> None:
-    async with walk(*site, options=OPTIONS, **arguments) as entries:
+    given = {"options": OPTIONS, **arguments}
+    async with walk(*site, **given) as entries:
         async for _ in entries:
             pass
 
@@ -137,7 +138,7 @@ async def probe(servers: Servers) -> None:
 async def own_fetcher(servers: Servers) -> None:
     async with HttpFetcher(OPTIONS) as fetcher:
         for _ in range(2):
-            await _read(sitemaps=[f"{servers.whole}/index/good"], fetcher=fetcher)
+            await _read(sitemaps=[f"{servers.whole}/index/good"], fetcher=fetcher, options=None)
 
 
 async def folder(_servers: Servers) -> None:

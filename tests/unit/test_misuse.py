@@ -83,6 +83,25 @@ def test_what_is_no_fetcher(start: Callable[..., Any], fetcher: object) -> None:
         start(SITE, fetcher=fetcher)
 
 
+@pytest.mark.parametrize("start", [walk, walk_sync, discover_sync, lambda s, **a: many([s], **a)])
+@pytest.mark.parametrize("given", [{"options": FetchOptions()}, {"limits": Limits()}])
+def test_settings_are_given_once(start: Callable[..., Any], given: dict[str, object]) -> None:
+    """A fetcher with options and limits is used with these, so others beside it are refused."""
+    (name,) = given
+    with pytest.raises(TypeError, match=rf"fetcher=HttpFetcher\({name}=...\)"):
+        start(SITE, fetcher=HttpFetcher(), **given)
+
+
+async def test_a_walk_has_the_limits_of_its_fetcher() -> None:
+    """What is read is bounded by the limits that the fetcher was made with."""
+    async with (
+        HttpFetcher(limits=Limits(walk_seconds=1e-9)) as fetcher,
+        walk("http://localhost:9/", fetcher=fetcher) as entries,
+    ):
+        assert [entry async for entry in entries] == []
+    assert "budget-seconds" in entries.report.counts
+
+
 @walks
 @pytest.mark.parametrize("name", ["include", "exclude"])
 @pytest.mark.parametrize("value", [str.isupper, [str.isupper], 5, [None]])
