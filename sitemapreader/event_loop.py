@@ -22,14 +22,18 @@ the readers that are ready by then."""
 
 
 class LoopClock:
-    """The time of an event loop, without that for which consumers blocked it."""
+    """How long consumers blocked an event loop.
+
+    Attributes:
+        blocked: seconds of the loop's time, in all.
+    """
 
     _of_loops: ClassVar[WeakKeyDictionary[asyncio.AbstractEventLoop, LoopClock]] = (
         WeakKeyDictionary()
     )
 
     def __init__(self) -> None:
-        self._blocked = 0.0
+        self.blocked = 0.0
         self._is_handed_over = False
 
     @classmethod
@@ -37,10 +41,6 @@ class LoopClock:
         """Return the clock of the running loop."""
         loop = asyncio.get_running_loop()
         return cls._of_loops.get(loop) or cls._of_loops.setdefault(loop, cls())
-
-    def time(self) -> float:
-        """Return the seconds from any beginning."""
-        return asyncio.get_running_loop().time() - self._blocked
 
     def hand_over(self) -> None:
         """Measure how long the consumer, which runs next, keeps the loop."""
@@ -53,7 +53,7 @@ class LoopClock:
         self._is_handed_over = False
         seconds = asyncio.get_running_loop().time() - begin
         if seconds > _BLOCKED_SECONDS:
-            self._blocked += seconds
+            self.blocked += seconds
 
 
 class LoopThread:

@@ -330,6 +330,7 @@ class SiteTally:
     address: str = ""
     homes: set[str] | None = None
     elsewhere: Counter[str] = attrs.field(factory=Counter)
+    _home: str = ""
     _documents: int = 0
     _requests: int = 0
     _is_known: bool = False
@@ -352,14 +353,19 @@ class SiteTally:
 
     def note_home(self, url: str) -> None:
         """Record a URL of the site: the one that was named, or where it has moved."""
-        if self.homes is not None:
+        if self.homes is not None and not url.startswith(self._home or "\0"):
+            self._home = f"{origin_of(url)}/"
             self.homes.add(host_of(url).removeprefix("www."))
 
     def note_listed(self, rows: Rows) -> None:
         """Count the hosts of listed URLs, as long as none is on the site."""
         if self.homes is None:
             return
-        begins = Counter("/".join(loc.split("/", 3)[:3]) for loc in get_column(rows, "loc"))
+        locs = get_column(rows, "loc")
+        if locs[0].startswith(self._home or "\0"):  # as on nearly all sites
+            self.homes = None
+            return
+        begins = Counter("/".join(loc.split("/", 3)[:3]) for loc in locs)
         for begin, number in begins.items():
             host = host_of(begin)
             if host.removeprefix("www.") in self.homes:
@@ -400,15 +406,7 @@ class SiteTally:
         removed: int | None,
         size: int,
     ) -> SiteOutcome:
-        """Return the outcome.
-
-        Args:
-            counts: the Issues of the walk.
-            complete: whether nothing was lost.
-            entries: how many URLs were delivered.
-            removed: how many URLs are gone.
-            size: bytes that were received.
-        """
+        """Return the outcome; `size` is the number of bytes that were received."""
         status = self._judge(counts, complete=complete, entries=entries, removed=removed)
         return SiteOutcome(
             self.site,

@@ -64,6 +64,7 @@ class Budget:
         self._bytes = limits.walk_bytes
         self._feedparser_runs = limits.feedparser_runs
         self._urls = urls or UrlAllowance(float("inf"))
+        self._loop = asyncio.get_running_loop()
         self._clock = LoopClock.of_running_loop()
         self._paused_at: float | None = None
         self._paused = 0.0
@@ -91,22 +92,24 @@ class Budget:
     @property
     def held_seconds(self) -> float:
         """The seconds for which the consumer has held up the walk, from any beginning."""
-        return asyncio.get_running_loop().time() - self._time()
+        return self._loop.time() - self._time()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Stop the clock of the walk: it waits for its consumer."""
-        self._paused_at = self._clock.time()
-        self._stop_alarm()
+        self._paused_at = self._loop.time() - self._clock.blocked
+        self.close()
         try:
             yield
         finally:
-            self._paused += self._clock.time() - self._paused_at
+            self._paused += self._loop.time() - self._clock.blocked - self._paused_at
             self._paused_at = None
             self._set_alarm()
 
     def _time(self) -> float:
-        now = self._clock.time() if self._paused_at is None else self._paused_at
+        now = self._paused_at
+        if now is None:
+            now = self._loop.time() - self._clock.blocked
         return now - self._paused
 
     def return_document(self) -> None:
@@ -146,7 +149,6 @@ class Budget:
                     return await awaitable
                 finally:
                     self._waits.discard(timeout)
-                    self._stop_alarm()
         except TimeoutError:
             if not timeout.expired():  # a timeout of the fetcher's own
                 raise
@@ -154,19 +156,19 @@ class Budget:
             raise FetchError(self.exhausted or IssueCode.BUDGET_SECONDS, url) from None
 
     def _set_alarm(self) -> None:
-        """Wake the waits when the time is over; there is one timer for all of them."""
-        if self._alarm is None and self._waits and self._paused_at is None:
-            loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(self.seconds_left(), self._on_alarm)
+        """Wake the waits when the time is over; one timer does for all, until `close`."""
+        if self._alarm is None and self._paused_at is None:
+            self._alarm = self._loop.call_later(self.seconds_left(), self._on_alarm)
 
-    def _stop_alarm(self) -> None:
-        if self._alarm is not None and (self._paused_at is not None or not self._waits):
+    def close(self) -> None:
+        """Stop the timer."""
+        if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
 
     def _on_alarm(self) -> None:
         self._alarm = None
-        if self.seconds_left():  # the consumer has blocked the loop meanwhile
+        if self.seconds_left():  # the consumer has paused the walk, or blocked the loop
             self._set_alarm()
         else:
             self._wake_all()
@@ -176,7 +178,7 @@ class Budget:
             self._waits.pop().reschedule(0)
 
     def _check_clock(self) -> None:
-        if self.exhausted is None and not self.seconds_left():
+        if self.exhausted is None and self._time() >= self._deadline:
             self.exhausted = IssueCode.BUDGET_SECONDS
 
 

@@ -131,7 +131,9 @@ async def read_patiently(
         while True:
             held, before = budget.held_seconds, size
             try:
-                chunks = _skip(read_chunks(response, budget), size, checksum, fault)
+                chunks = read_chunks(response, budget)
+                if fault is not None:
+                    chunks = _skip(chunks, size, checksum, fault)
                 async with aclosing(chunks):
                     async for chunk in chunks:
                         size, checksum = size + len(chunk), crc32(chunk, checksum)
@@ -154,7 +156,7 @@ async def read_patiently(
 
 
 async def _skip(
-    chunks: AsyncGenerator[bytes, None], size: int, checksum: int, fault: FetchError | None
+    chunks: AsyncGenerator[bytes, None], size: int, checksum: int, fault: FetchError
 ) -> AsyncGenerator[bytes, None]:
     """Yield what comes after `size` bytes; raise the fault if those differ."""
     seen = 0
@@ -162,11 +164,11 @@ async def _skip(
         async for chunk in chunks:
             seen = crc32(chunk[:size], seen)
             rest, size = chunk[size:], max(0, size - len(chunk))
-            if fault is not None and not size and seen != checksum:
+            if not size and seen != checksum:
                 raise fault
             if rest:
                 yield rest
-        if fault is not None and size:
+        if size:
             raise fault
 
 

@@ -136,8 +136,11 @@ class RobotsRules:
 
     def find_listing(self, referrers: Sequence[str], sitemap: str) -> tuple[str, ...]:
         """Return the origins of those URLs whose robots.txt lists a sitemap, with a slash."""
-        found = ((origin_of(url), self.find_cached(url)) for url in dict.fromkeys(referrers))
-        return tuple(f"{origin}/" for origin, robots in found if robots and robots.lists(sitemap))
+        found: tuple[str, ...] = ()
+        for url in referrers:
+            if not url.startswith(found or "\0") and (robots := self.find_cached(url)):
+                found += (f"{origin_of(url)}/",) if robots.lists(sitemap) else ()
+        return found
 
     def is_unreachable(self, url: str) -> bool:
         """Return whether the host of a URL gave no answer to the request for robots.txt."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from sitemapreader.options import FetchOptions, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from sitemapreader.fetch.request import CheckRedirect
@@ -56,19 +56,13 @@ class Fetcher(Protocol):
         ...
 
 
-@runtime_checkable
-class NamedFetcher(Protocol):
-    """A fetcher that knows its User-Agent, whose rules in robots.txt are then kept."""
+class Client(Protocol):
+    """A fetcher as one walk uses it, with a trust and a place in the queue of its own."""
 
     @property
     def user_agent(self) -> str:
-        """The User-Agent header that is sent."""
+        """The User-Agent that is sent, whose rules in robots.txt are kept."""
         ...
-
-
-@runtime_checkable
-class PoliteFetcher(Protocol):
-    """A fetcher that can also be told which hosts to trust and how long to wait."""
 
     def trust(self, url: str) -> None:
         """Trust the host of `url`, which the caller named, public or not."""
@@ -77,10 +71,6 @@ class PoliteFetcher(Protocol):
     def set_crawl_delay(self, host_url: str, seconds: float) -> None:
         """Wait `seconds` between two requests to the host of a URL."""
         ...
-
-
-class Client(PoliteFetcher, NamedFetcher, Protocol):
-    """A fetcher as one walk uses it, with a trust and a place in the queue of its own."""
 
     def open(
         self,
@@ -97,38 +87,19 @@ class Client(PoliteFetcher, NamedFetcher, Protocol):
         ...
 
 
-@runtime_checkable
-class SharedFetcher(Protocol):
-    """A fetcher that makes a client for each walk."""
-
-    def client(self) -> Client:
-        """Return a client for one walk."""
-        ...
-
-
 class PlainClient:
-    """A caller's own fetcher as one walk uses it: it asks before no redirect."""
+    """A caller's own fetcher as one walk uses it: it asks before no redirect.
+
+    Of what a `Client` has it needs `open` alone.
+    """
 
     def __init__(self, fetcher: Fetcher, user_agent: str) -> None:
+        self.user_agent: str = getattr(fetcher, "user_agent", user_agent)
+        self.trust: Callable[[str], None] = getattr(fetcher, "trust", _ignore)
+        self.set_crawl_delay: Callable[[str, float], None] = getattr(
+            fetcher, "set_crawl_delay", _ignore
+        )
         self._fetcher = fetcher
-        self._user_agent = user_agent
-
-    @property
-    def user_agent(self) -> str:
-        """The User-Agent of the fetcher, if it says so, or that of the walk's options."""
-        if isinstance(self._fetcher, NamedFetcher):
-            return self._fetcher.user_agent
-        return self._user_agent
-
-    def trust(self, url: str) -> None:
-        """Tell the fetcher which host the caller named."""
-        if isinstance(self._fetcher, PoliteFetcher):
-            self._fetcher.trust(url)
-
-    def set_crawl_delay(self, host_url: str, seconds: float) -> None:
-        """Tell the fetcher the Crawl-delay of a host."""
-        if isinstance(self._fetcher, PoliteFetcher):
-            self._fetcher.set_crawl_delay(host_url, seconds)
 
     def open(
         self,
@@ -143,11 +114,14 @@ class PlainClient:
         return self._fetcher.open(url, headers=headers) if headers else self._fetcher.open(url)
 
 
+def _ignore(*_: object) -> None:
+    """Do nothing: a folder has no hosts."""
+
+
 def make_client(fetcher: Fetcher, user_agent: str) -> Client:
     """Return a fetcher as one walk uses it; `user_agent` is its name if it has none."""
-    if isinstance(fetcher, SharedFetcher):
-        return fetcher.client()
-    return PlainClient(fetcher, user_agent)
+    make: Callable[[], Client] | None = getattr(fetcher, "client", None)
+    return PlainClient(fetcher, user_agent) if make is None else make()
 
 
 def find_settings(

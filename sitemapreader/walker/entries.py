@@ -51,8 +51,12 @@ class DocumentEntries:
             return await self._deliver_tracked(self._tracker, list(entries))
         passed = self._parts.entry_filter.deduplicate(self._select(entries))
         most = context.budget.take_urls(len(passed))
-        await self._emit(take_rows(passed, most), len(entries) - len(passed))
-        return most == len(passed) or await self._report_limit()
+        left_out = len(entries) - len(passed)
+        if most == len(passed):
+            await self._emit(passed, left_out)
+            return True
+        await self._emit(take_rows(passed, most), left_out)
+        return await self._report_limit()
 
     async def _deliver_tracked(self, tracker: DocumentTracker, entries: list[UrlEntry]) -> bool:
         for each in tracker.chunks(entries):

@@ -211,7 +211,10 @@ class Walk(TaskStream[Batch]):
                 )
                 for url in self._list_named() if self._config.trusted else ():
                     context.client.trust(url)
-                await self._walk(context)
+                try:
+                    await self._walk(context)
+                finally:
+                    budget.close()
         finally:
             self.report.tally.end()
 

@@ -78,6 +78,8 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _NOT_ASCII = bytes(range(128, 256))
 _MAX_TRIALS = 64
 """Places in data that is not compressed where gzip data may begin."""
+_PLAIN_BYTES = 32
+"""So many bytes of compressed data are not all printable ASCII: once in 10 million million."""
 _PROOF_BYTES = 512
 """Bytes that detection needs: more than the Huffman tables before the first character."""
 
@@ -301,7 +303,12 @@ def _is_gzipped_sitemap(first: bytes) -> bool:
 
 
 def _is_raw_deflate(first: bytes) -> bool:
-    return not first.startswith(_PLAIN_STARTS) and _inflates_to_sitemap(first)
+    if first.startswith(_PLAIN_STARTS):
+        return False
+    # As most robots.txt files, for which the trial would take longer than all else.
+    proof = first[:_PROOF_BYTES]
+    is_plain = len(proof) >= _PLAIN_BYTES and proof.isascii() and not _CONTROLS.search(proof)
+    return not is_plain and _inflates_to_sitemap(first)
 
 
 def _inflates_to_sitemap(first: bytes) -> bool:
