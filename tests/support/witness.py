@@ -37,7 +37,7 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _BASE = re.compile(r"""base\s*=\s*(?:"([^"<]*)|'([^'<]*)|([^\s"'<>]*))""", re.IGNORECASE)
 _SCHEME = re.compile("https?://", re.IGNORECASE)
 _SEPARATOR = re.compile(r"""[\s,;|<>"'`“”„]""")
-_MOST_CELLS = 100
+_MOST_CELLS = 1_000
 """Of a line; of more, the first."""
 _BLANKS = " \t\r\n"
 _SPACES = dict.fromkeys(map(ord, "\t\r\n"), " ")

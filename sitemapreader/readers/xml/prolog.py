@@ -235,7 +235,8 @@ class PrologReader:
         self.data += data
         final = final or len(self.data) > MAX_PROLOG_CHARS
         while markup := _MARKUP.search(self.data, self._position):
-            if not self._has_open_doctype and self.data[self._position : markup.start()].strip():
+            before = self.data[self._position : markup.start()]
+            if not self._has_open_doctype and before.strip(" \t\r\n"):  # XML's blanks alone
                 self._junk_end = markup.start()
             if markup[1]:
                 end = self._section_end(markup)

@@ -48,7 +48,7 @@ SECTION_BEGIN = re.compile(rb"<!--|<!\[CDATA\[|<\?")
 LONG_NAMESPACE = re.compile(rb"""xmlns[^\s=]*\s*=\s*["'][^"'<]{1000}""")
 NAMESPACE = re.compile(rb"""\b(xmlns[^\s=]*)\s*=\s*["']([^"']*)""")
 JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
-CONTROL = re.compile("[\x00-\x1f\ufffe\uffff]")
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 XML_FORMATS = {format_ for format_, _ in ROOTS.values()}
 TOKENS = re.compile(r"[<>\"'\s\[\]]+")
 URL_FIELDS = ("loc", "license", "thumbnail_loc", "content_loc", "player_loc", "gallery_loc")

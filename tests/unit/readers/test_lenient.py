@@ -52,6 +52,8 @@ BROKEN = {
     .replace(b"?", b"1"),
     "control-in-the-root": wrap(root=b" a='\x01'"),
     "control-before-the-root": wrap(before=b"<!-- \x02 -->"),
+    "control-behind-an-instruction": wrap(before=b"<?a ?>\x0b"),
+    "blank-of-no-xml-before-the-root": wrap(before="<!-- a -->\u00a0".encode()),
     "control-in-an-instruction": wrap(before=b"<?xml-stylesheet \x02 ?>"),
     "control-in-a-comment": wrap(b"<!-- \x03 -->"),
     "control-in-the-first-comment": wrap().replace(b"<url>", b"<!-- \x03 --><url>", 1),
