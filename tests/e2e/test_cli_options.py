@@ -175,41 +175,6 @@ def test_options_may_stand_anywhere(tmp_path: Path) -> None:
     assert len(run("-q", FOLDER, "--limit", "50", str(copy)).stdout.split()) == 50
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--include", "["), r"'[' is not a regular expression"),
-        (("--exclude", "*.html"), r"as in \*\.html"),
-        (("--limit", "0"), "write a whole number above 0"),
-        (("--depth", "1000"), "write a number up to 100"),
-        (("--limit", "ten"), "write a whole number above 0"),
-        (("--since", "yesterday"), "write a date (2026-01-31) or a time before now"),
-        (("--since", "9" * 40 + "d"), "is before the year 1: write a shorter span"),
-        (("--timeout=-1",), "write a number of seconds above 0"),
-        (("--timeout", "nan"), "write a number of seconds above 0"),
-        (("--delay", "soon"), "write a number of seconds"),
-        (("--probe", "maybe"), "unknown value 'maybe': choose from auto, few, always, deep, never"),
-        (("--fields", "loc,colour", "--format", "csv"), "colour"),
-        (("--fields", "lastmod"), "urls has no field but loc"),
-        (("-0", "--format", "csv"), "NUL"),
-        (("--no-header", "--format", "jsonl"), "--format csv or tsv"),
-        (("--site", "--sitemap"), "not allowed with"),
-        (("--lim", "3"), "unknown option: --lim;"),
-        (("--user-name=me:secret",), "unknown option: --user-name;"),
-        (("-i", "-", "-"), "not both"),
-        (("-o", "urls.json"), "end the name with .jsonl, .csv"),
-        (("-o", "urls.csv.zst"), "-o: .zst cannot be written"),
-    ],
-)
-def test_wrong_options(arguments: tuple[str, ...], said: str) -> None:
-    """A wrong option is answered with exit code 2 and what to write instead; nothing is read."""
-    done = run(FOLDER, *arguments, input="")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
-    assert "secret" not in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_messages_are_safe(tmp_path: Path) -> None:
     """What is wrong is repeated without what a terminal would act on."""
     evil = "\x1b]0;owned\x07\u202e\x9b31m"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
+import commands
 import package
 import pytest
-from commands import run_shell
 
 if TYPE_CHECKING:
     import subprocess
@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 SITE = "testdata/site"
 
 
-def run(words: str, *, forks: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run the program in a shell, where the test data is."""
-    return run_shell(f"sitemapreader {words}", cwd=package.ROOT, forks=forks)
+def run(words: str) -> subprocess.CompletedProcess[str]:
+    """Run the program where the test data is."""
+    return commands.run(*words.split(), cwd=package.ROOT)
+
+
+def run_closed(words: str) -> subprocess.CompletedProcess[str]:
+    """Run the program in a shell, which closes a stream."""
+    return commands.run_shell(f"sitemapreader {words}", package.ROOT, forks=False)
 
 
 @pytest.fixture
@@ -72,16 +77,16 @@ def test_an_issue_names_file_and_line(unfilled: Path) -> None:
 
 def test_standard_error_may_be_closed() -> None:
     """The URLs come all the same."""
-    done = run(f"{SITE} 2>&-", forks=False)
+    done = run_closed(f"{SITE} 2>&-")
     assert (done.returncode, done.stdout.count("\n")) == (0, 43)
 
 
 def test_standard_output_may_be_closed(tmp_path: Path) -> None:
     """Then there is a word about it, unless a file is written."""
-    done = run(f"{SITE} >&-", forks=False)
+    done = run_closed(f"{SITE} >&-")
     assert done.returncode == 2
     assert "standard output is closed" in done.stderr
-    assert run(f"{SITE} -o {tmp_path / 'urls'} >&-", forks=False).returncode == 0
+    assert run_closed(f"{SITE} -o {tmp_path / 'urls'} >&-").returncode == 0
 
 
 def test_a_command_comes_first() -> None:

@@ -92,14 +92,32 @@ def test_wrong_usage_takes_two_lines(command: str, wrong: str) -> None:
         (("--no-header", "--format", "jsonl"), "--no-header is for --format csv or tsv"),
         (("--fields", "lastmod"), "--fields: --format urls has no field but loc"),
         (("--fields", "loc,title"), "use --format jsonl, csv or tsv"),
+        (("--include", "["), r"'[' is not a regular expression"),
+        (("--exclude", "*.html"), r"as in \*\.html"),
+        (("--limit", "0"), "write a whole number above 0"),
+        (("--depth", "1000"), "write a number up to 100"),
+        (("--limit", "ten"), "write a whole number above 0"),
+        (("--since", "yesterday"), "write a date (2026-01-31) or a time before now"),
+        (("--since", "9" * 40 + "d"), "is before the year 1: write a shorter span"),
+        (("--timeout=-1",), "write a number of seconds above 0"),
+        (("--timeout", "nan"), "write a number of seconds above 0"),
+        (("--delay", "soon"), "write a number of seconds"),
+        (("--probe", "maybe"), "unknown value 'maybe': choose from auto, few, always, deep, never"),
+        (("--fields", "loc,colour", "--format", "csv"), "colour"),
+        (("--site", "--sitemap"), "not allowed with"),
+        (("--user-name=me:secret",), "unknown option: --user-name;"),
+        (("-i", "-", "-"), "not both"),
+        (("-o", "urls.json"), "end the name with .jsonl, .csv"),
+        (("-o", "urls.csv.zst"), "-o: .zst cannot be written"),
     ],
 )
 def test_what_to_use_instead(words: tuple[str, ...], said: str) -> None:
     """The message names the option and the value that is meant, in words of the shell."""
     command = words[:1] if words[0] in COMMANDS else ()
-    done = run(*command, str(SITE), *words[len(command) :])
+    done = run(*command, str(SITE), *words[len(command) :], input="")
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr.splitlines()[-1]
+    assert "secret" not in done.stderr
 
 
 @pytest.mark.parametrize("when", [("--since", "-7d"), ("--since=-7d",), ("--since", "7d")])
