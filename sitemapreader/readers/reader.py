@@ -38,7 +38,7 @@ from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
 from sitemapreader.urls import begins_as_url
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from sitemapreader.models import Event
     from sitemapreader.readers.records.vocabulary import ExtraFormats
@@ -54,36 +54,6 @@ _HEADING = re.compile(rb"#[ \t]+\S")
 """The start of an llms.txt, and its only mandatory part (https://llmstxt.org)."""
 _OBJECT = re.compile(rb'\{\s*"')
 _SAMPLE_LINES = 20
-
-
-def choose_reader(
-    events: list[Event],
-    stats: ReadStats,
-    limits: Limits,
-    first: bytes,
-    extra_formats: Collection[Format] = (),
-    *,
-    keeps_deleted: bool = False,
-) -> Reader | None:
-    """Choose a reader by the first bytes; `None`, with an Issue, if none fits."""
-    start = first.lstrip()
-    if start.startswith(b"<"):
-        if Format.HTML in extra_formats and is_html(first):
-            return HtmlReader(stats, limits)
-        return XmlReader(stats, limits, keeps_deleted=keeps_deleted)
-    if not start:
-        stats.add_issue(events, IssueCode.EMPTY)
-        return None
-    if _is_text(start):
-        return TextReader(stats, limits)
-    if Format.LLMS in extra_formats and _HEADING.match(start):
-        return LlmsReader(stats, limits)
-    if _XML_BEGINS.search(first) and not VERSION.search(first.decode("utf-8", "replace")):
-        return XmlReader(stats, limits, keeps_deleted=keeps_deleted)
-    if _OBJECT.match(start):
-        return JsonFeedReader(stats, limits)
-    stats.add_issue(events, IssueCode.NOT_A_SITEMAP, value=start[:40].decode("latin-1"))
-    return None
 
 
 def is_html(first: bytes) -> bool:
@@ -315,14 +285,7 @@ class SitemapReader:
                 return
             self._transcoder, block = started
             block = self._transcoder.feed(events, block, final=final)
-            self._reader = choose_reader(
-                events,
-                self.stats,
-                self.limits,
-                block,
-                self._extra_formats,
-                keeps_deleted=self._keeps_deleted,
-            )
+            self._reader = self._choose_reader(events, block)
         else:
             block = self._transcoder.feed(events, block, final=final)
         yield events
@@ -332,6 +295,26 @@ class SitemapReader:
         yield from self._apply_limits(self._reader.feed(block))
         if isinstance(self._reader, XmlReader):
             self._copy.keep_block(block, self.format)
+
+    def _choose_reader(self, events: list[Event], first: bytes) -> Reader | None:
+        """Choose a reader by the first bytes; `None`, with an Issue, if none fits."""
+        start, both = first.lstrip(), (self.stats, self.limits)
+        extra = self._extra_formats
+        if start.startswith(b"<") and Format.HTML in extra and is_html(first):
+            return HtmlReader(*both)
+        if start.startswith(b"<"):
+            return XmlReader(*both, keeps_deleted=self._keeps_deleted)
+        if start and _is_text(start):
+            return TextReader(*both)
+        if Format.LLMS in extra and _HEADING.match(start):
+            return LlmsReader(*both)
+        if _XML_BEGINS.search(first) and not VERSION.search(first.decode("utf-8", "replace")):
+            return XmlReader(*both, keeps_deleted=self._keeps_deleted)
+        if _OBJECT.match(start):
+            return JsonFeedReader(*both)
+        code = IssueCode.NOT_A_SITEMAP if start else IssueCode.EMPTY
+        self.stats.add_issue(events, code, value=start[:40].decode("latin-1") or None)
+        return None
 
     def _find_charset(self, block: bytes) -> str | None:
         if self._charset or Format.HTML not in self._extra_formats or not is_html(block):

@@ -71,10 +71,9 @@ class ReadStats:
         code: IssueCode,
         *,
         line: int | None = None,
-        url: str | None = None,
         value: str | None = None,
     ) -> None:
         """Count a dropped record and the Issue that explains it."""
         self.records += 1
         self.dropped += 1
-        self.add_issue(events, code, line=line, url=url, value=value)
+        self.add_issue(events, code, line=line, value=value)

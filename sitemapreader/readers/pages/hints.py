@@ -45,13 +45,9 @@ _LINK_PARAMETER = re.compile(
 def read_page_hints(
     data: bytes, url: str, *, charset: str | None = None, feeds: bool = False
 ) -> list[SitemapEntry]:
-    """Return the sitemaps that a page links to; never raises.
+    """Return the sitemaps that a page links to, and feeds if asked for; never raises.
 
-    Args:
-        data: the page. In an unsupported encoding it gives no hints.
-        url: the address of the page, after redirects.
-        charset: the charset of the HTTP Content-Type header.
-        feeds: whether alternates that are feeds count as well.
+    `url` is its address after redirects. In an unsupported encoding it gives no hints.
     """
     text = decode_page(data, charset)
     base = url
@@ -65,13 +61,7 @@ def read_page_hints(
 
 
 def read_header_hints(value: str, url: str, *, feeds: bool = False) -> list[SitemapEntry]:
-    """Return the sitemaps that the `Link:` header (RFC 8288) of a page names.
-
-    Args:
-        value: the value of the header.
-        url: the address of the page, after redirects.
-        feeds: whether alternates that are feeds count as well.
-    """
+    """Return the sitemaps that the `Link:` header (RFC 8288) of a page names."""
     return _list_sitemaps(parse_links(value), url, url, Via.HEADER, feeds=feeds)
 
 

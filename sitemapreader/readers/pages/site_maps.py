@@ -48,15 +48,7 @@ class PageLinks:
     def add(
         self, events: list[Event], text: str, *, base: str = "", title: str = "", line: int
     ) -> None:
-        """Append the entry of a link, or the Issue of its drop.
-
-        Args:
-            events: gets the entry or the Issue.
-            text: the target of the link, as written.
-            base: the URL to resolve against, if it is not the document's.
-            title: the text of the link.
-            line: the line of the link.
-        """
+        """Append the entry of a link, or the Issue of its drop."""
         text = text.strip()
         if not text or text.startswith("#"):
             return

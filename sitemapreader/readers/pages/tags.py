@@ -42,21 +42,16 @@ _MAX_REFERENCE_CHARS = 16
 
 @attrs.frozen
 class Tag:
-    """One start tag.
-
-    Attributes:
-        name: the name of the element, in lower case.
-        attributes: values by names in lower case; the first one counts where a name repeats.
-        line: the line of its start, from 1.
-        is_whole: whether its end was found; otherwise characters may be lost.
-        text: the text of the link, for an `a`.
-    """
+    """One start tag; its names are in lower case."""
 
     name: str
     attributes: dict[str, str]
+    """The first one counts where a name repeats."""
     line: int
     is_whole: bool
+    """Whether its end was found; otherwise characters may be lost."""
     text: str = ""
+    """The text of the link, for an `a`."""
 
 
 class TagScanner:
@@ -101,7 +96,6 @@ class TagScanner:
         self._keep_pending(text, max(position, len(text) - _LONGEST_MARK))
 
     def _keep_pending(self, text: str, start: int) -> None:
-        """Keep the text from `start` on for the next piece."""
         self._count_lines(text, start)
         self._pending, self._counted = text[start:], 0
 
@@ -129,10 +123,7 @@ class TagScanner:
 
 
 def _read_attributes(text: str, position: int) -> tuple[dict[str, str], int, bool]:
-    """Return the attributes of a tag, its end, and whether the end was found.
-
-    `position` is the position behind the name of the element.
-    """
+    """Return the attributes from a place on, the tag's end, and whether it was found."""
     attributes: dict[str, str] = {}
     limit = position + MAX_TAG_CHARS
     while match := _ATTRIBUTE.match(text, position, limit):
