@@ -114,13 +114,7 @@ class Report:
     @property
     def outcome(self) -> SiteOutcome:
         """How the walk over the site ended, in one row; how it stands while it runs."""
-        return self.tally.make_outcome(
-            self.counts,
-            complete=self.complete,
-            entries=self.entries,
-            removed=self.removed,
-            size=self.bytes_raw,
-        )
+        return self.tally.make_outcome(self)
 
     def __repr__(self) -> str:
         return f"<Report: {self._summarize()}>"
@@ -212,14 +206,9 @@ class Report:
             raise IssueGroup(f"{total} issues of severity {at_least.name.lower()} or above", severe)
 
     def add_issue(self, issue: Issue, document: Document | None = None) -> bool:
-        """Count an Issue, and keep it while there is room.
+        """Count an Issue of a document, or of none, and keep it while there is room.
 
-        Args:
-            issue: what was repaired, dropped or not reached.
-            document: the document in which it was met, if any.
-
-        Returns:
-            whether it is among the first of its code in the document.
+        Returns whether it is among the first of its code in the document.
         """
         code = issue.code
         self.counts[code] += 1
@@ -310,26 +299,22 @@ class Report:
 
 @attrs.define
 class SiteTally:
-    """The counts for the outcome of a site, while its walk runs.
-
-    Attributes:
-        site: its URL.
-        changed: URLs that were known with another record; `None` without `changes`.
-        crawl_delay: as robots.txt asks for it.
-        on_crawl_delay: called with each Crawl-delay of the walk.
-        address: the address that was connected to first.
-        homes: the hosts of the site, without "www."; `None` if no site was named, and as soon as
-            one of its URLs was listed.
-        elsewhere: how many URLs were listed on which other hosts until then.
-    """
+    """The counts for the outcome of a site, while its walk runs."""
 
     site: str = ""
     changed: int | None = None
+    """URLs that were known with another record; `None` without `changes`."""
     crawl_delay: float | None = None
+    """As robots.txt asks for it."""
     on_crawl_delay: Callable[[float], object] | None = None
+    """Called with each Crawl-delay of the walk."""
     address: str = ""
+    """The address that was connected to first."""
     homes: set[str] | None = None
+    """The hosts of the site, without "www."; `None` if no site was named, and as soon as one of
+    its URLs was listed."""
     elsewhere: Counter[str] = attrs.field(factory=Counter)
+    """How many URLs were listed on which other hosts until then."""
     _home: str = ""
     _documents: int = 0
     _requests: int = 0
@@ -397,51 +382,41 @@ class SiteTally:
         """Record why sitemaps without their own outcomes were lost."""
         self._reason = self._reason or reason
 
-    def make_outcome(
-        self,
-        counts: Counter[IssueCode],
-        *,
-        complete: bool,
-        entries: int,
-        removed: int | None,
-        size: int,
-    ) -> SiteOutcome:
-        """Return the outcome; `size` is the number of bytes that were received."""
-        status = self._judge(counts, complete=complete, entries=entries, removed=removed)
+    def make_outcome(self, report: Report) -> SiteOutcome:
+        """Return the outcome of the walk, as it stands."""
+        status = self._judge(report)
         return SiteOutcome(
             self.site,
             status,
-            reason="" if status.is_whole else self._find_reason(status, counts),
+            reason="" if status.is_whole else self._find_reason(status, report.counts),
             http_status=None if status.is_whole else self._http_status,
-            entries=entries,
+            entries=report.entries,
             changed=self.changed,
-            removed=removed,
+            removed=report.removed,
             documents=self._documents,
             requests=self._requests,
-            bytes=size,
+            bytes=report.bytes_raw,
             seconds=time.monotonic() - self._began if self._seconds is None else self._seconds,
             crawl_delay=self.crawl_delay,
             retry_after=self._retry_after,
             address=self.address,
         )
 
-    def _judge(
-        self, counts: Counter[IssueCode], *, complete: bool, entries: int, removed: int | None
-    ) -> SiteStatus:
-        if complete:
-            is_same = self._is_known and not entries and not removed
+    def _judge(self, report: Report) -> SiteStatus:
+        counts = report.counts
+        if report.complete:
+            is_same = self._is_known and not report.entries and not report.removed
             return SiteStatus.UNCHANGED if is_same else SiteStatus.COMPLETE
-        if entries or self._is_known:
+        if report.entries or self._is_known:
             return SiteStatus.PARTIAL
-        has_none = counts[IssueCode.NO_SITEMAP] and not (
-            self._is_unanswered or any(counts[code] for code in _CUT_SHORT)
-        )
+        is_open = self._is_unanswered or any(counts[code] for code in _CUT_SHORT)
+        has_none = counts[IssueCode.NO_SITEMAP] and not is_open
         return SiteStatus.NONE if has_none else SiteStatus.FAILED
 
     def _find_reason(self, status: SiteStatus, counts: Counter[IssueCode]) -> str:
         """Return the first error that is not a consequence, or why a document was lost."""
-        errors = [code for code in counts if code.severity is Severity.ERROR and counts[code]]
-        causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
         if status is SiteStatus.NONE:
             return str(IssueCode.NO_SITEMAP)
+        errors = [code for code in counts if code.severity is Severity.ERROR and counts[code]]
+        causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
         return str(next(iter(causes), None) or self._reason or next(iter(errors), ""))

@@ -25,7 +25,7 @@ from sitemapreader.audit.rules import (
     select_rules,
     suggest_word,
 )
-from sitemapreader.audit.runner import RuleRunner, add_issues, find_missing
+from sitemapreader.audit.runner import RuleRunner, find_missing
 from sitemapreader.audit.sources import find_source, locate_findings
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch.local import FolderFetcher
@@ -109,26 +109,20 @@ def plan_rules(
     )
 
 
+@attrs.define
 class AuditRun:
     """One audit, step by step: `walk`, `judge`, `finish`."""
 
-    def __init__(
-        self,
-        database: AuditDatabase,
-        plan: RulePlan,
-        figures: AuditOptions,
-        parameters: Mapping[str, object],
-    ) -> None:
-        self._database = database
-        self._plan = plan
-        self._figures = figures
-        self._parameters = dict(parameters)
-        self._robots: dict[str, Robots] = {}
-        self._report: Report
-        self._runner: RuleRunner
-        self._is_http = False
-        self._folder: Fetcher | None = None
-        self._is_site = False
+    _database: AuditDatabase
+    _plan: RulePlan
+    _figures: AuditOptions
+    _parameters: dict[str, object]
+    _robots: dict[str, Robots] = attrs.field(factory=dict, init=False)
+    _report: Report = attrs.field(init=False)
+    _runner: RuleRunner = attrs.field(init=False)
+    _is_http: bool = attrs.field(default=False, init=False)
+    _folder: Fetcher | None = attrs.field(default=None, init=False)
+    _is_site: bool = attrs.field(default=False, init=False)
 
     async def walk(self, source: AuditSource, arguments: WalkArguments) -> None:
         """Read the sitemaps into the database, and the robots.txt files."""
@@ -195,7 +189,7 @@ class AuditRun:
             self._plan.severities,
         )
         runner.not_run += self._plan.broken
-        add_issues(runner, self._database, self._plan.chosen, int(self._figures.examples))
+        runner.add_issues(self._plan.chosen)
         runner.run(self._plan.queries)
 
     def finish(self, baseline: Baseline | None, **head: Any) -> Audit:
@@ -231,6 +225,7 @@ _FIRST = "robots-blocks-site"
 """The finding beside which the others of its severity hardly matter."""
 _HIDING = frozenset(
     {"since", "until", "include", "exclude", "unique", "state", "changes", "sitemaps"}
+    | {"max_urls", "removed"}
 )
 """Arguments of a walk that would keep URLs from the rules."""
 

@@ -177,109 +177,62 @@ class NotRun:
 
 @attrs.frozen
 class MonthCount:
-    """URLs by the month of their lastmod.
+    """URLs by the month of their lastmod."""
 
-    Attributes:
-        month: first day of the month, in UTC.
-        urls: number of URLs.
-        alike: how many of these are in sitemaps where nearly all have one lastmod, or that of
-            their making (rules `lastmod-all-equal`, `lastmod-is-build-time`).
-        future: how many of these lie in the future (rule `lastmod-future`).
-    """
-
-    month: date
+    month: date  # its first day, in UTC
     urls: int
-    alike: int = 0
-    future: int = 0
+    alike: int = 0  # in sitemaps with nearly one lastmod (`lastmod-all-equal`, `-is-build-time`)
+    future: int = 0  # in the future (`lastmod-future`)
 
 
 @attrs.frozen
 class SectionCount:
-    """URLs of one folder of at most two levels, or of a group in a large one.
+    """URLs of one folder of at most two levels, or of a group in a large one."""
 
-    Attributes:
-        host: host of the URLs; with the port if that is not the usual one.
-        path: "/" for pages at the root, "/products/", or "/products/shoes/"; "/post-*" for pages of
-            a folder that has most of the URLs, by the beginning of their names.
-        urls: number of URLs in it, those of its listed subfolders not counted.
-    """
-
-    host: str
-    path: str
-    urls: int
+    host: str  # with the port if that is not the usual one
+    path: str  # "/" for pages at the root, "/products/", "/products/shoes/"; or "/post-*" for pages
+    # of a folder that has most of the URLs, by the beginning of their names
+    urls: int  # those of its listed subfolders not counted
 
 
 @attrs.frozen
 class HostCount:
-    """URLs of one origin.
+    """URLs of one origin."""
 
-    Attributes:
-        origin: scheme, host and port: "https://example.org".
-        urls: number of URLs.
-    """
-
-    origin: str
+    origin: str  # "https://example.org"
     urls: int
 
 
 @attrs.frozen
 class LanguagePair:
-    """hreflang links from pages of one language to pages of another.
+    """hreflang links from pages of one language to another, both in lower case."""
 
-    Attributes:
-        page: language that the page gives itself, in lower case: "en", "pt-br".
-        target: language of the link, in lower case; "x-default" too. The same as `page` for the
-            pages' links to themselves.
-        pages: number of pages of the language `page`.
-        links: how many of these have a link to `target`.
-        returned: how many of these links lead to a listed page that links back; for links to
-            themselves, all.
-    """
-
-    page: str
-    target: str
-    pages: int
-    links: int
-    returned: int
+    page: str  # language that the page gives itself: "en", "pt-br"
+    target: str  # of the link, "x-default" too; the same as `page` for links to the page itself
+    pages: int  # of the language `page`
+    links: int  # how many of these have a link to `target`
+    returned: int  # how many of these links lead to a listed page that links back
 
 
 @attrs.frozen
 class DocumentFact:
-    """One document of the walk: a sitemap, an index, a robots.txt or a page.
+    """One document of the walk: a sitemap, an index, a robots.txt or a page."""
 
-    Attributes:
-        url: the address under which it was listed.
-        parent: URL of the document that lists it, or "".
-        role: "sitemap", "robots" or "page".
-        format: "urlset", "sitemapindex", "rss", "atom", "text", "html", "llms", or "".
-        status: "complete", "partial", "failed", "unchanged" or "skipped".
-        reason: why it is not complete, or "".
-        http_status: status of the answer, where there was one.
-        urls: URLs that it lists.
-        children: sitemaps that it lists.
-        bytes_raw: bytes as they came over the wire.
-        bytes_inflated: bytes after decompression.
-        dated: number of its URLs with a lastmod.
-        newest: newest lastmod of its URLs that is not in the future.
-        lastmod: what the index says of it.
-        findings: number of hits in it, of all rules.
-    """
-
-    url: str
-    parent: str = ""
-    role: str = "sitemap"
-    format: str = ""
-    status: str = "complete"
-    reason: str = ""
+    url: str  # the address under which it was listed
+    parent: str = ""  # URL of the document that lists it
+    role: str = "sitemap"  # "sitemap", "robots" or "page"
+    format: str = ""  # as of `sitemapreader.Format`
+    status: str = "complete"  # as of `sitemapreader.Status`
+    reason: str = ""  # why it is not complete
     http_status: int | None = None
-    urls: int = 0
-    children: int = 0
-    bytes_raw: int = 0
+    urls: int = 0  # that it lists
+    children: int = 0  # sitemaps that it lists
+    bytes_raw: int = 0  # as they came over the wire
     bytes_inflated: int = 0
-    dated: int = 0
-    newest: datetime | None = None
-    lastmod: datetime | None = None
-    findings: int = 0
+    dated: int = 0  # of its URLs with a lastmod
+    newest: datetime | None = None  # lastmod of its URLs that is not in the future
+    lastmod: datetime | None = None  # what the index says of it
+    findings: int = 0  # hits in it, of all rules
 
 
 @attrs.frozen(kw_only=True)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sitemapreader.report import Report
 
 _QUERIES = read_queries("runner")
+_MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
+"""Issues that may come from a site that refuses us, or from the network: no fault of the site."""
 
 
 def find_missing(
@@ -74,6 +76,15 @@ class _DocumentHits(NamedTuple):
     document: int | None
     number: int
     first: list[dict[str, str]]
+
+
+class _CountedIssue(NamedTuple):
+    """How often one document has an Issue; "" and `None` where that is not known."""
+
+    url: str
+    number: int
+    document: int | None
+    is_excused: bool
 
 
 @attrs.define
@@ -163,7 +174,7 @@ class RuleRunner:
         self, rule: SqlRule, hits: list[_DocumentHits], passed: dict[str, object]
     ) -> None:
         if not hits:
-            self.add_pass(rule.rule)
+            self._add_pass(rule.rule)
             return
         severity = rule.rule.severity
         if " AS severity" in rule.query:  # each hit has its own
@@ -184,9 +195,9 @@ class RuleRunner:
             places=tuple(places.values()),
             examples=tuple(self._choose_examples(hits)),
         )
-        self.add_finding(finding, {number: place.count for number, place in places.items()})
+        self._add_finding(finding, {number: place.count for number, place in places.items()})
 
-    def add_pass(self, rule: AuditRule) -> None:
+    def _add_pass(self, rule: AuditRule) -> None:
         """Add a rule that did not hit: it has passed, if it had anything to look at."""
         if self._lacks_input(rule):
             return
@@ -195,7 +206,7 @@ class RuleRunner:
         else:
             self.not_run.append(NotRun(rule, "no sitemap was read"))
 
-    def add_finding(self, finding: Finding, hits: Mapping[int, int]) -> None:
+    def _add_finding(self, finding: Finding, hits: Mapping[int, int]) -> None:
         """Add a finding that names all its places; `hits` are by number of the document."""
         self.findings.append(
             attrs.evolve(
@@ -207,6 +218,50 @@ class RuleRunner:
         )
         self.hits.update(hits)
 
+    def add_issues(self, rules: Mapping[str, AuditRule]) -> None:
+        """Add a finding, a pass or a rule not run for each selected Issue code."""
+        counted: dict[str, list[_CountedIssue]] = defaultdict(list)
+        for code, *place in self._database.ask(_QUERIES["count_issues"]):
+            counted[code].append(_CountedIssue(*place))
+        # the site or the network may have kept sitemaps from us
+        is_refused = any(
+            code in ABOUT_US or any(place.is_excused for place in places)
+            for code, places in counted.items()
+        )
+        for code in IssueCode:
+            if code not in rules:
+                continue
+            if places := counted.get(code):
+                self._add_issue(rules[code], code, places, is_refused=is_refused)
+            elif code not in ABOUT_US:
+                self._add_pass(rules[code])
+
+    def _add_issue(
+        self, rule: AuditRule, code: IssueCode, places: list[_CountedIssue], *, is_refused: bool
+    ) -> None:
+        if code is IssueCode.NO_SITEMAP and is_refused:
+            reason = "the site refused to be searched, or did not answer"
+            self.not_run.append(NotRun(rule, reason))
+            return
+        accused = [place for place in places if not (code in _MAY_BE_EXCUSED and place.is_excused)]
+        places = accused or places
+        lines = dict(self._database.ask(_QUERIES["issue_lines"], code=code))
+        shown = self._database.ask(_QUERIES["issue_examples"], code=code, limit=self._examples)
+        finding = Finding(
+            rule,
+            rule.severity if accused else Severity.INFO,
+            count=sum(place.number for place in places),
+            places=tuple(
+                Place(place.url, place.number, line=lines.get(place.url))
+                for place in places
+                if place.url
+            ),
+            examples=tuple(Example(*row) for row in shown),
+        )
+        self._database.hit_queries[code] = _QUERIES["list_issues"], {"rule_code": str(code)}
+        hits = {each.document: each.number for each in places if each.document is not None}
+        self._add_finding(finding, hits)
+
     def _choose_examples(self, hits: Iterable[_DocumentHits]) -> list[Example]:
         """Return the first hits, in turn from the sitemaps that have most."""
         ranked = [
@@ -216,64 +271,3 @@ class RuleRunner:
         ]
         ranked.sort(key=lambda item: item[0])
         return [example for _, example in ranked[: self._examples]]
-
-
-# -- Issues
-
-_MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
-"""Issues that may come from a site that refuses us, or from the network: no fault of the site."""
-
-
-class _CountedIssue(NamedTuple):
-    """How often one document has an Issue; "" and `None` where that is not known."""
-
-    url: str
-    number: int
-    document: int | None
-    is_excused: bool
-
-
-def add_issues(
-    runner: RuleRunner,
-    database: AuditDatabase,
-    rules: Mapping[str, AuditRule],
-    examples: int,
-) -> None:
-    """Add a finding, a pass or a rule not run for each selected Issue code."""
-    counted: dict[str, list[_CountedIssue]] = defaultdict(list)
-    for code, *place in database.ask(_QUERIES["count_issues"]):
-        counted[code].append(_CountedIssue(*place))
-    # the site or the network may have kept sitemaps from us
-    is_refused = any(
-        code in ABOUT_US or any(place.is_excused for place in places)
-        for code, places in counted.items()
-    )
-    for code in IssueCode:
-        if code not in rules:
-            continue
-        rule, places = rules[code], counted.get(code, [])
-        accused = [place for place in places if not (code in _MAY_BE_EXCUSED and place.is_excused)]
-        if not places:
-            if code not in ABOUT_US:
-                runner.add_pass(rule)
-        elif code is IssueCode.NO_SITEMAP and is_refused:
-            reason = "the site refused to be searched, or did not answer"
-            runner.not_run.append(NotRun(rule, reason))
-        else:
-            database.hit_queries[code] = _QUERIES["list_issues"], {"rule_code": str(code)}
-            places = accused or places
-            lines = dict(database.ask(_QUERIES["issue_lines"], code=code))
-            shown = database.ask(_QUERIES["issue_examples"], code=code, limit=examples)
-            finding = Finding(
-                rule,
-                rule.severity if accused else Severity.INFO,
-                count=sum(place.number for place in places),
-                places=tuple(
-                    Place(place.url, place.number, line=lines.get(place.url))
-                    for place in places
-                    if place.url
-                ),
-                examples=tuple(Example(*row) for row in shown),
-            )
-            hits = {p.document: p.number for p in places if p.document is not None}
-            runner.add_finding(finding, hits)

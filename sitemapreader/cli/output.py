@@ -49,7 +49,7 @@ class LineWriter(Sink):
 
     def write_text(self, text: str) -> None:
         """Write lines; raise OSError."""
-        self.write(text.encode(self.encoding, "backslashreplace"))
+        self.put(text.encode(self.encoding, "backslashreplace"))
 
 
 AnyOutput: TypeAlias = Output | LineWriter

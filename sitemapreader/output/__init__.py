@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sitemapreader.output.columns import Column
-    from sitemapreader.output.sink import Encoder, Output
+    from sitemapreader.output.sink import Output
 
 __all__ = ["FORMATS", "find_format", "open_output"]
 
@@ -81,14 +81,21 @@ def open_output(
     if format == "parquet" and _is_gzip(path):
         raise ValueError("parquet is compressed inside: end the name with .parquet")
     from sitemapreader.output.columns import choose_columns
+    from sitemapreader.output.sink import Encoder, GzipEncoder, Output, find_encoding
 
-    return _make_output(
-        path,
-        format,
-        columns or choose_columns(fields, has_sites=has_sites),
-        end="\0" if null_terminated else "\n",
-        header=header,
-    )
+    chosen = columns or choose_columns(fields, has_sites=has_sites)
+    if format == "parquet":
+        from sitemapreader.output.arrow import ParquetEncoder
+
+        return Output(path, ParquetEncoder(chosen), end=None)
+    from sitemapreader.output.text import make_encoder
+
+    end = "\0" if null_terminated else "\n"
+    encoding = find_encoding(path)
+    encoder: Encoder = make_encoder(format, chosen, end=end, encoding=encoding, header=header)
+    if _is_gzip(path):
+        return Output(path, GzipEncoder(encoder), end=None)
+    return Output(path, encoder, end.encode())
 
 
 def find_format(path: str | None) -> str:
@@ -107,24 +114,3 @@ def find_format(path: str | None) -> str:
 
 def _is_gzip(path: str | None) -> bool:
     return path is not None and path.lower().endswith(_GZIP)
-
-
-def _make_output(
-    path: str | None,
-    format: str,  # noqa: A002 (as above)
-    columns: tuple[Column, ...],
-    *,
-    end: str,
-    header: bool,
-) -> Output:
-    from sitemapreader.output.sink import GzipEncoder, Output, Sink
-
-    if format == "parquet":
-        from sitemapreader.output.arrow import ParquetEncoder
-
-        return Output(Sink(path, end=None), ParquetEncoder(columns))
-    from sitemapreader.output.text import make_encoder
-
-    sink = Sink(path, None if _is_gzip(path) else end.encode())
-    encoder: Encoder = make_encoder(format, columns, end=end, encoding=sink.encoding, header=header)
-    return Output(sink, GzipEncoder(encoder) if _is_gzip(path) else encoder)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 from sitemapreader.errors import advise_extra
 from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, has_nothing
+from sitemapreader.output.sink import Encoder
 from sitemapreader.output.text import to_json
 from sitemapreader.rows import (
     BATCH_ROWS,
@@ -272,7 +273,7 @@ class GroupWriter:
             self._writer.write_table(pa.Table.from_batches(batches))
 
 
-class ParquetEncoder:
+class ParquetEncoder(Encoder):
     """An encoder of Parquet; rows wait until they fill a group."""
 
     def __init__(self, columns: tuple[Column, ...]) -> None:

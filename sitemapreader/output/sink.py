@@ -1,6 +1,6 @@
-"""Outputs: an encoder turns records into bytes, a sink writes the bytes.
+"""Outputs: standard output, or files that appear when they are complete.
 
-A sink is standard output, or a file that appears when it is complete.
+An encoder turns records into bytes, a sink writes the bytes; an output is a sink with an encoder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from sitemapreader.models import UrlEntry
@@ -48,7 +48,7 @@ class Sink:
     """
 
     def __init__(self, path: str | None, end: bytes | None = b"\n") -> None:
-        self.encoding = "utf-8" if path else (sys.stdout.encoding or "utf-8")
+        self.encoding = find_encoding(path)
         self.written = 0
         self.name = path or "standard output"
         self._end = end
@@ -101,7 +101,7 @@ class Sink:
                 self._temporary.unlink(missing_ok=True)
                 self._temporary = None
 
-    def write(self, data: bytes) -> None:
+    def put(self, data: bytes) -> None:
         """Write records without buffering."""
         if self._temporary or self._end is None:
             write_all(self._descriptor, data)
@@ -139,10 +139,15 @@ class Sink:
         self._temporary = temporary
 
 
+def find_encoding(path: str | None) -> str:
+    """Return the encoding of text in a file, or on standard output for `None`."""
+    return "utf-8" if path else (sys.stdout.encoding or "utf-8")
+
+
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file, which appears when it is complete; raise OSError."""
     with Sink(os.fspath(path), end=None) as sink:
-        sink.write(data)
+        sink.put(data)
 
 
 def write_records(descriptor: int, data: bytes, end: bytes) -> None:
@@ -174,23 +179,23 @@ def abandon_standard_output() -> None:
 # -- outputs
 
 
-class Encoder(Protocol):
-    """A format: turns entries into bytes."""
+class Encoder:
+    """A format: turns records into bytes."""
 
     def begin(self) -> bytes:
-        """Return the bytes before all entries, such as a header."""
-        ...
+        """Return the bytes before all records, such as a header."""
+        return b""
 
     def encode(self, rows: OutputRows) -> bytes:
-        """Return the bytes of these entries, or those that are complete by now."""
-        ...
+        """Return the bytes of these records, or those that are complete by now."""
+        raise NotImplementedError
 
     def end(self) -> bytes:
-        """Return the remaining bytes and those after all entries."""
-        ...
+        """Return the remaining bytes and those after all records."""
+        return b""
 
 
-class GzipEncoder:
+class GzipEncoder(Encoder):
     """An encoder that compresses the bytes of another one with gzip (RFC 1952)."""
 
     def __init__(self, encoder: Encoder) -> None:
@@ -210,7 +215,7 @@ class GzipEncoder:
         return self._gzip.compress(self._encoder.end()) + self._gzip.flush()
 
 
-class Output:
+class Output(Sink):
     """A file or stream for entries, made by `open_output` and entered with `with`.
 
     A file appears when it is complete: it is written under a temporary name beside its own, renamed
@@ -221,44 +226,25 @@ class Output:
         name: what to call it in a message.
     """
 
-    def __init__(self, sink: Sink, encoder: Encoder) -> None:
+    def __init__(self, path: str | None, encoder: Encoder, end: bytes | None) -> None:
+        super().__init__(path, end)
         self._waiting: list[Any] = []
-        self.name = sink.name
-        self._sink = sink
         self._encoder = encoder
         self._is_ended = False
 
-    @property
-    def is_replaced(self) -> bool:
-        """Whether it is a file that appears when it is complete: no pipe, no device."""
-        return self._sink.is_replaced
-
-    @property
-    def descriptor(self) -> int:
-        """The descriptor of the open file; below 0 if none is open."""
-        return self._sink.descriptor
-
-    @property
-    def written(self) -> int:
-        """How many bytes were written."""
-        return self._sink.written
-
-    def __enter__(self) -> Self:
-        self._sink.open()
+    def open(self) -> None:
+        """Open it, and write what stands before all records."""
+        super().open()
         try:
-            self._sink.write(self._encoder.begin())
+            self.put(self._encoder.begin())
         except BaseException:
-            self._sink.rollback()
+            self.rollback()
             raise
-        return self
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        try:
-            if error is None and not self._is_ended:
-                self.prepare()
-                self._sink.commit()
-        finally:
-            self._sink.rollback()
+    def commit(self) -> None:
+        """End the file and rename it, unless that was done, or it was discarded."""
+        if not self._is_ended:
+            super().commit()
 
     def prepare(self) -> list[tuple[Path, Path]]:
         """Write the end; return the temporary and the final path, to be renamed.
@@ -269,13 +255,13 @@ class Output:
             return []
         self._is_ended = True
         self.write_records([])
-        self._sink.write(self._encoder.end())
-        return self._sink.prepare()
+        self.put(self._encoder.end())
+        return super().prepare()
 
     def discard(self) -> None:
         """Leave the file of this name as it is, or as absent as it is."""
         self._is_ended = True
-        self._sink.rollback()
+        self.rollback()
 
     def write(self, entries: UrlEntry | Iterable[UrlEntry] | SiteRows) -> None:
         """Write one entry or several; text formats write whole lines.
@@ -285,7 +271,7 @@ class Output:
             TypeError: they are not entries; nothing of them is written.
         """
         if rows := _list_entries(entries):
-            self._sink.write(self._encoder.encode(rows))
+            self.put(self._encoder.encode(rows))
 
     def add(self, record: object) -> None:
         """Write a record of `open_output(columns=)`, now or with the next ones."""
@@ -297,7 +283,7 @@ class Output:
         """Write records of `open_output(columns=)`, those of `add` before them."""
         waiting, self._waiting = self._waiting, []
         if waiting or records:
-            self._sink.write(self._encoder.encode(waiting + records))
+            self.put(self._encoder.encode(waiting + records))
 
 
 def _list_entries(given: object) -> OutputRows:

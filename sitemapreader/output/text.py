@@ -20,6 +20,7 @@ import attrs
 
 from sitemapreader.models import Alternate
 from sitemapreader.output.columns import ABSENT, has_nothing, write_values
+from sitemapreader.output.sink import Encoder
 from sitemapreader.rows import get_column
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _FORMULA = re.compile('\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20"]')
 # -- lines
 
 
-class TextEncoder:
+class TextEncoder(Encoder):
     """Encoder of lines; characters outside the encoding get backslashes."""
 
     def __init__(self, write: Callable[[OutputRows], str], encoding: str, head: str = "") -> None:
@@ -60,10 +61,6 @@ class TextEncoder:
     def encode(self, rows: OutputRows) -> bytes:
         """Return the entries as whole lines."""
         return self._write(rows).encode(self._encoding, "backslashreplace")
-
-    def end(self) -> bytes:
-        """Return nothing: all has been written."""
-        return b""
 
 
 def make_encoder(

@@ -98,10 +98,11 @@ def test_settings_change_a_severity(folder: Path) -> None:
         ]
 
 
-def test_arguments_that_hide_urls_are_refused(folder: Path) -> None:
+@pytest.mark.parametrize("argument", [{"unique": True}, {"max_urls": 5}])
+def test_arguments_that_hide_urls_are_refused(argument: dict[str, Any], folder: Path) -> None:
     """An audit judges all URLs: a filter of a walk is a mistake."""
-    with pytest.raises(TypeError, match="unique: an audit judges all URLs"):
-        audit_sync(folder, unique=True)
+    with pytest.raises(TypeError, match=f"{next(iter(argument))}: an audit judges all URLs"):
+        audit_sync(folder, **argument)
 
 
 # -- the result

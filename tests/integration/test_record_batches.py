@@ -329,7 +329,8 @@ def test_columns_are_entries(rows: list[tuple[Any, ...]]) -> None:
         assert get_column(columns, name) == get_column(entries, name)
     assert list(select_rows(columns, marks)) == select_rows(entries, marks)
     assert list(take_rows(columns, 7)) == take_rows(entries, 7)
-    assert list(join_rows([columns, columns])) == join_rows([entries, columns])
+    mixed: list[list[UrlEntry] | EntryColumns] = [entries, columns]
+    assert list(join_rows([columns, columns])) == join_rows(mixed)
     batch = make_batch(entries)
     assert make_batch(columns).equals(batch)
     batch.validate(full=True)

@@ -31,15 +31,7 @@ HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 
 
 def format_audit(name: str, findings: Sequence[Finding], facts: Facts) -> str:
-    """Return the text of an audit in one of `FORMATS`.
-
-    Args:
-        name: the format.
-        findings: the gravest first.
-        facts: what was audited.
-
-    Raises AuditInputError for another name.
-    """
+    """Return the text of an audit in a format; raise AuditInputError for another name."""
     if name == "html":
         from sitemapreader.audit.report.html import format_html  # noqa: PLC0415 (Jinja)
 
@@ -173,30 +165,20 @@ def format_sarif(findings: Sequence[Finding], facts: Facts) -> str:
         for finding in findings
         for place in finding.places or (Place("", finding.count),)
     ]
-    log = {
-        "$schema": _SARIF,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "sitemapreader",
-                        "semanticVersion": facts.version,
-                        "rules": [_describe_rule(rule) for rule in rules],
-                    }
-                },
-                "invocations": [
-                    {
-                        "executionSuccessful": not any(each.is_error for each in facts.not_run),
-                        "startTimeUtc": facts.begun.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                        "toolExecutionNotifications": list(_notify(facts, len(results))),
-                    }
-                ],
-                "columnKind": "unicodeCodePoints",
-                "results": results[:MAX_RESULTS],
-            }
-        ],
+    rules_described = [_describe_rule(rule) for rule in rules]
+    driver = {"name": "sitemapreader", "semanticVersion": facts.version, "rules": rules_described}
+    invocation = {
+        "executionSuccessful": not any(each.is_error for each in facts.not_run),
+        "startTimeUtc": facts.begun.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "toolExecutionNotifications": list(_notify(facts, len(results))),
     }
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": results[:MAX_RESULTS],
+    }
+    log = {"$schema": _SARIF, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -225,6 +207,10 @@ def _make_result(finding: Finding, place: Place, number: int, facts: Facts) -> d
     identity = sha256(f"{finding.code}\n{place.document}".encode()).hexdigest()
     if place.document and place.document not in facts.files:
         text += f" in {excerpt(place.document, _MAX_MESSAGE)}"
+    location = {
+        "artifactLocation": {"uri": _name_artifact(place.document, facts)},
+        "region": {"startLine": place.line or 1},
+    }
     return {
         "ruleId": finding.code,
         "ruleIndex": number,
@@ -232,14 +218,7 @@ def _make_result(finding: Finding, place: Place, number: int, facts: Facts) -> d
         "message": {"text": f"{text}, such as {shown}" if shown else text},
         "partialFingerprints": {"ruleAndSitemap/v1": identity},
         "properties": {"count": place.count, "sitemap": place.document},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": _name_artifact(place.document, facts)},
-                    "region": {"startLine": place.line or 1},
-                }
-            }
-        ],
+        "locations": [{"physicalLocation": location}],
     }
 
 
@@ -258,15 +237,12 @@ def _name_artifact(document: str, facts: Facts) -> str:
 def _notify(facts: Facts, results: int) -> Iterator[dict[str, Any]]:
     """Yield what was left out, and what was not run."""
     if results > MAX_RESULTS:
-        yield {
-            "level": "warning",
-            "message": {"text": f"{results - MAX_RESULTS} of {results} results are left out"},
-        }
+        text = f"{results - MAX_RESULTS} of {results} results are left out"
+        yield {"level": "warning", "message": {"text": text}}
     for each in facts.not_run:
+        text = f"{each.rule.code} was not run: {excerpt(each.reason, _MAX_MESSAGE)}"
         yield {
             "level": "error" if each.is_error else "note",
-            "message": {
-                "text": f"{each.rule.code} was not run: {excerpt(each.reason, _MAX_MESSAGE)}"
-            },
+            "message": {"text": text},
             "associatedRule": {"id": each.rule.code},
         }
