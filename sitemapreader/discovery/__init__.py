@@ -156,12 +156,6 @@ async def search_site(
     """Search a site for sitemaps and try them; report why if there is none.
 
     If there is none and the start page has moved to another origin, that is searched as well.
-
-    Args:
-        search: what to search, and how.
-        context: the fetcher, the limits and the report.
-        rules: the robots.txt files.
-        try_entries: tries sitemaps.
     """
     if not search.is_page and await _try_site(search.site, context, try_entries):
         return
@@ -269,17 +263,7 @@ async def _search(
 async def probe_platforms(
     search: Search, rules: RobotsRules, evidence: str, try_entries: TryEntries
 ) -> bool:
-    """Try the sitemaps of the platforms that a site may run on, with `probe="deep"`.
-
-    Args:
-        search: what to search, and how.
-        rules: the robots.txt files.
-        evidence: what may show the platform: the start page, or the URLs of sitemaps.
-        try_entries: tries sitemaps.
-
-    Returns:
-        Whether one of them is a sitemap.
-    """
+    """Try the sitemaps of the platforms that a site may run on, with `probe="deep"`."""
     robots = rules.cached(search.site)
     if search.probe != "deep" or not (robots.complete or not search.respect_robots):
         return False

@@ -33,11 +33,7 @@ T = TypeVar("T")
 
 
 class UrlAllowance:
-    """The number of URLs that a walk, or several together, may deliver.
-
-    Attributes:
-        left: how many are left.
-    """
+    """The number of URLs that a walk, or several together, may deliver."""
 
     def __init__(self, most: float) -> None:
         self.left = most
@@ -53,9 +49,6 @@ class Budget:
     """The budget of a walk; its clock starts when the object is made.
 
     A limit that stops a document raises FetchError, as any other failure of a fetch does.
-
-    Attributes:
-        exhausted: code of the first limit that was reached. From then on nothing is fetched.
     """
 
     def __init__(self, limits: Limits, urls: UrlAllowance | None = None) -> None:
@@ -224,11 +217,7 @@ _INTERVALS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Interval] = WeakKeyDic
 
 
 class LoopShare:
-    """The time of the event loop that the readers and other loops of one walk share.
-
-    Attributes:
-        reader_lock: held while a chunk is read.
-    """
+    """The time of the event loop that the readers and other loops of one walk share."""
 
     def __init__(self) -> None:
         # Ten readers with 5 ms each would keep the loop for 50 ms. Walking 200,000 URLs from memory

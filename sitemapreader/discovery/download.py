@@ -59,15 +59,8 @@ async def open_document(
 
     A FetchError that the caller meets while it reads the response counts too.
 
-    Args:
-        context: the walk's.
-        url: what to request.
-        headers: request headers besides the usual ones.
-        check_redirect: asked before a redirect is followed; also asked here, about the final URL,
-            because a caller's own fetcher may follow redirects without asking.
-        breaker: refuses hosts that are paused; without one, only failures are counted.
-
-    Raises FetchError if there is no answer, or no budget.
+    `check_redirect` is also asked here, about the final URL, because a caller's own fetcher may
+    follow redirects without asking. Raises FetchError if there is no answer, or no budget.
     """
     try:
         opener = context.client.open(
@@ -178,14 +171,7 @@ async def read_events(
     on_chunk: Callable[[bytes], object],
     loop_share: LoopShare,
 ) -> AsyncGenerator[Events, None]:
-    """Feed a body to a reader, and yield its events in batches, by columns if it can.
-
-    Args:
-        chunks: the body.
-        reader: it stops the reading when it is finished.
-        on_chunk: called with each chunk before it is read.
-        loop_share: lets other tasks run in between.
-    """
+    """Feed a body to a reader, and yield its events in batches, by columns if it can."""
     enough = 1  # the first event is yielded at once; the batches grow from there
     async for chunk in chunks:
         on_chunk(chunk)
@@ -250,18 +236,7 @@ async def _ask_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
 
 @attrs.frozen
 class SmallBody:
-    """The body of a small document, cut at the size that was asked for.
-
-    Attributes:
-        url: where it was after redirects.
-        status: the HTTP status.
-        headers: those of the response.
-        data: the decompressed body.
-        raw_bytes: bytes that came over the wire.
-        tries: how often it was requested.
-        is_permanent: whether all redirects to it, if any, were permanent.
-        fault: the error that cut the body short, if one did.
-    """
+    """The body of a small document, cut at the size that was asked for."""
 
     url: str
     status: int
@@ -281,12 +256,6 @@ async def fetch_body(
     check_redirect: CheckRedirect | None = None,
 ) -> SmallBody:
     """Fetch and decompress a document that is not a sitemap.
-
-    Args:
-        context: the walk's.
-        url: what to request.
-        max_bytes: the size of the document; one byte more shows that it is longer.
-        check_redirect: as in `open_document`.
 
     Raises FetchError if there is no answer, no budget, or a bot protection's page instead. An error
     that cuts the body short is in the result.

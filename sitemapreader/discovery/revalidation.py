@@ -23,23 +23,16 @@ _PIECE_BYTES = 65_536
 
 @attrs.frozen
 class PriorVersion:
-    """The facts that an earlier visit recorded about a document.
-
-    Attributes:
-        headers: validators for the request.
-        final_url: its URL after redirects.
-        format: the format that was detected.
-        body: digest of its whole body. The same body again means that nothing has changed.
-        start: digest of what was read of the body before an earlier walk was interrupted.
-        offset: how many entries of that beginning were delivered.
-    """
+    """The facts that an earlier visit recorded about a document."""
 
     headers: Mapping[str, str] = attrs.field(factory=dict)
     final_url: str = ""
     format: Format | None = None
     body: BodyDigest | None = None
     start: BodyDigest | None = None
+    """Of what was read of the body before an earlier walk was interrupted."""
     offset: int = 0
+    """How many entries of that beginning were delivered."""
 
 
 class ReplayBuffer:

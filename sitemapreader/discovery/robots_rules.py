@@ -64,11 +64,6 @@ class RobotsRules:
     ) -> IssueCode | None:
         """Return why a sitemap must not be fetched, or `None` if it may be.
 
-        Args:
-            entry: the sitemap.
-            referrers: the URLs that led to it, the nearest last.
-            hosts: which hosts belong together.
-
         Raises:
             FetchError: the budget ends before the answer is known.
         """

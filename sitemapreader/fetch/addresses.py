@@ -119,11 +119,7 @@ def literal_address(host: str) -> str | None:
 
 
 class TrustedHosts:
-    """Hosts that a caller named: each may be private if its first address was private.
-
-    Attributes:
-        ports: the ports that were named.
-    """
+    """Hosts that a caller named: each may be private if its first address was private."""
 
     # A trusted host whose first address was public stays public: else it could be rebound to a
     # private address later.
@@ -187,11 +183,7 @@ def _read_network(text: str) -> IPv4Network | IPv6Network:
 
 
 class Trust:
-    """The origins of URLs that a caller named.
-
-    Attributes:
-        hosts: their hosts, which need not be public, and their ports.
-    """
+    """The origins of URLs that a caller named."""
 
     def __init__(self) -> None:
         self.hosts = TrustedHosts()
@@ -212,11 +204,7 @@ class Trust:
 
 
 class TrustSet:
-    """The trusts that count for a request, as one.
-
-    Attributes:
-        hosts: the hosts of each.
-    """
+    """The trusts that count for a request, as one."""
 
     def __init__(self, trusts: tuple[Trust, ...], *, is_selective: bool) -> None:
         self.hosts = tuple(trust.hosts for trust in trusts)

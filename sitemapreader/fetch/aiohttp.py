@@ -110,13 +110,7 @@ _MAX_STALE = 8
 
 
 class AiohttpAnswer:
-    """An answer whose headers have been read; its body is a `ByteSource` (see `body`).
-
-    Attributes:
-        status: the status code, any number.
-        reason: the reason phrase.
-        headers: by lower-case name.
-    """
+    """An answer whose headers have been read; its body is a `ByteSource` (see `answers`)."""
 
     def __init__(self, response: aiohttp.ClientResponse, target: RequestUrl) -> None:
         self.status = response.status

@@ -273,13 +273,7 @@ _FIRST_TAGS_BYTES = 2_048
 
 
 def find_protection(status: int, headers: Mapping[str, str], page: bytes = b"") -> str:
-    """Return the bot protection that refused a request, with the evidence, or "".
-
-    Args:
-        status: the status of the answer.
-        headers: its headers, by lower-case name.
-        page: the beginning of its body, decoded; not that of a sitemap.
-    """
+    """Return the bot protection that refused a request, with the evidence, or ""."""
     for name, value, vendor in _HEADERS:
         if re.fullmatch(value, headers.get(name, ""), re.IGNORECASE):
             return f"{vendor} ({name}: {headers[name][:40]})"
@@ -314,15 +308,7 @@ def wants_page(status: int) -> bool:
 
 @attrs.frozen
 class Refusal:
-    """An answer without a document.
-
-    Attributes:
-        url: the requested URL.
-        status: the status code.
-        reason: the reason phrase.
-        headers: the headers, by lower-case name.
-        raw: the beginning of the body, not decoded.
-    """
+    """An answer without a document."""
 
     url: str
     status: int

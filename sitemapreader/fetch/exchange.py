@@ -106,17 +106,7 @@ class HttpResponse:
 
 
 class Network:
-    """What all requests of a fetcher share.
-
-    Attributes:
-        options: how the network is used.
-        limits: how much is read of one document.
-        transport: sends the requests.
-        policy: where they may go.
-        throttle: the slots of hosts.
-        addresses: the slots of addresses.
-        book: the addresses of names.
-    """
+    """What all requests of a fetcher share."""
 
     def __init__(self, options: FetchOptions, limits: Limits, transport: Transport) -> None:
         self.options = options
@@ -130,17 +120,7 @@ class Network:
 
 @attrs.define(eq=False)
 class Exchange:
-    """The requests for one document.
-
-    Attributes:
-        network: what it shares with others.
-        url: the document.
-        extra: headers of its requests besides those of the options.
-        trust: what may be reached.
-        check_redirect: asked before a redirect is followed.
-        requester: the walk that asks; `None` for all other code.
-        breaker: refuses hosts that are paused, and counts failures.
-    """
+    """The requests for one document."""
 
     network: Network
     url: str

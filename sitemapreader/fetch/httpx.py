@@ -130,13 +130,7 @@ async def _run_apart(step: Coroutine[None, None, T]) -> T:
 
 
 class HttpxAnswer:
-    """An answer whose headers have been read; its body is a `ByteSource` (see `body`).
-
-    Attributes:
-        status: the status code.
-        reason: the reason phrase.
-        headers: by lower-case name.
-    """
+    """An answer whose headers have been read; its body is a `ByteSource` (see `answers`)."""
 
     def __init__(self, answer: httpx.Response, url: str) -> None:
         self.status = answer.status_code

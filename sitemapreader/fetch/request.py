@@ -46,15 +46,7 @@ _USERINFO = re.compile(r"//[^/?#]*@")
 
 @attrs.frozen
 class RequestUrl:
-    """A URL without fragment and userinfo, and its userinfo apart.
-
-    Attributes:
-        url: the URL that is requested.
-        userinfo: `user:password`, percent-decoded, or "".
-        text: the URL as text.
-        host: the host in lower case, without a final dot.
-        origin: scheme, host and port (RFC 6454).
-    """
+    """A URL without fragment and userinfo, and its userinfo apart."""
 
     url: URL
     userinfo: str = ""
@@ -134,16 +126,7 @@ def _invalid(url: str, reason: str) -> FetchError:
 
 
 class RedirectChain:
-    """The redirects of one document.
-
-    Attributes:
-        start: the URL that was opened.
-        target: the URL that is requested next.
-        same_origin: whether all URLs so far have the origin of the first one.
-        is_permanent: whether all redirects so far are permanent.
-        issues: repairs of URLs on the way.
-        redirects: all so far, the one that failed included.
-    """
+    """The redirects of one document."""
 
     def __init__(
         self, start: RequestUrl, options: FetchOptions, check: CheckRedirect | None = None
@@ -230,15 +213,7 @@ def make_headers(
     same_origin: bool,
     authorization: str = "",
 ) -> CIMultiDict[str]:
-    """Build the headers of a request.
-
-    Args:
-        options: the User-Agent, and headers of the caller.
-        extra: headers of this request.
-        present: names of headers that the session sends itself.
-        same_origin: whether headers of the caller are meant for the origin of the request.
-        authorization: the Authorization header, or "".
-    """
+    """Build the headers of a request."""
     from multidict import CIMultiDict  # noqa: PLC0415 (an extension; a folder needs none)
 
     made = CIMultiDict({"User-Agent": options.user_agent, "Accept": ACCEPT})

@@ -42,15 +42,6 @@ async def fetch_with_retries(
 ) -> tuple[T, int]:
     """Call `fetch` until it succeeds or a retry cannot help.
 
-    Args:
-        fetch: makes one attempt.
-        options: how many attempts, and how long the pauses between them are.
-        url: the document for which failures are counted.
-        breaker: counts them, for the walk that asks.
-
-    Returns:
-        What `fetch` returned, and the number of attempts.
-
     Raises:
         FetchError: the last one; `tries` is the number of attempts.
     """

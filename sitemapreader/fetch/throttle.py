@@ -41,18 +41,14 @@ _GOOD_ANSWERS = 20
 
 @attrs.define(eq=False)
 class Slot:
-    """The right to one request, until it is released.
-
-    Attributes:
-        requester: whom the request is made for.
-        lent_at: monotonic time from which another requester may use the slot.
-        beside: the slot of the server's address, which shares the life of this one.
-    """
+    """The right to one request, until it is released."""
 
     _host: _HostQueue | None
     requester: object
     lent_at: float = math.inf
+    """Monotonic time from which another requester may use the slot."""
     beside: Slot | None = None
+    """The slot of the server's address, which shares the life of this one."""
 
     def pause(self) -> None:
         """Let the slot be lent soon: nothing is read from the server until `resume`."""
@@ -179,11 +175,7 @@ class _HostQueue:
 
 
 class LongWaitError(Exception):
-    """The next request to a host must wait longer than the caller allows.
-
-    Attributes:
-        seconds: how long.
-    """
+    """The next request to a host must wait longer than the caller allows."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

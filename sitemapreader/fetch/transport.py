@@ -33,13 +33,7 @@ Addresses: TypeAlias = "tuple[ResolveResult, ...]"
 
 
 class Answer(ByteSource, Protocol):
-    """An answer whose headers have been read, and the source of its body.
-
-    Attributes:
-        status: the status code, any number.
-        reason: the reason phrase.
-        headers: by lower-case name.
-    """
+    """An answer whose headers have been read, and the source of its body."""
 
     status: int
     reason: str
@@ -52,22 +46,16 @@ class Answer(ByteSource, Protocol):
 
 @attrs.frozen
 class Transmission:
-    """One request, as a transport sends it.
-
-    Attributes:
-        target: the URL.
-        headers: all headers but those of the client itself.
-        addresses: what may be connected to; empty where the client resolves names itself.
-        is_home: whether the headers of the caller are meant for the origin.
-        is_trusted: whether the walk that asks may reach a private address of the host.
-        seconds: how long the headers of the answer may take.
-    """
+    """One request, as a transport sends it."""
 
     target: RequestUrl
     headers: CIMultiDict[str]
     addresses: Addresses
+    """What may be connected to; empty where the client resolves names itself."""
     is_home: bool
+    """Whether the headers of the caller are meant for the origin."""
     is_trusted: bool
+    """Whether the walk that asks may reach a private address of the host."""
     seconds: float
 
 
@@ -127,12 +115,7 @@ def _write_literal(host: str, port: int) -> ResolveResult:
 
 
 class AddressBook:
-    """The addresses of names, as `look_up` finds them; failures are not kept.
-
-    Args:
-        look_up: returns the addresses of a host and a port; raises OSError if there is none.
-        policy: which of them are allowed.
-    """
+    """The addresses of names, as `look_up` finds them; failures are not kept."""
 
     def __init__(
         self,

@@ -30,11 +30,7 @@ _AT_BLOGGER = re.compile(r"https?://www\.blogger\.com/feeds/\d+(/[^?#]+)(\?[^#]+
 
 @attrs.frozen(eq=False)
 class WalkParts:
-    """What all visits of one walk share.
-
-    Attributes:
-        digests: those of the indexes that were read.
-    """
+    """What all visits of one walk share."""
 
     context: WalkContext
     config: WalkConfig

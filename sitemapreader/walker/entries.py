@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 
 class DocumentEntries:
-    """The way of one document's entries to the consumer.
-
-    Attributes:
-        scope: the URL prefixes that are proven for the entries.
-        outside: how many entries were not in it.
-    """
+    """The way of one document's entries to the consumer."""
 
     def __init__(
         self,

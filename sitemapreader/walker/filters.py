@@ -117,17 +117,7 @@ def _is_foreign(begin: str, scope: tuple[str, ...]) -> bool:
 
 @attrs.frozen(kw_only=True)
 class Coverage:
-    """The filters that entries of one document have to pass.
-
-    Attributes:
-        since: entries before this moment do not pass.
-        until: entries after this moment do not pass.
-        keeps_undated: whether entries without a date pass.
-        include: an entry passes if one of these is found in its loc, or if there are none.
-        exclude: an entry does not pass if one of these is found in its loc.
-        folders: prefixes that locs must have; `None` if they may have any.
-        unique: whether a URL that was delivered before does not pass again.
-    """
+    """The filters that entries of one document have to pass."""
 
     since: datetime | None
     until: datetime | None

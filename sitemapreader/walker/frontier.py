@@ -38,46 +38,35 @@ _Waiting: TypeAlias = tuple[PackedEntry, int]
 
 @attrs.define(eq=False)
 class Job:
-    """One sitemap of the frontier that is read, or whose outcome somebody waits for.
-
-    Attributes:
-        entry: the sitemap as it was named, without userinfo.
-        key: the key of its URL.
-        parent: the index that lists it.
-        depth: how many indexes lie above it.
-        referrers: the URLs that led to the sitemap, the nearest last.
-        scope: URL prefixes that its entries may have, besides its own folder's: those of sites
-            whose robots.txt names it or its index.
-        aliases: the keys of its URLs as listed and after redirects, and of what named it if that
-            was not an index.
-        document: its outcome, once it is opened.
-        is_sitemap: resolves to whether the document is a sitemap.
-        duplicate_of: the job that reads the same document after a redirect, or its outcome, if
-            there is one.
-        is_started: whether a worker has begun with the job.
-        number: of this index among those whose children wait.
-        feed: the first page of the feed that this is a later page of.
-        pages: how many pages of the feed were added, if this is its first one.
-        last_read: the run of the state that read it last, if it has not changed since.
-    """
+    """One sitemap of the frontier that is read, or whose outcome somebody waits for."""
 
     entry: SitemapEntry
     key: str
     parent: Job | None = None
     depth: int = 0
     referrers: tuple[str, ...] = ()
+    """The URLs that led to the sitemap, the nearest last."""
     scope: tuple[str, ...] = ()
+    """URL prefixes that its entries may have, besides its own folder's: those of sites whose
+    robots.txt names it or its index."""
     aliases: set[str] = attrs.field(factory=set)
+    """The keys of its URLs as listed and after redirects, and of what named it if that was not an
+    index."""
     document: Document | None = None
     is_sitemap: asyncio.Future[bool] = attrs.field(
         factory=lambda: asyncio.get_running_loop().create_future()
     )
     duplicate_of: Job | Document | None = None
+    """The job that reads the same document after a redirect, or its outcome."""
     is_started: bool = False
     number: int = _NO_PARENT
+    """Of this index among those whose children wait."""
     feed: Job | None = None
+    """The first page of the feed that this is a later page of."""
     pages: int = 1
+    """How many pages of the feed were added, if this is its first one."""
     last_read: int | None = None
+    """The run of the state that read it last, if it has not changed since."""
 
     def find_original(self) -> Job | Document:
         """Return the outcome of what this job duplicates, or a job without one.
@@ -169,16 +158,6 @@ class Frontier:
     A sitemap is packed while it waits, a Job while it is read, and its Document afterwards. About
     `capacity` sitemaps wait at most. As many skipped ones are remembered, further ones only
     counted. All URLs together are bounded in bytes.
-
-    Args:
-        capacity: the number of sitemaps that wait at most.
-        order: which of them is the first.
-        site: the site whose search finds roots, if there is one.
-        breaker: knows which hosts must not be asked.
-        start_worker: called when a sitemap was added, or left for another worker.
-
-    Attributes:
-        skipped_unnamed: sitemaps that were skipped and not remembered, by reason.
     """
 
     def __init__(

@@ -37,11 +37,7 @@ _OPEN: dict[tuple[asyncio.AbstractEventLoop, Path], StateAccess] = {}
 
 
 class StateAccess:
-    """An open state file, which several walks use in turn; one connection, one check.
-
-    Attributes:
-        file: the file.
-    """
+    """An open state file, which several walks use in turn; one connection, one check."""
 
     def __init__(self, path: Path, key: tuple[asyncio.AbstractEventLoop, Path]) -> None:
         self.file = StateFile(path)
@@ -166,16 +162,7 @@ def fingerprint_options(config: WalkConfig) -> bytes:
 
 
 class StateWriter:
-    """The writer of one walk's state.
-
-    Attributes:
-        config: the arguments of the walk.
-        name: key of the site in the state.
-        trust_seconds: how long the lastmod of an index is trusted to show an unchanged child.
-        delivery: knows which batches have arrived. Without one, asking for the next batch
-            acknowledges the previous one.
-        quarantined_as: what an unusable file that was in the state's place is called now, or "".
-    """
+    """The writer of one walk's state."""
 
     def __init__(self, state: State, config: WalkConfig, channel: Channel[Batch]) -> None:
         self.config = config

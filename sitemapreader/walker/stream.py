@@ -44,11 +44,6 @@ class Channel(Generic[B]):
     It is bounded so that a slow consumer slows the readers, and through them the servers. While it
     is not full, a batch of any weight gets in. Producers that wait for room get in in the order in
     which they came.
-
-    Attributes:
-        offered: batches that were put in or wait for room.
-        taken: batches that were taken out.
-        pause: entered while a producer waits for room.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -127,12 +122,7 @@ class Channel(Generic[B]):
 
 @attrs.frozen(eq=False)
 class View(Generic[B, T]):
-    """What one kind of loop makes of the batches.
-
-    Attributes:
-        read: returns the items of one batch.
-        join: makes one batch of several; with it, items have some thousand rows.
-    """
+    """What one kind of loop makes of the batches."""
 
     read: Callable[[B], Iterable[T]]
     join: Callable[[Iterable[B]], B] | None = None
@@ -161,15 +151,7 @@ def view_records() -> View[Batch, pa.RecordBatch]:
 
 
 class Cursor(Generic[B]):
-    """The place of the consumer in a stream, which all loops over it share.
-
-    Args:
-        gathers: whether rows may wait for others to come into one item.
-
-    Attributes:
-        view: of the loop that read last.
-        items: what that loop has still to give of the batch that it began.
-    """
+    """The place of the consumer in a stream, which all loops over it share."""
 
     # A caller may mix loops: three entries, then lists, then events; and nothing may be lost where
     # one kind goes over into the other. Generators with places of their own would each hold a rest
@@ -232,13 +214,7 @@ class Cursor(Generic[B]):
 
 @attrs.define
 class Usage:
-    """How a stream is used: entered once, read inside; else an error says so.
-
-    Attributes:
-        noun: what is entered.
-        entering: the statement that enters it.
-        loop: its target, and a loop inside.
-    """
+    """How a stream is used: entered once, read inside; else an error says so."""
 
     noun: str
     entering: str
@@ -268,15 +244,13 @@ class TaskStream(Generic[B]):
     """The batches that a task makes for one consumer: under `Walk` and `SiteRun`.
 
     Leaving the context, early or not, ends the task.
-
-    Attributes:
-        gathers: whether the consumer may take several batches before it handles the first: a state
-            must not see them acknowledged early.
     """
 
     def __init__(self, usage: Usage, channel: Channel[B], *, gathers: bool) -> None:
         self._usage = usage
         self._channel = channel
+        # Whether the consumer may take several batches before it handles the first: a state must
+        # not see them acknowledged early.
         self.gathers = gathers
         self._cursor = Cursor[B](gathers=gathers)
         self._task: asyncio.Task[None] | None = None

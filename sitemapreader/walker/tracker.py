@@ -39,11 +39,7 @@ _ARCHIVE = "archive"
 
 
 class DocumentTracker:
-    """The state of one document, and what this walk adds.
-
-    Attributes:
-        known: the row of the document.
-    """
+    """The state of one document, and what this walk adds."""
 
     def __init__(
         self,
@@ -84,14 +80,7 @@ class DocumentTracker:
         scope: tuple[str, ...],
         parent_read: int | None = None,
     ) -> Self:
-        """Return the tracker of a sitemap.
-
-        Args:
-            writer: the walk's.
-            entry: the sitemap.
-            scope: URL prefixes that are proven for its entries, besides its own folder's.
-            parent_read: the run that read its parent last, if that has not changed since.
-        """
+        """Return the tracker of a sitemap."""
         async with writer.turn():
             return cls(writer, writer.open_document(entry.loc), entry, scope, parent_read)
 
@@ -262,13 +251,7 @@ class DocumentTracker:
     ) -> None:
         """Save a chunk when its entries are acknowledged.
 
-        Args:
-            entries: all entries of the chunk.
-            fingerprints: of all entries, with `changes`.
-            passed: entries that passed the filters; `unique` may have dropped some of them.
-            sent: entries that were delivered.
-            document: the document, as far as it is read.
-            body: what was read of it.
+        `passed` are those that passed the filters; `unique` may have dropped some of them.
         """
         offered = sum(each.change is not None for each in entries) if fingerprints else len(entries)
         is_held = offered > len(sent)

@@ -63,18 +63,14 @@ class Visit:
 
     A guessed path that turns out not to be a sitemap is skipped without an Issue. With a state, the
     document is requested only if it may have changed.
-
-    Attributes:
-        document: has the outcome after `run`, unless the job is put back for a while.
-        is_settled: whether the state knows enough, so that nothing need be requested.
-        is_duplicate: whether redirects led to a document that another visit reads. Its outcome is
-            this one's, too, and is not known yet.
     """
 
     def __init__(self, parts: WalkParts, job: Job, tracker: DocumentTracker | None) -> None:
         self.document = document = make_document(job.entry)
         if job.feed is not None:  # so that no tree is as deep as a feed has pages
             document.parent = job.feed.entry.loc
+        # If redirects led to a document that another visit reads, its outcome is this one's, too,
+        # and is not known yet.
         self.is_duplicate = False
         self._parts = parts
         self._context = context = parts.context
