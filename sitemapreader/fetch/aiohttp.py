@@ -110,7 +110,7 @@ _MAX_STALE = 8
 
 
 class AiohttpAnswer:
-    """An answer whose headers have been read; its body is a `ByteSource` (see `answers`)."""
+    """An answer whose headers have been read, and the source of its body."""
 
     def __init__(self, response: aiohttp.ClientResponse, target: RequestUrl) -> None:
         self.status = response.status

@@ -130,7 +130,7 @@ async def _run_apart(step: Coroutine[None, None, T]) -> T:
 
 
 class HttpxAnswer:
-    """An answer whose headers have been read; its body is a `ByteSource` (see `answers`)."""
+    """An answer whose headers have been read, and the source of its body."""
 
     def __init__(self, answer: httpx.Response, url: str) -> None:
         self.status = answer.status_code

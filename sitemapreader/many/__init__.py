@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.discovery import Search
 from sitemapreader.fetch.client import find_settings
 from sitemapreader.many.run import BlockingSiteRun, SiteRun
 from sitemapreader.many.sources import SiteTask
 from sitemapreader.many.visitor import RunPlan
 from sitemapreader.options import SITE_SECONDS
-from sitemapreader.walker.config import SharedArguments, WalkConfig, is_function, refuse_unknown
+from sitemapreader.walker.config import SharedArguments, is_function, make_config, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +24,8 @@ __all__ = ["BlockingSiteRun", "SiteRun", "SiteTask", "walk_many", "walk_many_syn
 
 AT_ONCE = 64
 """Sites that are read at the same time, by default."""
-_SEARCH = ("probe", "extra_paths", "feeds", "respect_robots", "extra_formats")
+_ANY_SITE = "https://localhost/"
+"""Arguments need a site to be checked; `SiteVisitor` replaces it."""
 _RUN = ("fetcher", "limits", "options")
 
 
@@ -101,8 +101,9 @@ def walk_many(
     limits = given
     if site_seconds is not None:
         limits = attrs.evolve(limits, walk_seconds=min(site_seconds, limits.walk_seconds))
+    shared = {name: value for name, value in arguments.items() if name not in _RUN}
     plan = RunPlan(
-        config=_make_config(arguments),
+        config=make_config(_ANY_SITE, **{"trusted": False} | shared),
         room=Semaphore(at_once) if isinstance(at_once, int) else at_once,
         at_once=at_once if isinstance(at_once, int) else AT_ONCE,
         fetcher=fetcher,
@@ -129,17 +130,3 @@ def walk_many_sync(
     The walks run in a thread of their own, which also reads `sites` and calls `on_site`.
     """
     return BlockingSiteRun(walk_many(sites, **arguments))
-
-
-def _make_config(arguments: SharedArguments) -> WalkConfig:
-    """Check the arguments that all walks share; each walk gets its own site later."""
-    search = {name: value for name, value in arguments.items() if name in _SEARCH}
-    # A search needs a site to be checked; `SiteVisitor` replaces it.
-    checked = Search(site="https://localhost/", **search)  # type: ignore[arg-type]
-    others = {n: v for n, v in arguments.items() if n not in (*_SEARCH, *_RUN)}
-    return WalkConfig(
-        **{"trusted": False} | others,  # type: ignore[arg-type]
-        search=checked,
-        respect_robots=checked.respect_robots,
-        extra_formats=checked.extra_formats,
-    )

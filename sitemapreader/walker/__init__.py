@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, TypedDict
 
 import attrs
 
-from sitemapreader.discovery import Search
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch.client import find_settings
 from sitemapreader.models import SitemapEntry
 from sitemapreader.readers.robots import Robots
-from sitemapreader.urls import url_key
-from sitemapreader.walker.config import WalkArguments, WalkConfig, explain_unknown
+from sitemapreader.urls import check_url, url_key
+from sitemapreader.walker.config import WalkArguments, explain_unknown, make_config
 from sitemapreader.walker.walks import BlockingWalk, Walk
 
 if TYPE_CHECKING:
@@ -153,39 +152,11 @@ def walk(
     Raises TypeError or ValueError for arguments that make no sense. The walk raises StateError if
     the state's file cannot be used. Problems of documents never raise: see `Walk.report`.
     """
-    search = Search(  # checked even if there is no site to search
-        site="https://localhost/" if site is None else site,
-        probe=probe,
-        extra_paths=extra_paths,
-        feeds=feeds,
-        respect_robots=respect_robots,
-        extra_formats=extra_formats,
-    )
-    config = WalkConfig(
-        search=None if site is None else search,
-        sitemaps=sitemaps,
-        since=since,
-        until=until,
-        undated=undated,
-        prune=prune,
-        follow=follow,
-        order=order,
-        include=include,
-        exclude=exclude,
-        unique=unique,
-        hosts=hosts,
-        scope=scope,
-        respect_robots=respect_robots,
-        extra_formats=search.extra_formats,
-        state=state,
-        changes=changes,
-        removed=removed,
-        max_urls=max_urls,
-        on_document=on_document,
-        trusted=trusted,
-    )
+    arguments = {**locals()}
+    for name in ("fetcher", "limits", "options"):
+        del arguments[name]
     known, used = find_settings(fetcher, limits, options)
-    return Walk(config, fetcher=fetcher, limits=known, options=used)
+    return Walk(make_config(**arguments), fetcher=fetcher, limits=known, options=used)
 
 
 def walk_sync(site: str | None = None, **arguments: Unpack[WalkArguments]) -> BlockingWalk:
@@ -285,18 +256,13 @@ async def discover(
         TypeError: an argument has the wrong type.
         ValueError: an argument has a value that cannot be meant.
     """
-    search = Search(
-        site=site,
+    config = make_config(
+        check_url("site", site),
         probe=probe,
         extra_paths=extra_paths,
         feeds=feeds,
         respect_robots=respect_robots,
         extra_formats=extra_formats,
-    )
-    config = WalkConfig(
-        search=search,
-        respect_robots=respect_robots,
-        extra_formats=search.extra_formats,
         trusted=trusted,
         reads=False,
     )
@@ -306,7 +272,7 @@ async def discover(
         async for event in found.events():
             if isinstance(event, SitemapEntry):
                 sitemaps.setdefault(url_key(event.loc), event)
-        robots = found.robots_of(search.site) or Robots()
+        robots = found.robots_of(site) or Robots()
     report = found.report
     issues, documents = tuple(report.issues), tuple(report.documents)
     return Discovery(tuple(sitemaps.values()), robots, issues, report.counts, documents)

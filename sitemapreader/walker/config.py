@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypedDict,
 import attrs
 
 from sitemapreader.dates import as_since, as_until
-from sitemapreader.discovery import Search  # noqa: TC001 (attrs resolves field types at run time)
+from sitemapreader.discovery import Search
 from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.errors import suggest
 from sitemapreader.models import Format, SitemapEntry, Via
@@ -244,3 +244,23 @@ class WalkConfig:
             )
         if self.removed and not self.changes:
             raise ValueError("removed=True compares with a state: pass changes=True and state, too")
+
+
+_SEARCH = ("probe", "extra_paths", "feeds", "respect_robots", "extra_formats")
+"""The arguments of a walk that say how a site is searched."""
+
+
+def make_config(site: str | None, **arguments: Any) -> WalkConfig:
+    """Check the arguments of a walk, or fields of `WalkConfig`.
+
+    Raises TypeError or ValueError for what makes no sense.
+    """
+    named = {name: arguments.pop(name) for name in _SEARCH if name in arguments}
+    # They are checked even if there is no site to search.
+    search = Search(site="https://localhost/" if site is None else site, **named)
+    return WalkConfig(
+        search=None if site is None else search,
+        respect_robots=search.respect_robots,
+        extra_formats=search.extra_formats,
+        **arguments,
+    )

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from sitemapreader.dates import is_since, parse_lastmod
-from sitemapreader.discovery.revalidation import PriorVersion
+from sitemapreader.discovery.download import PriorVersion
 from sitemapreader.issues import without_userinfo
 from sitemapreader.models import Change, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import FINISHED_BEFORE, SAME_FEED, SAME_LASTMOD, Document, Status

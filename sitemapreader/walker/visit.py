@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from sitemapreader.discovery.download import (
+    ReplayBuffer,
     find_blocking_page,
     next_step,
     open_document,
     read_events,
     read_patiently,
 )
-from sitemapreader.discovery.revalidation import ReplayBuffer
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.answers import MAX_REFUSAL_BYTES
 from sitemapreader.fetch.request import charset_of, read_etag, select_validators
