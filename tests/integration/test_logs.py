@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from aiohttp import web
-from serving import serve
+from serving import listen, serve
 from walking import index, urlset
 
 from sitemapreader import Document, FetchOptions, Issue, IssueCode, Status, walk
@@ -80,17 +80,8 @@ async def test_a_pause_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
             return web.Response(status=429, headers={"Retry-After": "0"})
         return web.Response(body=urlset("https://a.example/"))
 
-    application = web.Application()
-    application.router.add_get("/{path:.*}", answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        async with walk(sitemaps=[f"http://{host}:{port}/s.xml"]) as entries:
-            assert len([entry async for entry in entries]) == 1
-    finally:
-        await runner.cleanup()
+    async with listen(answer) as base, walk(sitemaps=[f"{base}/s.xml"]) as entries:
+        assert len([entry async for entry in entries]) == 1
     assert "127.0.0.1: no request for 0 s: Retry-After" in lines(caplog, logging.INFO)
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from serving import serve
+from aiohttp import web
+from serving import listen, serve
 from walking import index, urlset
 
 from sitemapreader.fetch.local import MemoryFetcher
@@ -242,6 +243,7 @@ async def test_a_page_in_our_own_network_is_missed(monkeypatch: pytest.MonkeyPat
     Neither is one to which a page redirects. The names are answered here, and no packet leaves.
     """
     asked: list[str] = []
+    inside: list[str] = []
 
     def resolve(host: str, port: int, *_: object, **__: object) -> list[object]:
         asked.append(str(host))
@@ -249,20 +251,30 @@ async def test_a_page_in_our_own_network_is_missed(monkeypatch: pytest.MonkeyPat
         place = (address, port)
         return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", place)]
 
+    async def note(request: web.Request) -> web.Response:
+        inside.append(request.path)
+        return web.Response(status=404 if request.path == "/robots.txt" else 200)
+
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    async with serve(
-        lambda base: {
-            "/robots.txt": f"Sitemap: {base}/s.xml".encode(),
-            "/s.xml": urlset("http://inside.test/admin", f"{base}/moved", f"{base}/page"),
-            "/moved": "http://router.test/",
-            "/page": b"<p>",
-        }
-    ) as served:
-        notebook = Notebook(served)
-        await notebook.crawl()
+    async with listen(note, "127.0.0.2") as private:
+        port = int(private.rpartition(":")[2])
+        async with serve(
+            lambda base: {
+                "/robots.txt": f"Sitemap: {base}/s.xml".encode(),
+                "/s.xml": urlset(
+                    f"http://inside.test:{port}/admin", f"{base}/moved", f"{base}/page"
+                ),
+                "/moved": f"http://router.test:{port}/",
+                "/page": b"<p>",
+            }
+        ) as served:
+            notebook = Notebook(served)
+            options = attrs.evolve(OPTIONS, allow_ports=(port,))
+            await crawl(served.base, notebook.visit, notebook.miss, options=options)
     assert notebook.visited == {"/page": b"<p>"}
     assert notebook.missed == {
-        "http://inside.test/admin": "robots-disallowed",  # its robots.txt cannot be asked for
+        f"http://inside.test:{port}/admin": "robots-disallowed",  # its robots.txt is not asked for
         "/moved": "robots-disallowed",
     }
     assert {"inside.test", "router.test"} <= set(asked)
+    assert inside == []

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import subprocess
 import sys
 import threading
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
 from aiohttp import web
+from serving import listen
 from walking import index, urlset
 
 from sitemapreader import FetchOptions, UrlEntry
@@ -84,24 +83,9 @@ class Site:
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    async with serve() as served:
-        yield served
-
-
-@asynccontextmanager
-async def serve() -> AsyncIterator[Site]:
     served = Site()
-    application = web.Application()
-    application.router.add_get("/{path:.*}", served.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        served.base = f"http://{host}:{port}"
+    async with listen(served.answer) as served.base:
         yield served
-    finally:
-        await runner.cleanup()
 
 
 class Index:
@@ -279,30 +263,6 @@ async def test_few_pages_wait(site: Site, told: Index) -> None:
 
 
 # -- where requests go
-
-
-async def test_no_page_leads_into_a_private_network(
-    site: Site, told: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither an address, nor a name that resolves to one, nor a redirect is connected to."""
-    real = socket.getaddrinfo
-
-    def resolve(host: Any, *arguments: Any, **options: Any) -> Any:
-        address = "127.0.0.2" if host == "inside.example" else host
-        return real(address, *arguments, **options)
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    port = site.base.rpartition(":")[2]
-    outside = ["/1", "/literal", "/name"]
-    site.publish("a.xml", *outside)
-    site.answers |= {
-        "/literal": f"http://127.0.0.2:{port}/1",
-        "/name": f"http://inside.example:{port}/1",
-    }
-    await told.run()
-    assert [*told.pages] == [f"{site.base}/1"]
-    # its robots.txt cannot be asked for
-    assert told.missed == {"/literal": "robots-disallowed", "/name": "robots-disallowed"}
 
 
 async def test_robots_txt_holds_for_pages(site: Site, told: Index) -> None:

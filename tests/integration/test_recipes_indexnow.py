@@ -14,6 +14,7 @@ import attrs
 import package
 import pytest
 from aiohttp import web
+from serving import listen
 from walking import index, urlset
 
 from sitemapreader import FetchOptions, SitemapReaderError, State, StateError
@@ -95,18 +96,9 @@ class Web:
 async def serve() -> AsyncIterator[Web]:
     """Serve a site with a key, and a service that accepts everything."""
     served = Web()
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", served.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        served.base = f"http://{host}:{port}"
+    async with listen(served.answer) as served.base:
         served.pages[f"/{KEY}.txt"] = f"{KEY}\n".encode()
         yield served
-    finally:
-        await runner.cleanup()
 
 
 @pytest.fixture

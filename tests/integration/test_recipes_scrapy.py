@@ -14,6 +14,7 @@ import attrs
 import package
 import pytest
 from aiohttp import web
+from serving import listen
 from walking import index, urlset
 
 if TYPE_CHECKING:
@@ -151,17 +152,8 @@ class Site:
 @asynccontextmanager
 async def serve() -> AsyncIterator[Site]:
     site = Site()
-    application = web.Application()
-    application.router.add_get("/{path:.*}", site.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        site.base = f"http://{host}:{port}"
+    async with listen(site.answer) as site.base:
         yield site
-    finally:
-        await runner.cleanup()
 
 
 async def crawl(site: Site, folder: Path, *spiders: str) -> dict[str, Crawled]:

@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from walking import Pages, Walked, at_once, fault, index, urlset, walk_all
+from walking import Pages, Walked, at_once, index, urlset, walk_all
 
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.issues import IssueCode
 from sitemapreader.models import Change, Extra, Image, UrlEntry
 from sitemapreader.state import State
 from sitemapreader.state.url_index import (
@@ -103,64 +102,6 @@ async def test_two_records_of_one_url(db: Path) -> None:
     assert (differences(one), one.report.removed) == ({}, 0)
     other = await come(site(["y", ("a", "2020-01-01")], [("a", "2020-02-02"), "z"]), db)
     assert differences(other) == {"a": "changed"}
-
-
-async def test_an_outage_delays_removals(db: Path) -> None:
-    """What a document lost may be in one that failed: it is removed once that is read."""
-    await come(site(["a", "b"], ["c", "d"]), db)
-    outage = site(["a"], []) | {TWO: fault(IssueCode.CONNECT, TWO)}
-    partial = await come(outage, db)
-    assert (partial.report.removed, partial.report.removals_unknown) == (0, 2)
-    assert removed(db) == []
-    assert list(State(db).removals_unknown()) == [(ONE, "waiting"), (TWO, "connect")]
-    assert differences(await come(outage | {ONE: urlset(HOME + "a", HOME + "n")}, db)) == {
-        "n": "new"
-    }
-    back = await come(site(["a"], ["d"]), db)
-    assert (differences(back), back.report.removed, back.report.removals_unknown) == ({}, 3, 0)
-    assert removed(db) == ["b", "c", "n"]
-
-
-async def test_a_url_that_comes_back_is_new(db: Path) -> None:
-    """What was said to be removed is new when it is listed again, by whatever document."""
-    await come(site(["a", ("b", "2020-01-01"), "k"], ["c"]), db)
-    assert (await come(site(["a"], ["c"]), db)).report.removed == 2
-    back = await come(site(["a", ("b", "2020-01-01")], ["c", "k"]), db)
-    assert differences(back) == {"b": "new", "k": "new"}
-    assert removed(db) == []
-
-
-async def test_a_document_that_breaks_off(db: Path) -> None:
-    """Of a document that is cut, what is new comes once, and what was not reached stays."""
-    await come(site(["a", "b", "c"], []), db)
-    cut = site([], []) | {ONE: urlset(HOME + "n", HOME + "a", HOME + "b")[:-40]}
-    assert differences(await come(cut, db)) == {"n": "new"}
-    whole = await come(site(["n", "a", "b", "c"], []), db)
-    assert (differences(whole), whole.report.removed) == ({}, 0)
-
-
-async def test_a_sitemap_that_vanishes(db: Path) -> None:
-    """Its URLs are removed, but for those that another sitemap lists."""
-    await come(site(["a", "b"], ["b", "c"]), db)
-    pages: Pages = {TOP: index(TWO), TWO: urlset(HOME + "b", HOME + "c")}
-    assert (await come(pages, db)).report.removed == 1
-    assert removed(db) == ["a"]
-
-
-async def test_the_word_of_an_index_is_checked_where_a_url_is_missing(db: Path) -> None:
-    """A child that its index calls unchanged is read before a URL counts as removed."""
-    pages: Pages = {TOP: index((ONE, "2020-01-01"), TWO), ONE: urlset(HOME + "a")}
-    pages[TWO] = urlset(HOME + "b")
-    await come(pages, db)
-    pages[TWO] = urlset(HOME + "c")
-    again = await come(pages, db)
-    assert ONE not in again.requested
-    assert (differences(again), removed(db)) == ({"c": "new"}, [])
-    assert list(State(db).removals_unknown()) == [(ONE, "unconfirmed"), (TWO, "waiting")]
-    once_more = await come(pages, db)
-    assert ONE in once_more.requested
-    assert (differences(once_more), removed(db)) == ({}, ["b"])
-    assert ONE not in (await come(pages, db)).requested
 
 
 async def test_the_first_walk_with_changes_reads_all(db: Path) -> None:

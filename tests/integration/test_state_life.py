@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 from aiohttp import web
+from serving import listen
 from walking import at_once, index, urlset
 
 from sitemapreader.options import FetchOptions
@@ -69,17 +70,8 @@ class Site:
 async def serve() -> AsyncIterator[Site]:
     """Serve an empty site over loopback."""
     site = Site()
-    application = web.Application()
-    application.router.add_get("/{path:.*}", site.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        site.base = f"http://{host}:{port}"
+    async with listen(site.answer) as site.base:
         yield site
-    finally:
-        await runner.cleanup()
 
 
 @attrs.frozen

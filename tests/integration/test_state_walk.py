@@ -119,16 +119,6 @@ def test_validators_of_an_older_state_are_checked_too() -> None:
     assert select_validators(kept) == kept
 
 
-async def test_the_same_body_is_unchanged(db: Path) -> None:
-    """A server without validators sends it all again; of the same bytes nothing is delivered."""
-    pages: Pages = {TOP: page(*range(5_000))}
-    assert len((await come(pages, db)).locs) == 5_000
-    again = await come(pages, db)
-    assert again.locs == []
-    assert again.outcome(TOP) == ("unchanged", "same-body")
-    assert again.document(TOP).bytes_raw == len(page(*range(5_000)))
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from aiohttp import web
+from serving import listen
 
 from sitemapreader.models import UrlEntry
 from sitemapreader.walker import walk
@@ -61,17 +62,8 @@ async def serve_site(default: Page | None = None) -> AsyncIterator[Site]:
         made = page if isinstance(page, Answer) else await page(request)
         return web.Response(body=made.body, status=made.status, headers=dict(made.headers))
 
-    application = web.Application()
-    application.router.add_get("/{path:.*}", answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        site.base = f"http://{host}:{port}"
+    async with listen(answer) as site.base:
         yield site
-    finally:
-        await runner.cleanup()
 
 
 @attrs.frozen

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 Page = bytes | int | str
 """A body, a status, or where a redirect leads."""
@@ -42,17 +42,24 @@ async def serve(make_pages: Callable[[str], Mapping[str, Page]]) -> AsyncIterato
             served.running -= 1
         return response
 
+    async with listen(answer) as served.base:
+        pages.update(make_pages(served.base))
+        yield served
+
+
+@asynccontextmanager
+async def listen(
+    answer: Callable[[web.Request], Awaitable[web.StreamResponse]], address: str = "127.0.0.1"
+) -> AsyncIterator[str]:
+    """Answer requests on a port of loopback; give the server's base URL."""
     application = web.Application()
-    application.router.add_get("/{path:.*}", answer)
+    application.router.add_route("*", "/{path:.*}", answer)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
+        await web.TCPSite(runner, address, 0).start()
         host, port = runner.addresses[0][:2]
-        served.base = f"http://{host}:{port}"
-        pages.update(make_pages(served.base))
-        yield served
+        yield f"http://{host}:{port}"
     finally:
         await runner.cleanup()
 

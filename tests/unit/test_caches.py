@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SHORT_KEYS = {
+    "audit.database.read_queries": "names of our files",
+    "audit.preparing._load_codes": "has no key",
     "audit.report.html._load_template": "has no key",
     "audit.rules.load_rules": "has no key",
     "fetch.addresses._parse_address": "texts of up to 45 characters",

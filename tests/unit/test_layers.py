@@ -161,7 +161,7 @@ NOT_PUBLIC = {
         *("show_bytes", "without_userinfo", "write_file"),
     },
     "distributed": {
-        *("GroupWriter", "MAX_URL_CHARS", "OUTCOME_COLUMNS", "SITE_COLUMNS", "SiteWalk"),
+        *("GroupWriter", "MAX_URL_CHARS", "OUTCOME_COLUMNS", "SITE_COLUMNS"),
         *("make_schema", "name_site"),
     },
     "recipes": set[str](),
