@@ -161,3 +161,43 @@ CREATE TABLE known (
 CREATE TABLE baseline (
     code VARCHAR, document VARCHAR, fingerprint VARCHAR
 );
+
+CREATE MACRO first_folder(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/)?');
+
+CREATE TABLE visit (
+    loc VARCHAR, key VARCHAR,  -- of --pages
+    is_listed BOOLEAN,         -- in a sitemap
+    file VARCHAR,              -- of a built folder; '' on the network
+    final_url VARCHAR, final_key VARCHAR,   -- after redirects
+    status USMALLINT, error VARCHAR,
+    not_judged VARCHAR,        -- why its answer says nothing about the page; NULL if it does
+    statuses VARCHAR,          -- of the redirects: '301 302'
+    is_temporary BOOLEAN,      -- all of them
+    switches_language BOOLEAN, -- they only add or swap a segment that is a language
+    leads_to_login BOOLEAN,
+    differs_by VARCHAR,        -- https, www, slash, case: nothing else differs after redirects
+    seconds DOUBLE,            -- to the first byte
+    is_html BOOLEAN,
+    title VARCHAR,
+    is_noindex BOOLEAN,        -- for all robots, or an audited one
+    canonical VARCHAR, canonical_key VARCHAR,   -- the first that is another page, or the first
+    canonicals UTINYINT,       -- how many different ones
+    canonical_differs_by VARCHAR,
+    refresh_seconds UINTEGER, refresh_url VARCHAR,
+    modified TIMESTAMP,        -- as the page itself says
+    text_hash VARCHAR          -- of its main text
+);
+CREATE TABLE page AS           -- a row a visit, with what the sample knows
+    SELECT *, 0::UBIGINT AS url, 0::UINTEGER AS stratum, 0::UBIGINT AS size, 0::UINTEGER AS document,
+           now()::TIMESTAMP AS lastmod, '' AS fault FROM visit;
+CREATE TABLE page_alternate (
+    page VARCHAR,              -- key
+    hreflang VARCHAR,          -- in lower case
+    key VARCHAR                -- of the other version
+);
+CREATE TABLE probe (
+    folder VARCHAR, final_key VARCHAR, text_hash VARCHAR    -- of a made-up path, answered 200
+);
+CREATE TABLE built (
+    may_answer_more BOOLEAN, answers_all BOOLEAN    -- one row if the source is a built folder
+);

@@ -1,0 +1,81 @@
+-- Visits of pages, and what they say together. A line `-- name:` begins a query.
+
+-- largest_folders: first folders with most pages of the sample
+SELECT first_folder(key) AS folder FROM sample GROUP BY folder
+ORDER BY count(*) DESC, folder LIMIT $limit
+
+-- list_sample: in the order of the visits
+SELECT loc FROM sample ORDER BY turn
+
+-- join_visits: with what the sample knows of their URLs
+INSERT INTO page BY NAME
+SELECT v.*, s.url, s.stratum, s.size, u.document, u.lastmod
+FROM visit v LEFT JOIN sample s ON s.loc = v.loc AND v.is_listed
+LEFT JOIN url_row u ON u.id = s.url
+
+-- mark_gates: many pages of several folders lead, for the time being, to one address
+UPDATE page SET not_judged = 'gate'
+WHERE not_judged IS NULL AND is_temporary AND split_part(final_url, '?', 1) IN (
+    SELECT split_part(final_url, '?', 1) AS target FROM page
+    WHERE not_judged IS NULL AND is_temporary
+    GROUP BY target HAVING count(*) >= 5 AND count(DISTINCT first_folder(key)) >= 2
+)
+
+-- mark_languages: a version in the language of who asks
+UPDATE page SET not_judged = 'language'
+WHERE not_judged IS NULL AND is_temporary AND switches_language
+
+-- mark_refused: a host that refuses most pages refuses us
+UPDATE page SET not_judged = 'protection'
+WHERE not_judged IS NULL AND status IN (403, 451) AND file = '' AND host_of(key) IN (
+    SELECT host_of(key) AS host FROM page WHERE not_judged IS NULL
+    GROUP BY host HAVING 2 * count(*) FILTER (status < 400) < count(*)
+)
+
+-- mark_network: a host that hardly answers says nothing about a page
+UPDATE page SET not_judged = 'network'
+WHERE not_judged IS NULL AND status IS NULL AND error <> '' AND statuses = '' AND file = ''
+  AND host_of(key) IN (
+    SELECT host_of(key) AS host FROM page
+    GROUP BY host HAVING 2 * count(*) FILTER (status IS NOT NULL) < count(*)
+)
+
+-- distrust_probes: pages that are made in the browser are all alike
+DELETE FROM probe WHERE text_hash IS NOT NULL AND folder IN (
+    SELECT first_folder(p.key) AS place FROM page p JOIN probe q ON q.folder = first_folder(p.key)
+    WHERE p.not_judged IS NULL AND p.status = 200
+    GROUP BY place HAVING 2 * count(*) FILTER (p.text_hash = q.text_hash) >= count(*)
+)
+
+-- find_faults: each page has the first that fits
+UPDATE page SET fault = CASE
+    WHEN NOT is_listed THEN NULL
+    WHEN file = '' AND status = 404 AND EXISTS (SELECT 1 FROM built) THEN 'page-missing'
+    WHEN status = 404 THEN 'page-not-found'
+    WHEN status = 410 THEN 'page-gone'
+    WHEN status >= 500 OR error <> '' THEN 'page-error'
+    WHEN status IN (401, 407) OR leads_to_login THEN 'page-login'
+    WHEN status >= 400 THEN 'page-forbidden'
+    WHEN split_part(file, '/', -1) IN ('404.html', '404.htm') OR EXISTS (
+        SELECT 1 FROM probe WHERE probe.folder = first_folder(page.key) AND (
+            probe.text_hash = page.text_hash
+            OR (probe.final_key = page.final_key AND page.final_key <> page.key)
+        )
+    ) THEN 'page-soft-404'
+    WHEN final_key <> key OR refresh_seconds <= 5 THEN 'page-redirects'
+    END
+WHERE not_judged IS NULL
+
+-- tally: pages that were visited, and judged, and why not
+SELECT count(*), count(*) FILTER (not_judged IS NULL), (
+    SELECT map(list(reason), list(number)) FROM (
+        SELECT not_judged AS reason, count(*) AS number FROM page
+        WHERE is_listed AND not_judged IS NOT NULL GROUP BY reason ORDER BY number DESC, reason
+    )
+)
+FROM page WHERE is_listed
+
+-- strata: of the sample, and the hits of a rule in them; {} is its query
+SELECT any_value(page.size), count(*) FILTER (page.not_judged IS NULL),
+       count(*) FILTER (page.not_judged IS NULL AND page.loc IN (SELECT hit.url FROM ({}) AS hit))
+FROM page WHERE page.is_listed GROUP BY page.stratum
