@@ -22,8 +22,8 @@ async def main():
 asyncio.run(main())
 ```
 
-Public are the names in `__all__`, those in `__all__` of `sitemapreader.fetch` and of
-`sitemapreader.state`, `audit` and `distributed`, `sitemapreader.fetch.httpx`, the functions of
+Public are the names in `__all__`, those in `__all__` of `sitemapreader.fetch`, `pages`,
+`state`, `audit` and `distributed`, `sitemapreader.fetch.httpx`, the functions of
 `sitemapreader.urls`, and the modules of `sitemapreader.recipes` with the names that their
 documentation shows. Everything else is internal and may change in any version.
 """

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -16,6 +16,13 @@ from sitemapreader.audit.known import load_known
 from sitemapreader.audit.loading import WalkLoader
 from sitemapreader.audit.models import AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.options import AuditOptions, fill_figures
+from sitemapreader.audit.pages.visits import (
+    count_pages,
+    describe_doubt,
+    judge_pages,
+    visit_built,
+    visit_site,
+)
 from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
 from sitemapreader.audit.result import Audit, read_baseline
 from sitemapreader.audit.rules import (
@@ -109,6 +116,9 @@ def plan_rules(
     )
 
 
+_NOT_ASKED = "no page was visited: give a number of them with `pages`, such as 400"
+
+
 @attrs.define
 class AuditRun:
     """One audit, step by step: `walk`, `judge`, `finish`."""
@@ -123,11 +133,18 @@ class AuditRun:
     _is_http: bool = attrs.field(default=False, init=False)
     _folder: Fetcher | None = attrs.field(default=None, init=False)
     _is_site: bool = attrs.field(default=False, init=False)
+    _no_pages: str = attrs.field(default=_NOT_ASKED, init=False)
 
-    async def walk(self, source: AuditSource, arguments: WalkArguments) -> None:
-        """Read the sitemaps into the database, and the robots.txt files."""
+    async def walk(
+        self,
+        source: AuditSource,
+        arguments: WalkArguments,
+        pages: int | Literal["all"] | None = None,
+    ) -> None:
+        """Read the sitemaps and robots.txt files into the database, and visit pages."""
         async with AsyncExitStack() as stack:
             fetcher = source.fetcher or arguments.get("fetcher")
+            network: FetchOptions = arguments.get("options") or FetchOptions()
             self._is_http = source.fetcher is None
             self._folder = source.fetcher
             if fetcher is None:
@@ -161,6 +178,26 @@ class AuditRun:
             loader.load_report(self._report, is_http=self._is_http, now=self._figures.now)
             if self._is_http and self._needs_robots():
                 self._robots |= await fetch_robots(self._database, fetcher, self._robots)
+            if self._is_http and pages is not None:
+                await visit_site(
+                    self._database,
+                    None if pages == "all" else pages,
+                    fetcher,
+                    self._figures,
+                    robots=self._robots,
+                    network=network,
+                    trusted=[name for name in (source.site, source.sitemap) if name],
+                )
+                self._no_pages = ""
+            elif isinstance(source.fetcher, FolderFetcher) and not source.sitemap and pages != 0:
+                self._no_pages = visit_built(
+                    self._database,
+                    pages if isinstance(pages, int) else None,
+                    source.fetcher,
+                    self._figures,
+                    robots=self._robots,
+                    is_asked=pages is not None,
+                )
 
     def _needs_robots(self) -> bool:
         """Return whether a chosen rule judges URLs of hosts outside the walk."""
@@ -173,6 +210,9 @@ class AuditRun:
         self._database.end_loading()
         prepare(self._database, self._parameters, self._robots, self._figures.robots)
         report = self._report
+        if not self._no_pages:
+            judge_pages(self._database)
+            self._no_pages = describe_doubt(self._database)
         missing = find_missing(
             self._database,
             report,
@@ -180,6 +220,7 @@ class AuditRun:
             is_site=self._is_site,
             has_known=has_known,
             least_overlap=self._figures.least_overlap,
+            no_pages=self._no_pages,
         )
         self._runner = runner = RuleRunner(
             self._database,
@@ -214,6 +255,7 @@ class AuditRun:
             self._parameters,
             complete=self._report.complete,
             files=files,
+            pages=count_pages(self._database),
             baseline=None if baseline is None else baseline.total,
             **head,
         )
@@ -243,6 +285,7 @@ class AuditArguments(WalkArguments, total=False):
     database: str | os.PathLike[str] | None
     base_url: str | None
     is_sitemap: bool | None
+    pages: int | Literal["all"] | None
 
 
 async def audit(
@@ -258,6 +301,7 @@ async def audit(
     database: str | os.PathLike[str] | None = None,
     base_url: str | None = None,
     is_sitemap: bool | None = None,
+    pages: int | Literal["all"] | None = None,
     **arguments: Unpack[WalkArguments],
 ) -> Audit:
     """Judge the sitemaps of a site by rules; needs the extra `audit`.
@@ -285,6 +329,8 @@ async def audit(
         base_url: URL at which a folder or file would be served.
         is_sitemap: whether `source` is the URL of a sitemap (True) or of a site (False); by default
             its content tells.
+        pages: how many listed pages are visited, or "all" of them: what do they answer? By default
+            none of a site, and all of a built folder (0: none), where nothing is requested.
         arguments: arguments of `walk`, without those that leave out URLs.
 
     Raises:
@@ -293,6 +339,8 @@ async def audit(
     """
     if hiding := sorted(_HIDING & arguments.keys()):
         raise TypeError(f"{', '.join(hiding)}: an audit judges all URLs, so leave this out")
+    if not (pages in (None, "all") or (isinstance(pages, int) and pages >= 0)):
+        raise AuditInputError(f'pages must be a number of pages or "all", not {pages!r}')
     begin, begun = monotonic(), datetime.now(UTC)
     plan = plan_rules(rules, select, ignore, severities or {}, figures)
     found = find_source(source, base_url, is_sitemap=is_sitemap)
@@ -304,7 +352,7 @@ async def audit(
                 known = await store.run_in_thread(partial(load_known, store, urls))
             before = None if baseline is None else read_baseline(baseline, store)
             run = AuditRun(store, plan, figures, figures.make_parameters(begun))
-            await run.walk(found, arguments)
+            await run.walk(found, arguments, pages)
             await store.run_in_thread(partial(run.judge, has_known=known is not None))
             finish = partial(
                 run.finish,

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import attrs
 
+from sitemapreader.audit.pages.rates import Rate  # noqa: TC001 (attrs resolves field types)
 from sitemapreader.issues import Severity  # noqa: TC001 (attrs resolves field types at run time)
 
 
@@ -31,6 +32,7 @@ class Category(StrEnum):
     HREFLANG = "hreflang"
     MEDIA = "Media"
     URLS = "URLs"
+    PAGES = "Pages"
     COMPARISON = "Comparison"
     CUSTOM = "Custom"
     """Rules of the user's own, of `--rules`."""
@@ -49,6 +51,10 @@ class Need(StrEnum):
     """A walk that read all that is listed."""
     KNOWN = "urls"
     """A list of known URLs."""
+    PAGES = "pages"
+    """Pages that were visited, half of which could be judged."""
+    FOLDER = "folder"
+    """A built folder, all of whose pages were looked up."""
     OVERLAP = "overlap"
     """A list of known URLs that is large enough."""
 
@@ -131,6 +137,7 @@ class Finding:
         places_total: number of sitemaps with hits.
         examples: some hits, at most `AuditOptions.examples`.
         new: number of hits that the baseline does not have; `None` without a baseline.
+        rate: the share of all pages that it speaks for, where a sample was visited.
     """
 
     rule: AuditRule
@@ -141,6 +148,7 @@ class Finding:
     places_total: int = 0
     examples: tuple[Example, ...] = ()
     new: int | None = None
+    rate: Rate | None = None
 
     @property
     def code(self) -> str:
@@ -235,6 +243,25 @@ class DocumentFact:
     findings: int = 0  # hits in it, of all rules
 
 
+@attrs.frozen
+class PageTally:
+    """How many pages were visited.
+
+    Attributes:
+        listed: different URLs in the sitemaps.
+        visited: how many of them were visited.
+        judged: of how many the answer says something.
+        not_judged: why the others do not -> how many.
+        exact: whether all pages were judged, so that numbers are no estimates.
+    """
+
+    listed: int
+    visited: int
+    judged: int
+    not_judged: dict[str, int] = attrs.field(factory=dict)
+    exact: bool = True
+
+
 @attrs.frozen(kw_only=True)
 class Facts:
     """The numbers of an audit, for the head of a report and its charts.
@@ -269,6 +296,7 @@ class Facts:
             working directory if it lies below that.
         passed: rules that ran and did not hit.
         not_run: rules that were not run, with the reason.
+        pages: of the visits; `None` if no page was to be visited.
         known_urls: number of different known URLs; `None` without a list.
         baseline: number of hits that the baseline has; `None` without a baseline.
     """
@@ -300,5 +328,6 @@ class Facts:
     files: dict[str, str] = attrs.field(factory=dict)
     passed: tuple[AuditRule, ...] = ()
     not_run: tuple[NotRun, ...] = ()
+    pages: PageTally | None = None
     known_urls: int | None = None
     baseline: int | None = None

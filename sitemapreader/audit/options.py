@@ -87,6 +87,13 @@ class AuditOptions:
     slow_seconds: float = _number(20)
     near_urls: int = _number(45_000)
     near_bytes: int = _number(45 * MIB)
+    # pages
+    page_seconds: float = _number(900)
+    """For all visits; what is not reached then is not judged."""
+    page_seed: int = _number(0)
+    page_probes: int = _number(10)
+    """Folders in which a made-up path is asked for."""
+    slow_page_seconds: float = _number(3)
     # URLs
     many_parameters: int = _number(4)
     tracking_parameters: tuple[str, ...] = _words(

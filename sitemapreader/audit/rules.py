@@ -272,6 +272,8 @@ _NEEDS = {
     "fetch": "answers of a server",
     "complete": "a walk that read all",
     "urls": "`--urls`",
+    "pages": "`--pages`",
+    "folder": "a built folder",
     "overlap": "a list that knows most of the URLs",
 }
 _WIDTH = 88

@@ -18,6 +18,7 @@ from sitemapreader.cli.types import (
     parse_depth,
     parse_fields,
     parse_header,
+    parse_pages,
     parse_pattern,
     parse_proxy,
     parse_seconds,
@@ -145,6 +146,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                type=parse_base_url),
         Option("--urls", "audit", "known URLs to compare with, from a crawl, a log or Search "
                "Console: text, CSV, TSV, JSON lines or Parquet, by the suffix", **_FILE),
+        Option("--pages", "audit", "visit so many of the listed pages, or all: what do they "
+               "answer? (default: none of a site, all of a built folder; 0: none)", metavar="N|all",
+               type=parse_pages),
         Option("--full", "scale", "forget what was read: write every URL of every host"),
         Option("--retry", "scale", "read also hosts that failed and are not due yet"),
         Option("--failed", "scale", "with status: print the hosts that were not read"),

@@ -64,6 +64,11 @@ def parse_count(text: str) -> int:
     return int(text)
 
 
+def parse_pages(text: str) -> int | str:
+    """Parse how many pages are visited: a number, or "all"."""
+    return text if text == "all" else 0 if text == "0" else parse_count(text)
+
+
 def parse_shard(text: str) -> tuple[int, int]:
     """Parse one shard of several, as 3/16; return its number from 0 and their count."""
     number, slash, shards = text.partition("/")

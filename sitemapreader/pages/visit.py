@@ -71,6 +71,7 @@ async def visit_pages(
     *,
     robots: Mapping[str, Robots] | None = None,
     network: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+    trusted: Iterable[str] = (),
 ) -> AsyncGenerator[PageVisit, None]:
     """Visit pages, and yield what each of them answered, as the answers come.
 
@@ -85,8 +86,11 @@ async def visit_pages(
         options: how pages are visited.
         robots: origin -> its robots.txt, of those that you have.
         network: how many failures of a host are too many.
+        trusted: URLs whose hosts may be private, because you named them.
     """
     client = make_client(fetcher, network.user_agent)
+    for name in trusted:
+        client.trust(name)
     round_ = _Round(client, options, PageRobots(client, robots), HostBreaker(network))
     tasks: set[asyncio.Task[PageVisit | None]] = set()
     try:

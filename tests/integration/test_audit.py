@@ -685,8 +685,8 @@ def test_a_query_gets_the_memory_that_it_needs(
         (tmp_path / f"{name}.xml").write_bytes(urlset(records))
     with audit_sync(tmp_path, figures=FIGURES) as result:
         expected = codes(result)
-    monkeypatch.setattr("sitemapreader.audit.database.MEMORY_MB", 1)
-    monkeypatch.setattr("sitemapreader.audit.database._MOST_MEMORY", 128)
+    monkeypatch.setattr("sitemapreader.audit.database.MEMORY_MB", 2)
+    monkeypatch.setattr("sitemapreader.audit.database._MOST_MEMORY", 64)
     with audit_sync(tmp_path, figures=FIGURES) as result:
         assert codes(result) == expected
         assert result._database._memory > 1

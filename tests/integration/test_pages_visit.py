@@ -4,72 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
+from page_server import answer, serve_pages
 
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.options import FetchOptions
 from sitemapreader.pages import NotJudged, PageVisit, VisitOptions, visit_pages
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
+
+    from page_server import PageServer
 
 HTML = "<!doctype html><title>T</title><body><p>a page"
 NETWORK = FetchOptions(max_attempts=1, host_pause_seconds=0.05)
 
 
-class Server:
-    """A site on loopback that answers by path, and counts what it is asked."""
-
-    def __init__(self, answers: dict[str, Any]) -> None:
-        self.answers = answers
-        self.asked: Counter[str] = Counter()
-        self.methods: Counter[str] = Counter()
-        self.at_once = self.most_at_once = 0
-        self.base = ""
-
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        self.asked[request.path] += 1
-        self.methods[request.method] += 1
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        try:
-            await asyncio.sleep(0.002)
-            found = self.answers.get(request.path)
-            if callable(found):
-                found = found(request)
-            if asyncio.iscoroutine(found):
-                found = await found
-            if found is None:
-                return web.Response(status=404)
-            if isinstance(found, str):
-                return web.Response(text=found, content_type="text/html")
-            assert isinstance(found, web.StreamResponse)
-            return found
-        finally:
-            self.at_once -= 1
-
-
-@asynccontextmanager
-async def serve(**answers: Any) -> AsyncIterator[Server]:
-    server = Server({f"/{name}": answer for name, answer in answers.items()})
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", server.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        server.base = f"http://{host}:{port}/"
-        yield server
-    finally:
-        await runner.cleanup()
-
-
-async def visit(server: Server, *paths: str, **arguments: Any) -> dict[str, PageVisit]:
+async def visit(server: PageServer, *paths: str, **arguments: Any) -> dict[str, PageVisit]:
     """Visit paths of a server; return the visits by path."""
     urls = [server.base + path for path in paths]
     arguments = {"network": NETWORK, **arguments}
@@ -79,16 +34,11 @@ async def visit(server: Server, *paths: str, **arguments: Any) -> dict[str, Page
             return {each.url.removeprefix(server.base): each async for each in visits}
 
 
-def answer(status: int, **headers: str) -> Callable[[web.Request], web.Response]:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda _: web.Response(status=status, headers=named)
-
-
 async def test_answers() -> None:
     """Pages, redirects, errors and files are told as they are; only pages have facts."""
     redirect = answer(301, Location="/page")
     pdf = web.Response(body=b"%PDF", content_type="application/pdf")
-    async with serve(page=HTML, old=redirect, gone=answer(410), pdf=lambda _: pdf) as server:
+    async with serve_pages(page=HTML, old=redirect, gone=answer(410), pdf=lambda _: pdf) as server:
         found = await visit(server, "page", "old", "gone", "none", "pdf")
     assert {path: each.status for path, each in found.items()} == {
         "page": 200, "old": 200, "gone": 410, "none": 404, "pdf": 200
@@ -116,7 +66,7 @@ async def test_lines_of_robots_tags_stay_apart() -> None:
         response.headers.add("X-Robots-Tag", "nofollow")
         return response
 
-    async with serve(page=tagged) as server:
+    async with serve_pages(page=tagged) as server:
         (page,) = (await visit(server, "page")).values()
     assert page.facts is not None
     assert page.facts.robots == {"otherbot": {"noindex"}, "robots": {"nofollow"}}
@@ -146,7 +96,7 @@ async def test_what_says_nothing_about_a_page(
 ) -> None:
     """Bot walls, requests to wait, cookies and private addresses are no faults of a page."""
     robots = "User-agent: *\nDisallow: /private/"
-    async with serve(page=found, circle=found, **{"robots.txt": robots}) as server:
+    async with serve_pages(page=found, circle=found, **{"robots.txt": robots}) as server:
         visits = await visit(server, "page")
     assert visits["page"].not_judged is reason
 
@@ -154,14 +104,14 @@ async def test_what_says_nothing_about_a_page(
 async def test_robots_and_crawl_delay() -> None:
     """A forbidden page is not asked for; robots.txt is read once; a broken one forbids all."""
     robots = "User-agent: *\nDisallow: /private/\nCrawl-delay: 0.05"
-    async with serve(page=HTML, **{"robots.txt": robots, "private/x": HTML}) as server:
+    async with serve_pages(page=HTML, **{"robots.txt": robots, "private/x": HTML}) as server:
         loop = asyncio.get_running_loop()
         began = loop.time()
         found = await visit(server, "page", "private/x", "a", "b", "c")
         assert loop.time() - began >= 3 * 0.05
         assert found["private/x"].not_judged is NotJudged.ROBOTS
         assert server.asked == {"/robots.txt": 1, "/page": 1, "/a": 1, "/b": 1, "/c": 1}
-    async with serve(page=HTML, **{"robots.txt": answer(500)}) as server:
+    async with serve_pages(page=HTML, **{"robots.txt": answer(500)}) as server:
         found = await visit(server, "page")
         assert found["page"].not_judged is NotJudged.ROBOTS
         assert "/page" not in server.asked
@@ -176,7 +126,7 @@ async def test_a_fault_is_asked_again_at_the_end() -> None:
         fails = request.path == "/down" or order.count(request.path) < 2
         return web.Response(status=500) if fails else HTML
 
-    async with serve(flaky=flaky, down=flaky, fine=HTML) as server:
+    async with serve_pages(flaky=flaky, down=flaky, fine=HTML) as server:
         found = await visit(server, "flaky", "down", *(f"fine?{i}" for i in range(12)))
     assert (found["flaky"].status, found["down"].status) == (200, 500)
     assert (server.asked["/flaky"], server.asked["/down"], server.asked["/fine"]) == (2, 2, 12)
@@ -191,14 +141,14 @@ async def test_a_slow_page_is_asked_again() -> None:
         await asyncio.sleep(0.2 if request.path == "/slow" or asked[request.path] == 1 else 0)
         return HTML
 
-    async with serve(slow=wait, once=wait) as server:
+    async with serve_pages(slow=wait, once=wait) as server:
         found = await visit(server, "slow", "once", options=VisitOptions(slow_seconds=0.1))
     assert (found["slow"].seconds or 0) > 0.1 > (found["once"].seconds or 1)
 
 
 async def test_time_ends_and_what_is_left_is_not_judged() -> None:
     """After its time a round asks nothing more, and says so for each page."""
-    async with serve(page=HTML) as server:
+    async with serve_pages(page=HTML) as server:
         found = await visit(server, "page", "other", options=VisitOptions(seconds=0.0))
     assert {each.not_judged for each in found.values()} == {NotJudged.TIME}
     assert not server.asked
@@ -207,7 +157,7 @@ async def test_time_ends_and_what_is_left_is_not_judged() -> None:
 async def test_two_at_once_on_a_host() -> None:
     """A host gets no more requests at once than the fetcher allows, in the order of the list."""
     options = FetchOptions(max_attempts=1, per_host=2)
-    async with serve() as server:
+    async with serve_pages() as server:
         paths = [str(number) for number in range(60)]
         found = await visit(server, *paths, network=options)
     assert len(found) == 60
@@ -219,7 +169,7 @@ async def test_a_host_that_is_down_is_given_up() -> None:
     options = FetchOptions(
         max_attempts=1, host_pause_seconds=0.01, failures_in_row=3, host_trials=2
     )
-    async with serve(**{str(number): answer(429) for number in range(40)}) as server:
+    async with serve_pages(**{str(number): answer(429) for number in range(40)}) as server:
         found = await visit(server, *(str(number) for number in range(40)), network=options)
     assert {each.not_judged for each in found.values()} == {NotJudged.ASKED_TO_WAIT}
     assert sum(server.asked.values()) < 20
@@ -235,7 +185,7 @@ async def test_bodies_are_cut() -> None:
         while True:
             await response.write(b"word " * 20_000)
 
-    async with serve(page=endless) as server:
+    async with serve_pages(page=endless) as server:
         found = await visit(server, "page")
     facts = found["page"].facts
     assert facts is not None
@@ -244,7 +194,7 @@ async def test_bodies_are_cut() -> None:
 
 async def test_leaving_early_cancels_what_is_under_way() -> None:
     """After a break no request goes on, and no task is left."""
-    async with serve(page=HTML) as server:
+    async with serve_pages(page=HTML) as server:
         async with HttpFetcher(NETWORK) as fetcher:
             fetcher.trust(server.base)
             urls = (f"{server.base}page?{number}" for number in range(1_000))

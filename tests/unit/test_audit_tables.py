@@ -99,7 +99,8 @@ def test_figures_that_rules_name_are_there() -> None:
         parts = set(re.findall(r"\$([a-z_]+)", each.query))
         assert parts <= parameters.keys(), each.rule.code
         named |= parts
-    others = {"least_overlap", "examples"}  # the run needs these
+    others = {"least_overlap", "examples"}  # the run needs these, and the visits those
+    others |= {"page_seconds", "page_seed", "page_probes"}
     assert parameters.keys() - named == others
 
 

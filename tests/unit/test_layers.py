@@ -151,7 +151,8 @@ def test_readers_touch_nothing(module: str) -> None:
             assert called not in OPENERS
 
 
-FOR_EXTENSIONS = {"urls", "output", "dates", "event_loop", "errors", "fetch", "fetch.httpx"}
+FOR_EXTENSIONS = {"urls", "output", "dates", "event_loop", "errors", "fetch"}
+FOR_EXTENSIONS |= {"fetch.httpx", "pages"}
 """Modules whose names are public where they stand; of `fetch`, those in its `__all__`."""
 PUBLIC = {*sitemapreader.__all__, *sitemapreader.fetch.__all__}
 NOT_PUBLIC = {

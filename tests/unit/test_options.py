@@ -73,6 +73,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "--quiet": ("", True),
     "--verbose": ("", True),
     "--urls": ("gsc.csv", "gsc.csv"),
+    "--pages": ("400", 400),
     "--select": ("url-*", ("url-*",)),
     "--ignore": ("hreflang,url-fragment", ("hreflang", "url-fragment")),
     "--fail-on": ("never", "never"),

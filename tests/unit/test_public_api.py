@@ -11,6 +11,7 @@ import pytest
 
 import sitemapreader
 import sitemapreader.fetch
+import sitemapreader.pages
 
 API = (
     # values
@@ -162,3 +163,5 @@ def test_the_reference_has_every_name() -> None:
     assert listed == set(sitemapreader.__all__)
     fetch = set(re.findall(r"^\.\. auto\w+:: sitemapreader\.fetch\.(\w+)$", page, re.MULTILINE))
     assert fetch | {"HttpFetcher"} == set(sitemapreader.fetch.__all__)
+    pages = set(re.findall(r"^\.\. auto\w+:: sitemapreader\.pages\.(\w+)$", page, re.MULTILINE))
+    assert pages == set(sitemapreader.pages.__all__)

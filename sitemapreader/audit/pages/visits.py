@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import re
 from contextlib import aclosing
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sitemapreader.audit.database import read_queries
+from sitemapreader.audit.models import PageTally
 from sitemapreader.audit.pages.sample import draw_sample
 from sitemapreader.audit.preparing import judge_hreflang
-from sitemapreader.pages import NotJudged, PageFolder, PageVisit, VisitOptions, visit_pages
-from sitemapreader.urls import url_key
+from sitemapreader.pages import PageFolder, PageVisit, VisitOptions, visit_pages
+from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.audit.options import AuditOptions
     from sitemapreader.fetch import Fetcher
+    from sitemapreader.fetch.local import FolderFetcher
     from sitemapreader.options import FetchOptions
     from sitemapreader.readers.robots import Robots
 
 _ROWS_AT_ONCE = 500
-_LOGIN = re.compile(r"/(?:login|log-in|signin|sign-in|sso|auth|oauth2?|account/login)(?=[/?.]|$)", re.I)
+_LOGIN = re.compile(r"/(?:log-?in|sign-?in|sso|auth|oauth2?)(?=[/.]|$)", re.IGNORECASE)
 _TEMPORARY = frozenset({302, 303, 307})
 _LEAST_SHARE = 0.1
 """A folder with files for fewer of its URLs is one of sitemaps, not a built site."""
@@ -55,10 +57,8 @@ async def visit_site(
     draw_sample(database, number or _ALL, int(figures.page_seed))
     options = VisitOptions(figures.page_seconds, figures.slow_page_seconds)
     table = _PageTable(database, figures.robots)
-    probes = [
-        f"{folder}sitemapreader-{abs(hash_of(folder)):x}"
-        for (folder,) in database.ask(_QUERIES["largest_folders"], limit=int(figures.page_probes))
-    ]
+    largest = database.ask(_QUERIES["largest_folders"], limit=int(figures.page_probes))
+    probes = [_make_up(folder) for (folder,) in largest]
     urls = [*probes, *(loc for (loc,) in database.ask(_QUERIES["list_sample"]))]
     visits = visit_pages(
         urls, fetcher, options, robots=robots, network=network, trusted=tuple(trusted)
@@ -74,15 +74,30 @@ async def visit_site(
 
 
 def visit_built(
-    database: AuditDatabase, number: int | None, folder: Path, base_url: str, figures: AuditOptions
+    database: AuditDatabase,
+    number: int | None,
+    folder: FolderFetcher,
+    figures: AuditOptions,
+    *,
+    robots: Mapping[str, Robots],
+    is_asked: bool,
 ) -> str:
-    """Look up pages of a built folder; return why there is nothing to look up, or ""."""
+    """Look up pages of a built folder; return why there is nothing to look up, or "".
+
+    Args:
+        database: with the URLs of the walk.
+        number: how many pages; `None` for all.
+        folder: with the files.
+        figures: `page_seed`.
+        robots: origin -> its robots.txt; what it disallows need not be listed.
+        is_asked: whether the caller said that the folder has pages.
+    """
     draw_sample(database, number or _ALL, int(figures.page_seed))
-    site = PageFolder(folder, base_url)
+    site = PageFolder(folder.folder, folder.base_url)
     table = _PageTable(database, figures.robots)
     visits = [site.visit(loc) for (loc,) in database.ask(_QUERIES["list_sample"])]
     found = sum(bool(visit.file) for visit in visits)
-    if number is None and found < _LEAST_SHARE * len(visits):
+    if not is_asked and found < _LEAST_SHARE * len(visits):
         return f"the folder has files for {found} of {len(visits)} URLs: it is no built site"
     for visit in visits:
         table.add(visit)
@@ -90,7 +105,11 @@ def visit_built(
     listed = {visit.file for visit in visits}
     if number is None:
         for file, url in site.list_pages():
-            if file not in listed:
+            rules = robots.get(origin_of(url))
+            refused = rules is not None and any(
+                rules.find_refusal(url, agent) for agent in figures.robots
+            )
+            if file not in listed and not refused:
                 table.add_unlisted(site.visit(url))
         table.end()
     may_answer = site.may_answer_more or site.answers_all
@@ -101,11 +120,9 @@ def visit_built(
 _ALL = 2**31 - 1
 
 
-def hash_of(text: str) -> int:
-    """Return a number that is the same in each audit: a made-up path must not change."""
-    from hashlib import blake2b
-
-    return int.from_bytes(blake2b(text.encode(), digest_size=6).digest(), "big")
+def _make_up(folder: str) -> str:
+    """Return a path that no site has; the same in each audit."""
+    return f"{folder}sitemapreader-{blake2b(folder.encode(), digest_size=6).hexdigest()}"
 
 
 class _PageTable:
@@ -234,11 +251,20 @@ def is_language_switch(url: str, final: str) -> bool:
 
 def describe_doubt(database: AuditDatabase) -> str:
     """Return why the rules about pages cannot be run, or "" if half could be judged."""
-    visited, judged, reasons = database.ask(_QUERIES["tally"])[0]
-    if not visited or 2 * judged >= visited:
+    tally = count_pages(database)
+    if tally is None or 2 * tally.judged >= tally.visited:
         return ""
-    said = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
-    return f"only {judged} of {visited} pages could be judged ({said})"
+    said = ", ".join(f"{reason} {count}" for reason, count in tally.not_judged.items())
+    return f"only {tally.judged} of {tally.visited} pages could be judged ({said})"
+
+
+def count_pages(database: AuditDatabase) -> PageTally | None:
+    """Return how many pages were visited; `None` if none was."""
+    visited, judged, reasons = database.ask(_QUERIES["tally"])[0]
+    if not visited:
+        return None
+    (listed,) = database.ask(_QUERIES["listed"])[0]
+    return PageTally(int(listed), visited, judged, reasons or {}, exact=judged == listed)
 
 
 def judge_pages(database: AuditDatabase) -> None:
@@ -247,6 +273,3 @@ def judge_pages(database: AuditDatabase) -> None:
         database.ask(_QUERIES[name])
     for name in ("distrust_probes", "find_faults"):
         database.ask(_QUERIES[name])
-
-
-assert NotJudged.GATE  # the words of `queries/pages.sql`

@@ -75,6 +75,9 @@ SELECT count(*), count(*) FILTER (not_judged IS NULL), (
 )
 FROM page WHERE is_listed
 
+-- listed: different URLs
+SELECT coalesce(sum(size), 0) FROM (SELECT DISTINCT stratum, size FROM sample)
+
 -- strata: of the sample, and the hits of a rule in them; {} is its query
 SELECT any_value(page.size), count(*) FILTER (page.not_judged IS NULL),
        count(*) FILTER (page.not_judged IS NULL AND page.loc IN (SELECT hit.url FROM ({}) AS hit))

@@ -18,6 +18,7 @@ SELECT {
     'images': (SELECT count(*) FROM image),
     'videos': (SELECT count(*) FROM video),
     'links': (SELECT count(*) FROM alternate WHERE hreflang IS NOT NULL),
+    'pages': (SELECT count(*) FROM page WHERE is_listed AND not_judged IS NULL),
     'known URLs': (SELECT count(*) FROM known)
 }
 

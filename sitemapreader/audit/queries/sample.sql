@@ -9,7 +9,7 @@ WITH listed AS (               -- a page that is listed twice belongs to the fir
     GROUP BY draw
 ), page AS MATERIALIZED (
     SELECT u.id, l.draw, (l.place >> 32)::BIGINT AS sitemap,
-           regexp_extract(u.key, '^[^/]*//[^/?]*/?(?:[^/?]+/)?') AS folder
+           first_folder(u.key) AS folder
     FROM listed l JOIN url u ON u.id = l.place & 4294967295
 ), cell AS (
     SELECT sitemap, folder, count(*) AS size FROM page GROUP BY sitemap, folder

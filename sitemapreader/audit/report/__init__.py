@@ -6,6 +6,11 @@ setting of jinja2 escapes all texts of strangers.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sitemapreader.audit.pages.rates import Rate
+
 _SHORT_UNITS = ((1_000_000_000, "bn"), (1_000_000, "M"), (1_000, "k"))
 _SINGULARS = {"indexes": "index", "sets of languages": "set of languages"}
 """Nouns, and rules' units, that do not only lose an s."""
@@ -34,6 +39,12 @@ def show_share(part: int, whole: int) -> str:
     if share < 0.1:
         return "<0.1%"
     return ">99.9%" if share > 99.9 else f"{share:.1f}%"
+
+
+def show_rate(rate: Rate) -> str:
+    """Write an estimate with its interval: "1.8% (0.9 to 3.6%) of 50,000 pages"."""
+    low, high = (f"{100 * end:.2g}" for end in (rate.low, rate.high))
+    return f"{100 * rate.share:.2g}% ({low} to {high}%) of {rate.population:,} pages"
 
 
 def inflect(count: int, units: str) -> str:

@@ -124,6 +124,7 @@ def _load_template() -> Template:
     }
     environment.globals |= {
         "share": figures.show_share,
+        "rate": figures.show_rate,
         "shorten": shorten_url,
         "stack": stack_parts,
         "name_section": name_section,

@@ -14,13 +14,13 @@ from urllib.parse import quote
 import attrs
 
 from sitemapreader.audit.models import AuditInputError, Place
-from sitemapreader.audit.report import count_units
+from sitemapreader.audit.report import count_units, show_rate
 from sitemapreader.issues import Severity, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sitemapreader.audit.models import AuditRule, Example, Facts, Finding
+    from sitemapreader.audit.models import AuditRule, Example, Facts, Finding, PageTally
 
 FORMATS = ("text", "json", "sarif", "html")
 """Names of the formats."""
@@ -83,6 +83,16 @@ def _describe_site(facts: Facts) -> Iterator[str]:
     sitemaps = count_units(facts.sitemaps, "sitemaps")
     found = f"{count_units(facts.urls, 'URLs')} in {sitemaps}; {complete}"
     yield found if facts.sitemaps else "no sitemap was read"
+    if facts.pages is not None:
+        yield _describe_visits(facts.pages)
+
+
+def _describe_visits(pages: PageTally) -> str:
+    """Return how many pages were visited, and why some could not be judged."""
+    of_all = "all" if pages.visited == pages.listed else f"{pages.visited:,} of {pages.listed:,}"
+    said = f"{of_all} pages visited, {pages.judged:,} judged"
+    reasons = ", ".join(f"{reason} {number:,}" for reason, number in pages.not_judged.items())
+    return said + (f"; not judged: {reasons}" if reasons else "")
 
 
 def _describe_finding(finding: Finding, facts: Facts) -> Iterator[str]:
@@ -92,6 +102,8 @@ def _describe_finding(finding: Finding, facts: Facts) -> Iterator[str]:
     hits = f"{finding.count:,} of {count_units(finding.of, rule.unit)}"
     if not finding.of:
         hits = count_units(finding.count, rule.unit)
+    if finding.rate is not None:
+        hits += f", {show_rate(finding.rate)}"
     yield f"{_NAMES[finding.severity]}: {rule.title} [{rule.code}]"
     yield f"    {hits}{new}. {rule.advice}"
     for example in finding.examples[:_EXAMPLES]:

@@ -113,6 +113,7 @@ class _AuditCommand:
             "ignore": self._choose("ignore") or (),
             "base_url": arguments.base_url,
             "database": arguments.database,
+            "pages": arguments.pages,
             **{name: self._choose(name) for name in ("urls", "rules", "baseline")},
         }
         self._source = self._find_source(config)

@@ -1,0 +1,14 @@
+-- title: Listed pages that name another page as canonical
+-- severity: error
+-- unit: pages
+-- needs: pages
+-- detects: A canonical of the head or the Link header is another page, or two disagree. A warning where
+--   only scheme, www., the final slash or case differ.
+-- meaning: The other page is indexed in its place.
+-- advice: List the canonical page, or correct the canonical.
+-- source: https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls
+-- search-console: Alternate page with proper canonical tag
+SELECT loc AS url, canonical AS detail, document,
+       CASE WHEN canonical_differs_by <> '' AND canonicals = 1 THEN 'warning' ELSE 'error' END AS severity
+FROM page WHERE not_judged IS NULL AND is_listed AND fault IS NULL AND is_html
+  AND (canonicals > 1 OR canonical_key <> final_key)

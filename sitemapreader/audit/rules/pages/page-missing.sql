@@ -1,0 +1,12 @@
+-- title: Listed pages without a file
+-- severity: error
+-- unit: pages
+-- needs: folder
+-- detects: The built folder has no file for the URL. A warning where .htaccess, web.config, _worker.js or
+--   staticwebapp.config.json may answer for it.
+-- meaning: The page will answer 404 once the folder is deployed.
+-- advice: Build the page, or take it out of the sitemap.
+-- source: https://sitebulb.com/hints/xml-sitemaps/
+SELECT loc AS url, statuses AS detail, document,
+       CASE WHEN may_answer_more THEN 'warning' ELSE 'error' END AS severity
+FROM page, built WHERE fault = 'page-missing' AND NOT answers_all

@@ -1,0 +1,17 @@
+-- title: Listed pages that redirect
+-- severity: warning
+-- unit: pages
+-- needs: pages
+-- detects: The page is at another URL after redirects, or a meta refresh leads to another within five
+--   seconds.
+-- meaning: A sitemap is to list the URLs that are indexed.
+-- advice: List the final URL.
+-- source: https://sitebulb.com/hints/xml-sitemaps/, https://developers.google.com/search/docs/crawling-indexing/301-redirects
+-- search-console: Page with redirect
+SELECT loc AS url, concat_ws(' ',
+    CASE WHEN final_key <> key THEN statuses ELSE 'refresh' END,
+    'to', CASE WHEN final_key <> key THEN final_url ELSE refresh_url END,
+    CASE WHEN differs_by <> '' AND final_key <> key THEN '(' || differs_by || ')' END,
+    CASE WHEN final_key <> key AND final_key IN (SELECT key FROM sample) THEN 'which is listed' END
+) AS detail, document
+FROM page WHERE fault = 'page-redirects'

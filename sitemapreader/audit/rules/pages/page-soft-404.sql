@@ -1,0 +1,12 @@
+-- title: Listed pages that say in words alone that they are not found
+-- severity: warning
+-- unit: pages
+-- needs: pages
+-- detects: The page answers 200 with the main text of a made-up path of its folder, or both redirect to
+--   one page. In a built folder its file is 404.html.
+-- meaning: Error pages are indexed, or the page is dropped as one.
+-- advice: Answer 404 where there is no page, and take the page out of the sitemap.
+-- source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors, https://docs.squirrelscan.com/rules/crawl
+-- search-console: Soft 404
+SELECT loc AS url, CASE WHEN final_key <> key THEN 'to ' || final_url ELSE '' END AS detail, document
+FROM page WHERE fault = 'page-soft-404'

@@ -1,0 +1,14 @@
+-- title: Pages that no sitemap lists
+-- severity: warning
+-- unit: unlisted pages
+-- needs: folder, complete
+-- detects: The built folder has a page that may be indexed, and no sitemap lists it. Error pages, parts of
+--   pages (without a title), refreshes, noindex, other canonicals and what robots.txt disallows are
+--   left out.
+-- meaning: Search engines find it late.
+-- advice: List it, if it is to be indexed.
+-- source: https://www.screamingfrog.co.uk/guides/sitemaps/
+SELECT loc AS url, file AS detail, NULL AS document FROM page
+WHERE NOT is_listed AND not_judged IS NULL AND title IS NOT NULL AND NOT is_noindex
+  AND refresh_url IS NULL AND (canonical_key IS NULL OR canonical_key = final_key)
+  AND statuses = '' AND key NOT IN (SELECT key FROM url)

@@ -1,0 +1,268 @@
+"""An audit visits listed pages: each rule hits what is planted, and nothing on clean sites."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiohttp import web
+from page_server import PageServer, answer, serve_pages
+
+from sitemapreader.audit import AuditOptions, audit
+from sitemapreader.options import FetchOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sitemapreader.audit import Audit, Finding
+
+WORDS = " ".join(f"word{number}" for number in range(40))
+OPTIONS = FetchOptions(max_attempts=1, host_pause_seconds=0.05)
+FIGURES = AuditOptions(slow_page_seconds=0.1, page_seconds=60)
+
+
+def page(head: str = "", text: str = WORDS) -> str:
+    return f"<!doctype html><title>T</title>{head}<body><main><p>{text}</main>"
+
+
+def list_pages(base: str, *paths: str, **lastmods: str) -> str:
+    records = "".join(f"<url><loc>{base}{path}</loc></url>" for path in paths)
+    records += "".join(
+        f"<url><loc>{base}{path}</loc><lastmod>{date}</lastmod></url>"
+        for path, date in lastmods.items()
+    )
+    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{records}</urlset>'
+
+
+def publish(server: PageServer, *paths: str, robots: str = "", **lastmods: str) -> None:
+    """Serve a sitemap with some pages, and the robots.txt that names it."""
+    sitemap = list_pages(server.base, *paths, **lastmods)
+    server.answers["/sitemap.xml"] = lambda _: web.Response(
+        text=sitemap, content_type="application/xml"
+    )
+    named = f"{robots}\nSitemap: {server.base}sitemap.xml\n"
+    server.answers["/robots.txt"] = lambda _: web.Response(text=named)
+
+
+async def judge(source: str | Path, pages: Any = "all", **arguments: Any) -> Audit:
+    found = {"options": OPTIONS, "figures": FIGURES, "select": ["pages", "lastmod-false"]}
+    return await audit(source, pages=pages, **{**found, **arguments})
+
+
+def hits(result: Audit) -> dict[str, list[tuple[str, str]]]:
+    """Return path and detail of each hit, by the code of its rule."""
+    return {
+        each.code: sorted(
+            (hit.url.partition("//")[2].partition("/")[2], hit.detail) for hit in each.examples
+        )
+        for each in result.findings
+    }
+
+
+async def slow(_: web.Request) -> str:
+    import asyncio  # noqa: PLC0415 (the only use)
+
+    await asyncio.sleep(0.2)
+    return page(text=f"{WORDS} slow")
+
+
+def login(request: web.Request) -> Any:
+    return web.Response(status=302, headers={"Location": f"/login?to={request.path}"})
+
+
+async def test_each_rule_hits_what_is_planted() -> None:
+    """Of a site with one page for each fault, each rule names its page, and no rule another."""
+    answers: dict[str, Any] = {f"fine/{number}": page() for number in range(12)}
+    answers |= {f"soft/{number}": page() for number in range(4)}
+    answers |= {
+        "gone": answer(410),
+        "broken": answer(500),
+        "login": page(text=f"{WORDS} log in"),
+        "member": login,
+        "secret": answer(401),
+        "forbidden": answer(403),
+        "soft/none": page(text=f"{WORDS} not found"),
+        "moved": answer(301, Location="/fine/1"),
+        "slash": answer(301, Location="/slash/"),
+        "slash/": page(),
+        "refresh": page("<meta http-equiv=refresh content='0;url=/fine/2'>"),
+        "slow": slow,
+        "hidden": page("<meta name=robots content=noindex>"),
+        "other": page("<link rel=canonical href=/fine/3>"),
+        "dated": page('<meta property="article:modified_time" content="2026-01-01">'),
+        "fine/self": page("<link rel=canonical href=/fine/self>"),
+    }
+    async with serve_pages(**answers) as server:
+
+        def soft(request: web.Request) -> Any:
+            is_soft = request.path.startswith("/soft/sitemapreader-")
+            return answers["soft/none"] if is_soft else web.Response(status=404)
+
+        server.fallback = soft
+        listed = [path for path in answers if path not in ("login", "slash/", "dated")]
+        publish(server, *listed, "missing", dated="2026-02-01")
+        with await judge(server.base) as result:
+            assert hits(result) == {
+                "page-not-found": [("missing", "404")],
+                "page-gone": [("gone", "410")],
+                "page-error": [("broken", "500")],
+                "page-login": [
+                    ("member", f"302 to {server.base}login?to=/member"),
+                    ("secret", "401"),
+                ],
+                "page-forbidden": [("forbidden", "403")],
+                "page-soft-404": [("soft/none", "")],
+                "page-redirects": [
+                    ("moved", f"301 to {server.base}fine/1 which is listed"),
+                    ("refresh", f"refresh to {server.base}fine/2"),
+                    ("slash", f"301 to {server.base}slash/ (slash)"),
+                ],
+                "page-slow": [("slow", result_detail(result, "page-slow"))],
+                "page-noindex": [("hidden", "")],
+                "page-canonical-elsewhere": [("other", f"{server.base}fine/3")],
+                "lastmod-false": [("dated", "2026-02-01, the page says 2026-01-01")],
+            }
+            tally = result.facts.pages
+            assert tally is not None
+            assert (tally.visited, tally.judged, tally.exact) == (tally.listed, tally.listed, True)
+            assert all(finding.rate is None for finding in result.findings)
+
+
+def result_detail(result: Audit, code: str) -> str:
+    return finding_of(result, code).examples[0].detail
+
+
+def finding_of(result: Audit, code: str) -> Finding:
+    return next(finding for finding in result.findings if finding.code == code)
+
+
+def gate(request: web.Request) -> Any:
+    return web.Response(status=302, headers={"Location": f"/consent?back={request.path}"})
+
+
+def language(request: web.Request) -> Any:
+    return web.Response(status=302, headers={"Location": f"/de{request.path}"})
+
+
+@pytest.mark.parametrize(
+    ("found", "reasons"),
+    [
+        (gate, {"gate"}),
+        (language, {"language"}),
+        # a host that refuses some pages is given up
+        (answer(403, cf_mitigated="challenge"), {"protection", "asked-to-wait"}),
+        (answer(403), {"protection", "asked-to-wait"}),
+        (answer(429), {"asked-to-wait"}),
+    ],
+)
+async def test_a_clean_site_behind_a_gate_is_not_accused(found: Any, reasons: set[str]) -> None:
+    """Consent, a language, a bot wall or a server that asks to wait is no fault of the pages."""
+    paths = [f"{folder}/{number}" for folder in ("a", "b", "c") for number in range(4)]
+    answers: dict[str, Any] = dict.fromkeys(paths, found)
+    answers |= {f"de/{path}": page() for path in paths} | {"consent": page()}
+    async with serve_pages(**answers) as server:
+        publish(server, *paths)
+        with await judge(server.base) as result:
+            assert hits(result) == {}
+            assert result.facts.pages is not None
+            assert result.facts.pages.not_judged.keys() == reasons
+            said = {each.rule.code: each.reason for each in result.facts.not_run}
+            assert said["page-not-found"].startswith("only 0 of 12 pages could be judged")
+
+
+async def test_a_sample_gives_rates() -> None:
+    """Of 600 pages 100 are visited; findings tell the share of all, and how sure it is."""
+    bad = {f"p/{number}" for number in range(0, 600, 5)}
+    answers: dict[str, Any] = {
+        f"p/{number}": page() for number in range(600) if f"p/{number}" not in bad
+    }
+    async with serve_pages(**answers) as server:
+        publish(server, *(f"p/{number}" for number in range(600)))
+        with await judge(server.base, 100) as result:
+            finding = finding_of(result, "page-not-found")
+            assert finding.rate is not None
+            assert finding.rate.low <= 0.2 <= finding.rate.high
+            assert (finding.rate.judged, finding.rate.population) == (100, 600)
+            assert finding.count == round(finding.rate.share * 100)
+        asked = sum(count for path, count in server.asked.items() if path.startswith("/p/"))
+        assert asked <= 111
+        assert server.most_at_once <= OPTIONS.per_host
+        server.asked.clear()
+        with await judge(server.base, 100) as again:
+            assert finding_of(again, "page-not-found").count == finding.count
+
+
+async def test_no_page_is_visited_without_being_asked() -> None:
+    """By default an audit of a site opens no page, and says so."""
+    async with serve_pages(page=page()) as server:
+        publish(server, "page")
+        with await judge(server.base, None) as result:
+            assert result.facts.pages is None
+            assert "give a number" in result.facts.not_run[0].reason
+        assert "/page" not in server.asked
+
+
+async def test_what_robots_txt_disallows_is_not_visited() -> None:
+    """A disallowed page gets no request, and is no finding of the visits."""
+    async with serve_pages(**{"page": page(), "private/x": page()}) as server:
+        publish(server, "page", "private/x", robots="User-agent: *\nDisallow: /private/")
+        with await judge(server.base) as result:
+            assert hits(result) == {}
+            assert result.facts.pages is not None
+            assert result.facts.pages.not_judged == {"robots": 1}
+        assert "/private/x" not in server.asked
+
+
+@pytest.mark.parametrize("pages", [-1, "some", 1.5])
+async def test_wrong_numbers_of_pages(pages: Any) -> None:
+    """What is no number of pages is refused before anything is fetched."""
+    with pytest.raises(match='pages must be a number of pages or "all"'):
+        await audit("http://127.0.0.1:9/", pages=pages)
+
+
+def build(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
+    """Without being asked, all pages of a folder are looked up, and unlisted ones are found."""
+    base = "https://example.org/"
+    texts = {f"a/{number}.html": page() for number in range(10)}
+    texts |= {
+        "index.html": page(),
+        "404.html": page(),
+        "hidden.html": page("<meta name=robots content=noindex>"),
+        "unlisted.html": page(),
+        "part.html": "<p>a part",
+        "private/x.html": page(),
+        "_redirects": "/old /a/1 301\n",
+        "robots.txt": f"User-agent: *\nDisallow: /private/\nSitemap: {base}sitemap.xml\n",
+    }
+    listed = [*(f"a/{number}" for number in range(10)), "", "404.html", "hidden", "old", "none"]
+    site = build(tmp_path, **texts, **{"sitemap.xml": list_pages(base, *listed)})
+    with await judge(site, None) as result:
+        assert hits(result) == {
+            "page-missing": [("none", "")],
+            "page-noindex": [("hidden", "")],
+            "page-redirects": [("old", f"301 to {base}a/1 which is listed")],
+            "page-soft-404": [("404.html", "")],
+            "page-unlisted": [("unlisted.html", "unlisted.html")],
+        }
+    with await judge(site, 0) as result:
+        assert hits(result) == {}
+    (site / ".htaccess").write_text("RewriteEngine On")
+    with await judge(site, None) as result:
+        assert finding_of(result, "page-missing").severity.name == "WARNING"
+
+
+async def test_a_folder_of_sitemaps_is_no_built_site(tmp_path: Path) -> None:
+    """Where nearly no URL has a file, pages are not judged, and the report says why."""
+    listed = [f"a/{number}" for number in range(30)]
+    site = build(tmp_path, **{"sitemap.xml": list_pages("https://example.org/", *listed)})
+    with await judge(site, None) as result:
+        assert hits(result) == {}
+        assert "files for 0 of 30 URLs" in result.facts.not_run[0].reason
