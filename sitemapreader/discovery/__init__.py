@@ -356,7 +356,7 @@ async def _try_page(
         try:
             page = await fetch_body(
                 context,
-                search.site,
+                document,
                 MAX_PAGE_BYTES,
                 check_redirect=partial(rules.check_page_redirect, search.site),
             )
@@ -366,9 +366,6 @@ async def _try_page(
             status = Status.SKIPPED if error.code in REFUSALS else Status.FAILED
             context.report.end_document(document, status, str(error.code))
             return _SearchResult(judge_failures([document]))
-        document.final_url, document.http_status = page.url, page.status
-        document.tries = page.tries
-        document.bytes_raw, document.bytes_inflated = page.raw_bytes, len(page.data)
         entries = _find_links(page, feeds=search.feeds)
         document.children = len(entries)
         if page.fault is not None:

@@ -242,60 +242,64 @@ class SmallBody:
     """The body of a small document, cut at the size that was asked for."""
 
     url: str
-    status: int
     headers: Mapping[str, str]
     data: bytes
-    raw_bytes: int
-    tries: int = 1
     is_permanent: bool = True
+    """Whether all redirects to it, if any, were permanent."""
     fault: FetchError | None = None
+    """The error that cut the body short."""
 
 
 async def fetch_body(
     context: WalkContext,
-    url: str,
+    document: Document,
     max_bytes: int,
     *,
     check_redirect: CheckRedirect | None = None,
 ) -> SmallBody:
-    """Fetch and decompress a document that is not a sitemap.
+    """Fetch and decompress a document that is not a sitemap, and record its answer.
 
     Raises FetchError if there is no answer, no budget, or a bot protection's page instead. An error
     that cuts the body short is in the result.
     """
-    context.budget.take_document(url)
+    context.budget.take_document(document.url)
     data = bytearray()
     raw_bytes = 0
     fault = None
-    context.breaker.note_guess(url)
-    async with open_document(context, url, check_redirect=check_redirect) as response:
+    context.breaker.note_guess(document.url)
+    async with open_document(context, document.url, check_redirect=check_redirect) as response:
         decompressor = Decompressor(context.limits, [], codings=read_codings(response.headers))
         try:
             async with aclosing(read_chunks(response, context.budget)) as chunks:
                 async for chunk in chunks:
                     raw_bytes += len(chunk)
-                    if not _append_chunk(data, decompressor, chunk, max_bytes):
+                    if not _fill(data, decompressor.feed(chunk), max_bytes):
                         break
                 else:
-                    _flush(data, decompressor)
+                    _fill(data, decompressor.close(), max_bytes)
         except DecompressionError as error:
             fault = FetchError(error.code, response.url, error.detail)
         except FetchError as error:
             fault = error
             with suppress(DecompressionError):  # a consequence of the fault
-                _flush(data, decompressor)
+                _fill(data, decompressor.close(), max_bytes)
         if blocked := find_blocking_page(response, bytes(data)):
             raise blocked
-        return SmallBody(
-            url=response.url,
-            status=response.status,
-            headers=response.headers,
-            data=bytes(data[: max_bytes + 1]),
-            raw_bytes=raw_bytes,
-            tries=count_tries(response),
-            is_permanent=getattr(response, "is_permanent", True),
-            fault=fault,
-        )
+        del data[max_bytes + 1 :]  # one byte more shows that it is longer
+        document.final_url, document.http_status = response.url, response.status
+        document.tries = count_tries(response)
+        document.bytes_raw, document.bytes_inflated = raw_bytes, len(data)
+        is_permanent = getattr(response, "is_permanent", True)
+        return SmallBody(response.url, response.headers, bytes(data), is_permanent, fault)
+
+
+def _fill(data: bytearray, pieces: Iterator[bytes], max_bytes: int) -> bool:
+    """Append pieces of a body; return whether there is room for more."""
+    for piece in pieces:
+        data += piece
+        if len(data) > max_bytes:
+            return False
+    return True
 
 
 def find_blocking_page(response: Response, page: bytes) -> FetchError | None:
@@ -309,23 +313,6 @@ def find_blocking_page(response: Response, page: bytes) -> FetchError | None:
 def count_tries(response: Response) -> int:
     """Return how often a response was requested; 1 if its fetcher does not count."""
     return int(getattr(response, "tries", 1))
-
-
-def _append_chunk(
-    data: bytearray, decompressor: Decompressor, chunk: bytes, max_bytes: int
-) -> bool:
-    """Decompress a chunk into `data`; return whether there is room for more."""
-    for piece in decompressor.feed(chunk):
-        data += piece
-        if len(data) > max_bytes:
-            return False
-    return True
-
-
-def _flush(data: bytearray, decompressor: Decompressor) -> None:
-    """Append what the decompressor held back until the body was complete."""
-    for piece in decompressor.close():
-        data += piece
 
 
 _MEMORY_BYTES = 1_048_576

@@ -188,12 +188,9 @@ class RobotsRules:
             asyncio.get_running_loop().call_soon(load_rules_parser)
         with report.ensure_outcome(Document(url, role=Role.ROBOTS, via=via)) as document:
             try:
-                body = await fetch_body(self._context, url, ROBOTS_MAX_BYTES)
+                body = await fetch_body(self._context, document, ROBOTS_MAX_BYTES)
             except FetchError as error:
                 return await self._handle_failure(error, document), _LEAST_BYTES
-            document.final_url, document.http_status = body.url, body.status
-            document.tries = body.tries
-            document.bytes_raw, document.bytes_inflated = body.raw_bytes, len(body.data)
             robots = await self._parse(body)
             document.children = len(robots.sitemaps)
             for issue in robots.issues:

@@ -118,24 +118,38 @@ def literal_address(host: str) -> str | None:
     return host if read_address(host) else None
 
 
-class TrustedHosts:
-    """Hosts that a caller named: each may be private if its first address was private."""
+class Trust:
+    """What a caller named: origins, their ports, and hosts, which need not be public.
+
+    A host may be private if its first address was private.
+    """
 
     # A trusted host whose first address was public stays public: else it could be rebound to a
     # private address later.
 
     def __init__(self) -> None:
         self.ports: set[int] = set()
+        self._logins: dict[str, str] = {}
+        """Origin -> its userinfo."""
         self._is_private: dict[str, bool | None] = {}
         """Host -> whether it is private; `None` before the first connection."""
 
     def __contains__(self, host: object) -> bool:
         return host in self._is_private
 
-    def add(self, host: str, port: int) -> None:
-        """Trust a host, and allow its port."""
+    def add(self, host: str, port: int, origin: str = "", userinfo: str = "") -> None:
+        """Trust the host and the port of an origin, which is sent its userinfo."""
         self._is_private.setdefault(host, None)
         self.ports.add(port)
+        self._logins[origin] = userinfo or self._logins.get(origin, "")
+
+    def has_origin(self, origin: str) -> bool:
+        """Return whether a URL of this origin was named."""
+        return origin in self._logins
+
+    def find_login(self, origin: str) -> str:
+        """Return the userinfo that was named with an origin, or ""."""
+        return self._logins.get(origin, "")
 
     def allows(self, host: str, *, private: bool) -> bool:
         """Return whether a host may have such an address; record its first kind."""
@@ -154,11 +168,11 @@ class AddressPolicy:
         self._networks = tuple(map(_read_network, allow_networks))
         self._ports = WEB_PORTS | set(allow_ports)
 
-    def allows_port(self, port: int, trusted: tuple[TrustedHosts, ...] = ()) -> bool:
+    def allows_port(self, port: int, trusted: tuple[Trust, ...] = ()) -> bool:
         """Return whether a port may be connected to."""
         return port in self._ports or any(port in hosts.ports for hosts in trusted)
 
-    def allows(self, host: str, address: str, trusted: tuple[TrustedHosts, ...] = ()) -> bool:
+    def allows(self, host: str, address: str, trusted: tuple[Trust, ...] = ()) -> bool:
         """Return whether `address` is allowed for `host`; record a trusted host's kind."""
         found = read_address(address)
         if found is None:
@@ -182,34 +196,12 @@ def _read_network(text: str) -> IPv4Network | IPv6Network:
         ) from error
 
 
-class Trust:
-    """The origins of URLs that a caller named."""
-
-    def __init__(self) -> None:
-        self.hosts = TrustedHosts()
-        self._logins: dict[str, str] = {}
-
-    def add(self, host: str, port: int, origin: str, userinfo: str) -> None:
-        """Add the origin of a URL, and its userinfo."""
-        self.hosts.add(host, port)
-        self._logins[origin] = userinfo or self._logins.get(origin, "")
-
-    def has_origin(self, origin: str) -> bool:
-        """Return whether a URL of this origin was named."""
-        return origin in self._logins
-
-    def find_login(self, origin: str) -> str:
-        """Return the userinfo that was named with an origin, or ""."""
-        return self._logins.get(origin, "")
-
-
 class TrustSet:
     """The trusts that count for a request, as one."""
 
     def __init__(self, trusts: tuple[Trust, ...], *, is_selective: bool) -> None:
-        self.hosts = tuple(trust.hosts for trust in trusts)
         self._is_selective = is_selective
-        self._trusts = trusts
+        self.trusts = trusts
 
     def may_see_secrets(self, origin: str) -> bool:
         """Return whether headers of the caller are meant for an origin."""
@@ -217,8 +209,8 @@ class TrustSet:
 
     def has_origin(self, origin: str) -> bool:
         """Return whether a URL of this origin was named."""
-        return any(trust.has_origin(origin) for trust in self._trusts)
+        return any(trust.has_origin(origin) for trust in self.trusts)
 
     def find_login(self, origin: str) -> str:
         """Return the userinfo that was named with an origin, or ""."""
-        return next(filter(None, (trust.find_login(origin) for trust in self._trusts)), "")
+        return next(filter(None, (trust.find_login(origin) for trust in self.trusts)), "")

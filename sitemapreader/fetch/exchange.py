@@ -193,10 +193,10 @@ class Exchange:
         """Wait for a slot; for a breaker, raise FetchError instead of a long wait."""
         network, breaker, target, trust = self.network, self.breaker, chain.target, self.trust
         network.transport.check()
-        if not network.policy.allows_port(target.port, trust.hosts):
+        if not network.policy.allows_port(target.port, trust.trusts):
             raise FetchError(IssueCode.BLOCKED_PORT, str(target), f"port {target.port}")
         literal = literal_address(target.host)
-        if literal is not None and not network.policy.allows(target.host, literal, trust.hosts):
+        if literal is not None and not network.policy.allows(target.host, literal, trust.trusts):
             raise FetchError(IssueCode.BLOCKED_ADDRESS, str(target), literal)
         resolves = network.transport.resolves(is_home=self._is_home(chain))
 
@@ -238,7 +238,7 @@ class Exchange:
             same_origin=is_home,
             authorization=f"Basic {b64encode(userinfo.encode()).decode()}" if userinfo else "",
         )
-        is_trusted = any(target.host in hosts for hosts in self.trust.hosts)
+        is_trusted = any(target.host in hosts for hosts in self.trust.trusts)
         seconds = network.options.headers_seconds - (self.clock.waited - self.began)
         made = Transmission(target, headers, self.addresses, is_home, is_trusted, seconds)
         with log_request(str(target)) as request:

@@ -150,7 +150,7 @@ class AddressBook:
         allowed = tuple(
             each
             for each in found
-            if self._policy.allows(target.host, str(each["host"]), trust.hosts)
+            if self._policy.allows(target.host, str(each["host"]), trust.trusts)
         )
         if not found:
             raise FetchError(IssueCode.DNS, str(target), "the name has no address")

@@ -12,7 +12,7 @@ from hosts import resolve
 from web_table import QUICK, faulty, row
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.addresses import AddressPolicy, TrustedHosts
+from sitemapreader.fetch.addresses import AddressPolicy, Trust
 from sitemapreader.fetch.http import HttpFetcher
 from sitemapreader.fetch.request import RedirectChain, parse_request_url
 from sitemapreader.fetch.retries import parse_retry_after
@@ -177,7 +177,7 @@ async def private_names(_: Web) -> str:
                         said.append("opened")
                 except FetchError as error:
                     said.append(str(error.code))
-    policy, hosts = AddressPolicy(), TrustedHosts()
+    policy, hosts = AddressPolicy(), Trust()
     hosts.add("a.org", 80)
     addresses = ("8.8.8.8", "127.0.0.1")
     rebound = all(policy.allows("a.org", address, (hosts,)) for address in addresses)

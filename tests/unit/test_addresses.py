@@ -6,7 +6,7 @@ import pytest
 
 from sitemapreader.fetch.addresses import (
     AddressPolicy,
-    TrustedHosts,
+    Trust,
     is_public,
     literal_address,
     read_address,
@@ -75,7 +75,7 @@ def test_hosts_that_need_no_resolver(host: str, literal: str | None) -> None:
 def test_a_public_start_is_public_for_ever() -> None:
     """What a start resolved to first decides what it may resolve to later (DNS rebinding)."""
     policy = AddressPolicy()
-    hosts = TrustedHosts()
+    hosts = Trust()
     hosts.add("site.example", 80)
     assert policy.allows("site.example", "8.8.8.8", (hosts,))
     assert not policy.allows("site.example", "10.0.0.1", (hosts,))
@@ -87,7 +87,7 @@ def test_a_public_start_is_public_for_ever() -> None:
 def test_a_private_start_may_stay_private_and_nobody_else() -> None:
     """The caller's own host may be private; a host that it leads to may not."""
     policy = AddressPolicy()
-    hosts = TrustedHosts()
+    hosts = Trust()
     hosts.add("intranet", 80)
     assert policy.allows("intranet", "10.0.0.1", (hosts,))
     assert policy.allows("intranet", "10.0.0.2", (hosts,))
@@ -118,7 +118,7 @@ def test_a_network_that_is_none_is_misuse(network: str) -> None:
 def test_ports() -> None:
     """80, 443, a start's and those that are allowed."""
     policy = AddressPolicy(allow_ports=[8443])
-    hosts = TrustedHosts()
+    hosts = Trust()
     hosts.add("site.example", 8000)
     ports = (0, 22, 25, 80, 443, 6379, 8000, 8080, 8443)
     assert [port for port in ports if policy.allows_port(port, (hosts,))] == [80, 443, 8000, 8443]
