@@ -174,7 +174,7 @@ def is_deep(root: Element, most: int) -> bool:
 
 _RESTRUCTURED = {IssueCode.MISMATCHED_TAG, IssueCode.BARE_LESS_THAN}
 """Repairs after which markup may have been taken for text."""
-_MARKUP = re.compile(r"[<>\"\s]")
+MARKUP = re.compile(r"[<>\"\s]")
 _OF_RECORDS = re.compile(rf"<!\[CDATA\[|</?(?:[^\s<>]*:)?(?ai:{'|'.join(RECORDS)})[\s/>]")
 """Text that no URL contains: a section before this one was not closed."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+-]*):(?!\d)")  # `host:8080` has none
@@ -305,7 +305,7 @@ def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode
     if not text:
         return IssueCode.MALFORMED if record.repairs else IssueCode.MISSING_LOC
     is_glued = "<" in text and _OF_RECORDS.search(text)
-    if is_glued or (_may_hold_markup(text, record.repairs) and _MARKUP.search(text)):
+    if is_glued or (_may_hold_markup(text, record.repairs) and MARKUP.search(text)):
         return find_url_error(text) or IssueCode.MALFORMED
     return find_url_error(text)
 

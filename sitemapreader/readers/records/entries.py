@@ -16,6 +16,7 @@ from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Change, Extra, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.records.context import (
+    MARKUP,
     find_plain_text,
     get_text,
     has_name,
@@ -288,8 +289,9 @@ def deliver_pages(
         base = stats.sitemap
         for each in filter(None, bases):
             base = resolve(base, each) or base
-        url = resolve(base, href) or ""
-        if has_web_scheme(url) and not find_url_error(url):
+        is_sound = has_web_scheme(href) or not MARKUP.search(href)
+        url = resolve(base, href) if is_sound else None
+        if url and not find_url_error(url):
             is_archive = relation == ARCHIVE
             page = SitemapEntry(url, None, Via.PAGE, stats.sitemap, is_archive=is_archive)
             events.append(page)
@@ -384,7 +386,6 @@ def _add_loc(parts: list[_Part], loc: Element) -> _Part:
 def _read_own(
     context: RecordContext, url: str, part: _Part, parsers: Parsers
 ) -> list[tuple[Any, str | None]]:
-    """Return the value and the text of each field behind the loc."""
     for tag in PROTOCOL_FIELDS:
         if tag in part.repeated:
             last = part.own[tag]

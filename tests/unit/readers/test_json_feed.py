@@ -104,6 +104,23 @@ def test_pieces_do_not_matter(size: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("href", "page"),
+    [
+        ("/2", "https://example.org/2"),
+        ("<\n//", None),
+        ("/2 3", None),
+        ("mailto:a@b.example", None),
+    ],
+)
+def test_the_next_page_is_a_url(href: str, page: str | None) -> None:
+    """What is no URL is no page, which is said; markup and blanks in a relative one are neither."""
+    _, events = read_all(write(post(1), next_url=href))
+    pages = [event.loc for event in events if isinstance(event, SitemapEntry)]
+    assert pages == [page] * bool(page)
+    assert codes(events) == ["feed-has-more"] * (not page)
+
+
+@pytest.mark.parametrize(
     "data",
     [
         b'{"items": [{"url": "https://example.org/a"}]}',
