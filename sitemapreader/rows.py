@@ -174,11 +174,6 @@ def join_rows(parts: Sequence[list[_Item] | EntryColumns]) -> list[_Item] | Entr
     return list(chain.from_iterable(cast("Sequence[Iterable[_Item]]", parts)))
 
 
-def list_sitemaps(rows: Rows) -> Iterable[str]:
-    """Return the sitemaps that list entries, each once."""
-    return dict.fromkeys(get_column(rows, "sitemap"))
-
-
 BATCH_ROWS = 8_192
 """Entries that wait to become columns, of as many sites as it takes; about 3 MB."""
 

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.issues import Issue, Severity, excerpt, show_url
+from sitemapreader.many import BlockingSiteRun, SiteRun, SiteTask, walk_many
 from sitemapreader.models import SitemapEntry, UrlEntry
 from sitemapreader.outcomes import Status
 from sitemapreader.output.columns import choose_columns
 from sitemapreader.report import Report
-from sitemapreader.rows import BATCH_ROWS, SiteRows, list_sitemaps
-from sitemapreader.urls import check_url, has_web_scheme, url_key
+from sitemapreader.rows import BATCH_ROWS
+from sitemapreader.urls import check_url, has_web_scheme
 from sitemapreader.views import import_pandas
 from sitemapreader.walker import walk_sync
 from sitemapreader.walker.walks import BlockingWalk, Walk
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from sitemapreader.many.visitor import SiteWalk
     from sitemapreader.models import Event
-    from sitemapreader.rows import OutputRows, Rows
+    from sitemapreader.outcomes import SiteOutcome
     from sitemapreader.walker.config import WalkArguments
 
 Site: TypeAlias = "str | Path"
@@ -56,7 +58,7 @@ _MISTAKEN: tuple[tuple[tuple[type, ...], str], ...] = (
 )
 """What is passed by mistake, and what to do instead."""
 _NOTHING = object()
-_Parts: TypeAlias = "Generator[tuple[str, Rows], None, None]"
+_Batches: TypeAlias = "Generator[pa.RecordBatch, None, None]"
 _MAX_LISTED = 100
 """Issues and documents in an `WalkSummary`; it is copied with each table and written into files."""
 _NAMED = 3
@@ -241,9 +243,7 @@ def _plural(noun: str, count: int) -> str:
 
 
 class RowSource:
-    """The entries of a source, some thousands at once; iterated once, then closed.
-
-    Parts come with their site as it was given, or "" for a single site.
+    """The rows of a source, some thousands at once; iterated once, then closed.
 
     Attributes:
         has_sites: whether several sites were given, or could have been.
@@ -256,22 +256,17 @@ class RowSource:
         self.has_sites = False
         self.first_seen: dict[str, datetime] = {}
         self.summary = WalkSummary(Report(0))
-        self._parts = self._open(source, arguments)
+        self._batches = self._open(source, arguments)
         self.columns = choose_columns(None, has_sites=self.has_sites)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows in record batches; end the walk when this is closed."""
-        from sitemapreader.output.arrow import collect_batches
-
-        with closing(self._parts):
-            yield from collect_batches(self._note_times(), self.columns)
-
-    def _note_times(self) -> Iterator[OutputRows]:
-        for site, rows in self._parts:
-            now = datetime.now(UTC)
-            for sitemap in list_sitemaps(rows):
-                self.first_seen.setdefault(sitemap, now)
-            yield SiteRows([(site, rows)]) if self.has_sites else rows
+        with closing(self._batches):
+            for batch in self._batches:
+                now = datetime.now(UTC)
+                for sitemap in batch.column("sitemap").unique().to_pylist():
+                    self.first_seen.setdefault(sitemap, now)
+                yield batch
 
     def collect(self) -> pa.Table:
         """Return all rows as a table."""
@@ -281,7 +276,7 @@ class RowSource:
 
         return pa.Table.from_batches(self.batches(), make_schema(self.columns))
 
-    def _open(self, source: object, arguments: WalkArguments) -> _Parts:
+    def _open(self, source: object, arguments: WalkArguments) -> _Batches:
         if source is None or isinstance(source, str | Path):
             return self._read_site(_plan_walk(source, arguments))
         if isinstance(source, BlockingWalk):
@@ -293,7 +288,7 @@ class RowSource:
         first = next(items, _NOTHING)
         if isinstance(first, str | Path):
             self.has_sites = True
-            return self._read_sites(_check_sites([first, *items], arguments), arguments)
+            return self._read_sites(_check_sites([first, *items], arguments))
         _refuse_arguments(arguments)
         if first is _NOTHING:
             if not isinstance(source, Iterator):  # which may be a document without records
@@ -304,25 +299,30 @@ class RowSource:
             raise _mistaken(first, " in the list")
         return self._sort(chain([first], items))
 
-    def _read_site(self, walking: BlockingWalk) -> _Parts:
-        with walking as entries:
-            yield from (("", rows) for rows in entries.rows())
+    def _read_site(self, walking: BlockingWalk) -> _Batches:
+        with walking:
+            yield from self._follow(walking)
+
+    def _follow(self, walking: BlockingWalk) -> _Batches:
+        yield from walking.record_batches()
         self.summary = WalkSummary(walking.report)
 
-    def _read_sites(self, sites: list[Site], arguments: WalkArguments) -> _Parts:
+    def _read_sites(self, run: SiteRun) -> _Batches:
         reports, everything = {}, Report(0)
-        for site in sites:
-            with _plan_walk(site, arguments) as entries:
-                yield from ((str(site), rows) for rows in entries.rows())
-            everything.merge(entries.report)
-            reports[str(site)] = entries.report
+
+        async def note(site: SiteWalk, _: SiteOutcome) -> None:
+            if site.walk is not None:
+                reports[site.name] = site.walk.report
+                everything.merge(site.walk.report)
+
+        run.report_to(note)
+        with BlockingSiteRun(run) as entered:
+            yield from entered.record_batches()
         self.summary = WalkSummary(everything, reports=reports)
 
-    def _follow(self, walking: BlockingWalk) -> _Parts:
-        yield from (("", rows) for rows in walking.rows())
-        self.summary = WalkSummary(walking.report)
+    def _sort(self, events: Iterator[object]) -> _Batches:
+        from sitemapreader.output.arrow import make_batch
 
-    def _sort(self, events: Iterator[object]) -> _Parts:
         report, children = Report(0), 0
         while chunk := list(islice(events, BATCH_ROWS)):
             batch = []
@@ -336,7 +336,8 @@ class RowSource:
                 else:
                     raise _mistaken(event, " among entries")
             report.entries += len(batch)
-            yield "", batch
+            if batch:
+                yield make_batch(batch)
         self.summary = WalkSummary(report, children)
 
 
@@ -366,19 +367,21 @@ def _find_folder(source: Site, arguments: WalkArguments) -> FolderFetcher | None
     return FolderFetcher(str(path))
 
 
-def _check_sites(sites: list[object], arguments: WalkArguments) -> list[Site]:
-    """Return the sites without repeats; raise if one is invalid, before any request."""
+def _check_sites(sites: list[object], arguments: WalkArguments) -> SiteRun:
+    """Return the run over sites; raise if one of them is invalid, before any request."""
     if arguments.get("sitemaps"):
         raise TypeError("sitemaps= goes with one site: walk several one by one, or leave it out")
-    checked: dict[str, Site] = {}
+    tasks = []
     for site in sites:
         if not isinstance(site, str | Path):
             raise _mistaken(site, " among sites")
-        if _find_folder(site, arguments) is None:
+        if folder := _find_folder(site, arguments):
+            tasks.append(SiteTask(folder.base_url, "site", fetcher=folder, name=str(site)))
+        else:
             check_url("each of the sites", str(site))
-        checked.setdefault(url_key(str(site)), site)
-    walk_sync("https://localhost/", **arguments)  # which checks the arguments
-    return list(checked.values())
+            tasks.append(SiteTask(str(site), trusted=arguments.get("trusted", True)))
+    # one at a time, so that the rows of a site stand together
+    return walk_many(tasks, at_once=1, site_seconds=None, **arguments)  # type: ignore[misc] # no sitemaps
 
 
 def _refuse_arguments(arguments: WalkArguments) -> None:

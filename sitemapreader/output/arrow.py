@@ -36,7 +36,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence, Sized
+    from collections.abc import Iterable, Sequence, Sized
     from pathlib import Path
 
     from sitemapreader.output.columns import Column
@@ -220,17 +220,6 @@ def _make_structs(values: list[Any], kind: pa.StructType) -> pa.Array:
 def make_batches(parts: Sequence[OutputRows], columns: tuple[Column, ...]) -> list[pa.RecordBatch]:
     """Return all rows as one batch, if there are any."""
     return [make_batch(join_output(parts), columns)] if any(parts) else []
-
-
-def collect_batches(
-    parts: Iterable[OutputRows], columns: tuple[Column, ...]
-) -> Iterator[pa.RecordBatch]:
-    """Yield rows as record batches."""
-    waiting = RowBuffer[OutputRows](BATCH_ROWS)
-    for part in parts:
-        if waiting.add(part):
-            yield from make_batches(waiting.take(), columns)
-    yield from make_batches(waiting.take(), columns)
 
 
 # -- Parquet

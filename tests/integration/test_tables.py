@@ -335,6 +335,19 @@ def test_a_site_that_fails_is_named_and_stops_nobody() -> None:
     json.dumps(outcome)
 
 
+def test_a_bug_in_one_site_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    """A fetcher that fails as none should costs the site alone, which is named as not complete."""
+
+    class BrokenFetcher(MemoryFetcher):
+        def open(self, url: str, **arguments: Any) -> Any:
+            return super().open(url, **arguments) if TWO not in url else 1 / 0
+
+    with pytest.warns(IncompleteWarning, match=f"1 of 2 sites: {TWO}"):
+        frame = to_dataframe([TWO, ONE], fetcher=BrokenFetcher(dict(sites().pages)))
+    assert rows_of(frame) == EXPECTED[:2]
+    assert "ZeroDivisionError" in caplog.text
+
+
 def test_many_failures_are_counted() -> None:
     """A warning names the first sites, and counts the others."""
     bad = [f"https://{number}.example/" for number in range(9)]
