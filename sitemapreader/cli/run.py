@@ -253,9 +253,10 @@ def _find_word(
 
 async def _is_in_shard(task: SiteTask | str, number: int, shards: int) -> bool:
     """Return whether a source is in a shard; what lies on disk is in each."""
-    if isinstance(task, str) or task.fetcher is not None:
+    checked = None if isinstance(task, str) else check_task(task)
+    if checked is None or checked.is_local:
         return True
-    return is_in_shard(await find_domain(check_task(task)), number, shards)
+    return is_in_shard(await find_domain(checked), number, shards)
 
 
 async def read_lines(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[str, None]:

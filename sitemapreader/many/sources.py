@@ -55,8 +55,8 @@ class SiteTask:
         url: its URL, or the name of its host: then https is assumed.
         kind: whether the URL is a "site" or a "sitemap"; with "auto" its content shows that.
         trusted: whether you trust this site, as in `walk`; `None` leaves it to `walk_many`.
-        fetcher: opens the URLs of this site; `None` for that of the run. Such sites are read one
-            after another, in their order.
+        fetcher: opens the URLs of this site; `None` for that of the run. Folders and files are read
+            one after another, in their order.
         name: what it is called in outcomes; "" for its URL.
     """
 
@@ -103,29 +103,24 @@ def find_folder(text: str, base_url: str | None = None) -> SiteTask | None:
 
 @attrs.frozen
 class CheckedTask:
-    """A task whose URL can be requested.
-
-    Attributes:
-        task: the task.
-        name: what it is called in outcomes: its text without a password.
-        url: the URL, without a login.
-        login: the URL with its login; "" where it has none.
-    """
+    """A task whose URL can be requested."""
 
     task: SiteTask
     name: str
+    """What it is called in outcomes: its text without a password."""
     url: str
     login: str = ""
+    """The URL with its login, where it has one."""
 
     @property
     def key(self) -> str:
-        """The key that all spellings of the URL share; the name where no server is asked."""
-        return self.name if self.task.fetcher else url_key(self.url)
+        """The key that all spellings of the URL share, or of the name that was given."""
+        return self.task.name or url_key(self.url)
 
     @property
-    def host(self) -> str:
-        """The host; "" where no server is asked."""
-        return "" if self.task.fetcher else host_of(self.url)
+    def is_local(self) -> bool:
+        """Whether no server is asked."""
+        return isinstance(self.task.fetcher, FileFetcher | FolderFetcher)
 
 
 def check_task(given: object) -> CheckedTask:
@@ -166,20 +161,15 @@ def hide_login(text: str) -> str:
 
 async def find_domain(task: CheckedTask) -> str:
     """Return the registrable domain of a site, whose sites wait for each other."""
-    host = task.host
-    if host and not has_suffixes():
+    if task.is_local:
+        return ON_DISK
+    if not has_suffixes():
         await asyncio.to_thread(load_suffixes)
-    return site_of(host) if host else ON_DISK
+    return site_of(host_of(task.url))
 
 
 def is_in_shard(domain: str, number: int, shards: int) -> bool:
-    """Return whether a domain is in a shard: the same part on every machine.
-
-    Args:
-        domain: the registrable domain; each is in one shard.
-        number: of the shard, from 0.
-        shards: how many there are.
-    """
+    """Return whether a registrable domain is in a shard, as on every other machine."""
     digest = blake2b(domain.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") % shards == number
 

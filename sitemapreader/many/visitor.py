@@ -128,7 +128,7 @@ class RunPlan:
     fetcher: Fetcher | None
     limits: Limits
     local_limits: Limits
-    """Those of a site with a fetcher of its own: no server holds it up."""
+    """Those of a folder or file: no server holds it up."""
     options: FetchOptions
     on_begin: OnBegin | None = None
     on_site: OnSite | None = None
@@ -287,7 +287,7 @@ class SiteVisitor:
         return Walk(
             config,
             fetcher=task.fetcher or self._fetcher,
-            limits=plan.local_limits if task.fetcher else plan.limits,
+            limits=plan.local_limits if checked.is_local else plan.limits,
             options=plan.options,
             buffered=self._buffered,
         )

@@ -29,6 +29,7 @@ from sitemapreader import (
 )
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.issues import IssueCode
+from sitemapreader.many.sources import InvalidSiteError, find_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -582,3 +583,85 @@ async def test_an_endless_domain_is_not_read_to_its_end(monkeypatch: pytest.Monk
         await asyncio.sleep(0.1)
         assert run.outcomes == []
     assert 50 <= pulled <= 52
+
+
+# -- who is told, who shares, and what is read
+
+
+async def test_a_site_is_told_before_it_is_read() -> None:
+    """`on_begin` gets each name once, before its entries and its outcome; not that of no site."""
+    told: list[str] = []
+    sites = [*HOSTS[:3], "no site"]
+    fetcher = MemoryFetcher(make_web(*HOSTS[:3]))
+    run = walk_many(
+        sites, fetcher=fetcher, on_begin=told.append, on_site=lambda each: told.append(each.reason)
+    )
+    async with run:
+        async for site, _ in run.batches():
+            assert site in told
+    assert sorted(told) == sorted([*HOSTS[:3], "", "", "", "invalid-url"])
+
+
+async def test_runs_share_their_places() -> None:
+    """Of two runs with one semaphore no more sites are read at once than it lets in."""
+    running = most = 0
+
+    class Counted(MemoryFetcher):
+        @asynccontextmanager
+        async def open(self, url: str, **_: object) -> AsyncIterator[Any]:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0)
+            running -= 1
+            async with super().open(url) as response:
+                yield response
+
+    async def read(hosts: list[str], room: asyncio.Semaphore) -> int:
+        fetcher, options = Counted(make_web(*hosts)), FetchOptions(concurrency=1)
+        async with walk_many(hosts, fetcher=fetcher, at_once=room, options=options) as run:
+            return sum([len(batch) async for _, batch in run.batches()])
+
+    room = asyncio.Semaphore(3)
+    one, two = await asyncio.gather(read(HOSTS[:10], room), read(HOSTS[10:20], room))
+    assert (one, two, most) == (10 * URLS, 10 * URLS, 3)
+    with pytest.raises(TypeError, match="semaphore"):
+        walk_many([], at_once=0.5)  # type: ignore[arg-type]
+
+
+async def test_what_has_a_fetcher_of_its_own(tmp_path: Path) -> None:
+    """A folder, a file and a site with a fetcher stand in one list, under their names."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitemap.xml").write_bytes(urlset("https://here.example/1"))
+    (tmp_path / "map.xml").write_bytes(urlset("https://there.example/1", "/2"))
+    own = SiteTask("one.example", fetcher=MemoryFetcher(make_site("one.example")))
+    tasks = [find_source(str(tmp_path / "site")), find_source(str(tmp_path / "map.xml")), own]
+    found: dict[str, set[str]] = {}
+    async with walk_many([*tasks, *tasks]) as run:
+        async for site, batch in run.batches():
+            found.setdefault(site, set()).update(entry.loc for entry in batch)
+    assert found == {
+        str(tmp_path / "site"): {"https://here.example/1"},
+        str(tmp_path / "map.xml"): {"https://there.example/1"},
+        "one.example": {f"https://one.example/{number}" for number in range(URLS)},
+    }
+    assert run.repeated == 3
+
+
+@pytest.mark.parametrize("body", [index("https://a.example/1.xml", "https://a.example/2.xml"), b""])
+async def test_a_file_alone_is_not_a_site(tmp_path: Path, body: bytes) -> None:
+    """What an index in a file lists is counted and not fetched: the outcome is not complete."""
+    file = tmp_path / "map.xml"
+    file.write_bytes(body)
+    async with walk_many([find_source(str(file))]) as run:
+        assert [batch async for batch in run.batches()] == []
+    (outcome,) = run.outcomes
+    assert outcome.site == str(file)
+    assert (outcome.status, outcome.reason) == ("failed", "not-read" if body else "empty")
+
+
+@pytest.mark.parametrize("word", ["none.xml", "a b", "", "ftp://a.example/"])
+def test_what_names_nothing(word: str) -> None:
+    """A text that is no URL, host, file or folder is refused."""
+    with pytest.raises(InvalidSiteError):
+        find_source(word)
