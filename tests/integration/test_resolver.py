@@ -1,18 +1,33 @@
-"""Names that a resolver of the caller's gives are checked like any others."""
+"""Addresses: looked up, checked for each request, counted by server."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import socket
 import subprocess
 import sys
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+import aiohttp
+import package
 import pytest
+from aiohttp import web
 from faults import DOCUMENT, FaultServer
-from hosts import open_and_fail
+from hosts import ANSWERS, HOSTS, REFUSALS, open_and_fail, resolve
 from resolving import NamedAddresses
+from timing import retried
+from walking import urlset
 
-from sitemapreader import FetchOptions, HttpFetcher, IssueCode
+from sitemapreader import FetchError, FetchOptions, HttpFetcher, IssueCode, walk_many
+from sitemapreader.fetch.throttle import HostThrottle, Slot
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 PRIVATE = ("127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "::ffff:127.0.0.1", "fd00::1")
 
@@ -65,3 +80,343 @@ def test_aiodns_resolves_where_it_is_installed() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "AsyncResolver"
+
+
+NAMES = [f"www.n{number}.test" for number in range(40)]
+
+
+class Server:
+    """A server that answers slowly, and counts what it answers at once, by address."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.running: dict[str, int] = {}
+        self.most: dict[str, int] = {}
+
+    async def answer(self, request: web.Request) -> web.Response:
+        assert request.transport is not None
+        address = request.transport.get_extra_info("sockname")[0]
+        self.running[address] = self.running.get(address, 0) + 1
+        self.most[address] = max(self.most.get(address, 0), self.running[address])
+        try:
+            await asyncio.sleep(0.01)
+            body = urlset(f"http://{request.host}/1") if request.path == "/sitemap.xml" else b""
+            return web.Response(body=body, status=200 if body else 404)
+        finally:
+            self.running[address] -= 1
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    server = Server()
+    application = web.Application()
+    application.router.add_get("/{path:.*}", server.answer)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        for last in (1, 2, 3):  # the same port at each
+            await web.TCPSite(runner, f"127.0.0.{last}", server.port).start()
+            server.port = runner.addresses[0][1]
+        yield server
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def open_fetcher(
+    server: Server, resolver: NamedAddresses, **options: Any
+) -> AsyncIterator[HttpFetcher]:
+    made = FetchOptions(allow_networks=("127.0.0.0/8",), allow_ports=(server.port,), **options)
+    async with HttpFetcher(made, resolver=resolver) as fetcher:
+        yield fetcher
+
+
+async def read_all(server: Server, fetcher: HttpFetcher, names: list[str]) -> int:
+    """Walk over the sites of names; return how many URLs there are."""
+    sites = [f"http://{name}:{server.port}/" for name in names]
+    async with walk_many(sites, fetcher=fetcher, at_once=40) as run:
+        return sum([len(entries) async for _, entries in run.batches()])
+
+
+@pytest.mark.parametrize("most", [3, None])
+async def test_many_names_of_one_address(server: Server, most: int | None) -> None:
+    """They share the requests that one server gets at once, and all are read."""
+    options = {} if most is None else {"per_address": most}
+    async with open_fetcher(server, NamedAddresses(), **options) as fetcher:
+        assert await read_all(server, fetcher, NAMES) == len(NAMES)
+        assert server.most.keys() == {"127.0.0.1"}
+        assert 1 < server.most["127.0.0.1"] <= (most or FetchOptions().per_address)
+
+
+async def test_addresses_are_counted_apart(server: Server) -> None:
+    """Each of two servers gets as many at once."""
+    resolver = NamedAddresses(lambda name: f"127.0.0.{2 + int(name[5:-5]) % 2}")
+    async with open_fetcher(server, resolver, per_address=2) as fetcher:
+        assert await read_all(server, fetcher, NAMES) == len(NAMES)
+    assert server.most.keys() == {"127.0.0.2", "127.0.0.3"}
+    assert max(server.most.values()) <= 2
+
+
+async def test_a_literal_counts_with_the_names_of_its_address(server: Server) -> None:
+    """So does a name in a redirect, and one host by itself gets no more than before."""
+    async with open_fetcher(server, NamedAddresses(), per_address=3) as fetcher:
+        assert await read_all(server, fetcher, ["127.0.0.1", *NAMES[:9]]) == 10
+    assert server.most["127.0.0.1"] <= 3
+    server.most.clear()
+    async with open_fetcher(server, NamedAddresses()) as fetcher:
+        await asyncio.gather(
+            *(open_status(fetcher, f"http://a.test:{server.port}/{n}") for n in range(9))
+        )
+    assert server.most["127.0.0.1"] <= FetchOptions().per_host
+
+
+async def open_status(fetcher: HttpFetcher, url: str) -> IssueCode | None:
+    try:
+        async with fetcher.open(url):
+            return None
+    except FetchError as error:
+        return error.code
+
+
+async def test_an_unread_response_lends_its_place_at_the_address() -> None:
+    """A consumer's request to another name there need not wait for the walk that waits for it."""
+    hosts, addresses = HostThrottle(1, 0.0), HostThrottle(1, 0.0)
+
+    async def acquire(requester: str, host: str) -> Slot:
+        return await hosts.acquire(
+            host, requester, join=lambda: addresses.acquire("address", requester)
+        )
+
+    async with asyncio.timeout(30):  # for ever, if the place is not lent
+        unread = await acquire("walk", "a.test")
+        unread.pause()
+        page = await acquire("consumer", "b.test")
+        resumed = asyncio.create_task(unread.resume())
+        await asyncio.sleep(0.05)
+        assert not resumed.done()
+        page.release()
+        await resumed
+        unread.release()
+        (await addresses.acquire("address")).release()
+
+
+async def test_names_are_resolved_once_and_failures_anew(server: Server) -> None:
+    """One lookup serves the count and the connection; a failure is asked for again."""
+    answers = {"a.test": "127.0.0.1", "b.test": ""}
+    resolver = NamedAddresses(answers.__getitem__)
+    async with open_fetcher(server, resolver, max_attempts=1) as fetcher:
+        urls = [f"http://{name}:{server.port}/sitemap.xml" for name in answers]
+        for _ in range(2):
+            assert await open_status(fetcher, urls[0]) is None
+            assert await open_status(fetcher, urls[1]) == IssueCode.DNS
+        assert resolver.asked == ["a.test", "b.test", "b.test"]
+        answers["b.test"] = "127.0.0.1"
+        assert await open_status(fetcher, urls[1]) is None
+
+
+async def test_a_lookup_without_an_end_is_left() -> None:
+    """It takes no longer than a request may; the fetcher closes without it."""
+
+    class Stuck(NamedAddresses):
+        async def resolve(self, *_: object, **__: object) -> Any:
+            await asyncio.Event().wait()
+
+    options = FetchOptions(headers_seconds=0.05, max_attempts=1)
+    async with HttpFetcher(options, resolver=Stuck()) as fetcher:
+        assert await open_status(fetcher, "http://a.test/") == IssueCode.TIMEOUT
+
+
+@retried
+async def test_a_wait_for_an_address_shortens_no_delay() -> None:
+    """Two requests of a host that waited for its address do not start together."""
+    hosts, addresses = HostThrottle(2, 0.1), HostThrottle(1, 0.0)
+    first = await addresses.acquire("address")
+    starts = []
+
+    async def start() -> None:
+        slot = await hosts.acquire("host", join=lambda: addresses.acquire("address"))
+        starts.append(asyncio.get_running_loop().time())
+        slot.release()
+
+    tasks = [asyncio.create_task(start()) for _ in range(2)]
+    await asyncio.sleep(0.3)
+    assert starts == []
+    first.release()
+    await asyncio.gather(*tasks)
+    assert starts[1] - starts[0] >= 0.09
+    again = await addresses.acquire("address")  # nothing was kept
+    again.release()
+
+
+async def try_all() -> dict[str, Any]:
+    """Open each spelling in both ways; return the codes, and the connects that were made."""
+    ports: list[int] = []
+
+    def watch(event: str, args: tuple[Any, ...]) -> None:
+        if event == "socket.connect":
+            ports.append(args[1][1])
+
+    sys.addaudithook(watch)
+    codes: dict[str, list[str]] = {}
+    async with FaultServer() as start, FaultServer() as target:
+        options = FetchOptions(max_attempts=1, allow_ports=(target.port,))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(socket, "getaddrinfo", resolve)
+            patch.setattr(aiohttp, "DefaultResolver", aiohttp.ThreadedResolver)
+            async with HttpFetcher(options) as fetcher:
+                home = f"http://start.test:{start.port}"
+                fetcher.trust(home)
+                for host in HOSTS:
+                    url = f"http://{host}:{target.port}/ok"
+                    ways = (url, f"{home}/to?url={quote(url)}")
+                    codes[host] = [await open_and_fail(fetcher, way) for way in ways]
+        return {
+            "codes": codes,
+            "connects_to_start": ports.count(start.port),
+            "connects_elsewhere": sum(port != start.port for port in ports),
+            "reached": target.connections,
+            "asked": len(start.requests),
+        }
+
+
+@pytest.fixture(scope="module")
+def report() -> Any:
+    """What the script saw, in a process of its own: an audit hook cannot be taken back."""
+    script = [sys.executable, "-X", "utf8", __file__]
+    environment = {**os.environ, "PYTHONPATH": str(package.TESTS / "support")}
+    run = subprocess.run(script, capture_output=True, check=False, timeout=60, env=environment)
+    assert run.returncode == 0, run.stderr.decode()
+    return json.loads(run.stdout)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_no_spelling_of_a_private_address_is_opened(host: str, report: Any) -> None:
+    """As a start that the caller did not name, and as a redirect's target, it is refused."""
+    assert len(report["codes"][host]) == 2
+    assert set(report["codes"][host]) <= REFUSALS
+
+
+def test_no_connection_was_made(report: Any) -> None:
+    """The audit hook and the listening server saw nothing but the redirects' own server."""
+    assert len(HOSTS) >= 60
+    assert report["connects_to_start"] >= 1
+    assert report["connects_elsewhere"] == 0
+    assert report["reached"] == 0
+    assert report["asked"] == len(HOSTS)
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://8.8.8.8:22/", IssueCode.BLOCKED_PORT),
+        ("http://8.8.8.8:0/", IssueCode.BLOCKED_PORT),
+        ("https://8.8.8.8:8443/", IssueCode.BLOCKED_PORT),
+        ("http://8.8.8.8:99999/", IssueCode.INVALID_URL),
+        ("http://8.8.8.8:x/", IssueCode.INVALID_URL),
+        ("http://site.example/a b", IssueCode.INVALID_URL),
+        ("http://site.example/a\u3000b", IssueCode.INVALID_URL),
+        (" http://site.example/", IssueCode.INVALID_URL),
+        ("http://site.example/a\r\nX: 1", IssueCode.INVALID_URL),
+        ("http://site.example/\x00", IssueCode.INVALID_URL),
+        ("http://site.example/\x7f", IssueCode.INVALID_URL),
+        ("http://site.example/\x9b", IssueCode.INVALID_URL),
+        ("http://site.example/\u202egpj.exe", IssueCode.INVALID_URL),
+        ("http://site.example/\u2066", IssueCode.INVALID_URL),
+        ("http://site.example/\udcff", IssueCode.INVALID_URL),
+        ("http://a\\@b.example/", IssueCode.INVALID_URL),
+        ("http://[::1", IssueCode.INVALID_URL),
+        ("http:///ok", IssueCode.INVALID_URL),
+        ("http://", IssueCode.INVALID_URL),
+        ("//site.example/", IssueCode.INVALID_URL),
+        ("/sitemap.xml", IssueCode.INVALID_URL),
+        ("", IssueCode.INVALID_URL),
+        ("file:///etc/passwd", IssueCode.INVALID_URL),
+        ("ftp://site.example/", IssueCode.INVALID_URL),
+        ("tcp://127.0.0.1/", IssueCode.INVALID_URL),
+        ("ws://site.example/", IssueCode.INVALID_URL),
+        ("javascript:alert(1)", IssueCode.INVALID_URL),
+        ("data:text/plain,hi", IssueCode.INVALID_URL),
+        ("http://" + "é" * 2000 + ".example/", IssueCode.INVALID_URL),
+        ("http://site.example/" + "../" * 100_000, IssueCode.INVALID_URL),
+        ("http://" + "a" * 64 + ".example/", IssueCode.INVALID_URL),
+        ("http://a..example/", IssueCode.INVALID_URL),
+        ("http://nowhere.invalid/", IssueCode.DNS),
+    ],
+)
+async def test_urls_that_are_not_requested(
+    url: str, code: IssueCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be requested, or not there, is a FetchError before any connection."""
+    real = socket.getaddrinfo
+
+    def look_up(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if host == "nowhere.invalid":
+            raise socket.gaierror(socket.EAI_NONAME, "not known")
+        return real(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(socket, "socket", None)
+    async with HttpFetcher(FetchOptions(max_attempts=1)) as fetcher:
+        with pytest.raises(FetchError) as caught:
+            async with fetcher.open(url):
+                pass
+    assert caught.value.code == code
+    assert set("\r\n\x00\x7f\x9b\u202e\u2066\udcff").isdisjoint(str(caught.value))
+
+
+async def test_secrets_in_a_url_stay_out_of_the_message() -> None:
+    """A URL that cannot be requested is reported without the password in it."""
+    async with HttpFetcher() as fetcher:
+        with pytest.raises(FetchError) as caught:
+            async with fetcher.open("http://user:secret@site.example/a b"):
+                pass
+    assert "secret" not in str(caught.value)
+    assert "secret" not in caught.value.url
+
+
+async def test_a_private_address_by_leave() -> None:
+    """A named start and `allow_networks` open what is refused otherwise."""
+    async with FaultServer() as server:
+        url = server.url("ok")
+        options = FetchOptions(allow_networks=("127.0.0.0/8",), allow_ports=(server.port,))
+        refusing = HttpFetcher(FetchOptions(allow_ports=(server.port,)))
+        for fetcher in (HttpFetcher(), HttpFetcher(options), refusing):
+            if fetcher.options.allow_ports == ():
+                fetcher.trust(url)
+            async with fetcher:
+                code = await open_and_fail(fetcher, url)
+                assert code == ("opened" if fetcher is not refusing else IssueCode.BLOCKED_ADDRESS)
+        assert len(server.requests) == 2
+
+
+async def test_a_public_start_that_turns_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DNS rebinding: after a public answer, a private one for the same name is not connected to."""
+    answers = {"rebound.test": ["8.8.8.8"]}
+    monkeypatch.setitem(ANSWERS, "rebound.test", answers["rebound.test"])
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    loop = asyncio.get_running_loop()
+    connected: list[str] = []
+    connect = loop.sock_connect
+    async with FaultServer() as server, HttpFetcher(FetchOptions(max_attempts=1)) as fetcher:
+
+        async def connect_here(made: socket.socket, place: Any) -> None:
+            connected.append(place[0])
+            await connect(made, (server.host, server.port))
+
+        monkeypatch.setattr(loop, "sock_connect", connect_here)
+        fetcher.trust("http://rebound.test/")
+        async with fetcher.open("http://rebound.test/stale") as response:
+            assert b"".join([piece async for piece in response.chunks()]) == DOCUMENT
+        fetcher.network.book._found.clear()
+        ANSWERS["rebound.test"] = ["127.0.0.1"]
+        await asyncio.sleep(0.05)
+        with pytest.raises(FetchError) as caught:
+            async with fetcher.open("http://rebound.test/ok"):
+                pass
+        assert caught.value.code == IssueCode.BLOCKED_ADDRESS
+        assert "127.0.0.1" in caught.value.detail
+        assert connected == ["8.8.8.8"]
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(try_all())))  # noqa: T201 (the report that the tests read)

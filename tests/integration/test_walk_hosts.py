@@ -1,22 +1,209 @@
-"""Children on other hosts, and what robots.txt has to say of children."""
+"""Which hosts a walk goes to, over HTTP: those that belong, and those that are trusted."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import gzip
 import inspect
+import subprocess
+import sys
 import threading
-from typing import Any
+import weakref
+from collections import Counter
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
+from faults import FaultServer
+from hosts import open_and_fail
 from publicsuffixlist import PublicSuffixList
+from resolving import NamedAddresses
+from serving import serve
 from walking import ROBOTS, SITE, Pages, Walked, fault, index, moved, status, urlset, walk_all
 
-from sitemapreader import urls
+from sitemapreader import FetchOptions, HttpFetcher, IssueCode, Severity, discover, urls, walk
 from sitemapreader.fetch.local import MemoryFetcher
-from sitemapreader.issues import IssueCode
 from sitemapreader.models import SitemapEntry, Via
-from sitemapreader.options import FetchOptions
-from sitemapreader.walker import discover, walk
+from sitemapreader.walker import walk_sync
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from serving import Page
+
+OPTIONS = FetchOptions(max_attempts=1)
+LONG = [f"https://example.org/{'x' * 900}/{n}" for n in range(2_000)]
+"""URLs of a document that takes its time."""
+FEED = (
+    "<rss version='2.0'><channel>"
+    "<item><link>{base}/news</link><pubDate>Thu, 05 Mar 2026 12:00:00 GMT</pubDate></item>"
+    "</channel></rss>"
+)
+
+
+def make_site(base: str) -> Mapping[str, Page]:
+    """Make a site with every format, a redirect, an error, and a child that nobody may read."""
+    return {
+        "/robots.txt": f"User-agent: *\nDisallow: /private\nSitemap: {base}/i.xml".encode(),
+        "/i.xml": index("a.xml", "b.xml.gz", "c.txt", "d.rss", "e.xml", "gone.xml", "private.xml"),
+        "/a.xml": urlset(*(f"{base}/a/{n}" for n in range(5_000))),
+        "/b.xml.gz": gzip.compress(urlset(*(f"{base}/b/{n}" for n in range(5_000)))),
+        "/c.txt": f"{base}/c".encode(),
+        "/d.rss": FEED.format(base=base).encode(),
+        "/e.xml": "/moved/e.xml",
+        "/moved/e.xml": urlset(f"{base}/moved/e"),
+        "/gone.xml": 410,
+        "/private.xml": urlset(f"{base}/private"),
+    }
+
+
+async def test_a_site_over_http() -> None:
+    """A site of every format is walked, and what cannot be read is said, one request a document."""
+    async with serve(make_site) as served:
+        async with walk(served.base, options=OPTIONS) as entries:
+            locs = {entry.loc.removeprefix(served.base) async for entry in entries}
+        assert len(locs) == 10_003
+        assert {"/a/0", "/b/4999", "/c", "/news", "/moved/e"} <= locs
+        statuses = {
+            document.url.removeprefix(served.base): (str(document.status), document.reason)
+            for document in entries.report.documents
+        }
+        assert statuses.pop("/gone.xml") == ("failed", "http-status")
+        assert statuses.pop("/private.xml") == ("skipped", "robots-disallowed")
+        assert set(statuses.values()) == {("complete", "")}
+        assert len(served.requested) == len(set(served.requested)) == 9
+        assert not entries.report.complete
+
+
+async def test_discovery_over_http() -> None:
+    """A discovery over HTTP looks at one sitemap, and leaves its body."""
+    async with serve(make_site) as served:
+        found = await discover(served.base, options=OPTIONS)
+        assert [entry.loc for entry in found.sitemaps] == [f"{served.base}/i.xml"]
+        assert served.requested == ["/robots.txt", "/i.xml"]
+
+
+async def test_probing_over_http() -> None:
+    """Well-known paths are tried by GET, and the one that is a sitemap is read on."""
+    async with serve(lambda base: {"/sitemap.txt": f"{base}/x\n".encode()}) as served:
+        async with walk(served.base, options=OPTIONS) as entries:
+            assert [entry.loc async for entry in entries] == [f"{served.base}/x"]
+        assert served.requested[-1] == "/sitemap.txt"
+        assert len(served.requested) == 11
+
+
+async def test_a_given_fetcher_stays_open() -> None:
+    """A fetcher of the caller's can be used for one walk after the other."""
+    async with serve(make_site) as served, HttpFetcher(OPTIONS) as fetcher:
+        for _ in range(2):
+            async with walk(sitemaps=[f"{served.base}/a.xml"], fetcher=fetcher) as entries:
+                assert len([entry async for entry in entries]) == 5_000
+
+
+@pytest.mark.parametrize("per_host", [1, 2])
+async def test_a_consumer_fetches_with_the_fetcher_of_its_walk(per_host: int) -> None:
+    """A crawler's loop comes to its end, though the readers hold every turn at the host and wait.
+
+    At no time does the server answer more than the turns of the walk and those of its consumer.
+    """
+
+    def make_pages(base: str) -> Mapping[str, Page]:
+        maps = {f"/{n}.xml": urlset(*(f"{base}/{n}/{i}" for i in range(20_000))) for n in range(4)}
+        return {"/i.xml": index(*(f"{base}{path}" for path in maps)), "/page": b"x", **maps}
+
+    options = FetchOptions(per_host=per_host)
+    async with serve(make_pages) as served, HttpFetcher(options) as fetcher:
+        count = pages = 0
+        async with (
+            asyncio.timeout(50),
+            walk(sitemaps=[f"{served.base}/i.xml"], fetcher=fetcher) as entries,
+        ):
+            async for batch in entries.batches():
+                count += len(batch)
+                if count > pages * 4_000:
+                    async with fetcher.open(f"{served.base}/page") as response:
+                        assert [piece async for piece in response.chunks()] == [b"x"]
+                    pages += 1
+        assert (count, pages) == (80_000, 20)
+        assert served.most_at_once <= 2 * per_host
+
+
+async def test_a_fetcher_does_not_keep_the_walks_that_used_it() -> None:
+    """With its connections still open, nothing holds a walk that is over, or its report."""
+    async with serve(make_site) as served, HttpFetcher(OPTIONS) as fetcher:
+        async with walk(served.base, fetcher=fetcher) as entries:
+            async for _ in entries:
+                pass
+        left = weakref.ref(entries)
+        del entries
+        gc.collect()
+        assert left() is None
+        fetcher.trust(served.base)
+        async with fetcher.open(f"{served.base}/c.txt"):
+            pass
+
+
+async def test_a_server_that_goes_away() -> None:
+    """A server that stops in the middle of a walk costs what it had still to say; each says so."""
+    children = [f"{n}.xml" for n in range(20)]
+    long = urlset(*LONG)
+    pages = {"/i.xml": index(*children)} | {f"/{name}": long for name in children}
+    count = 0
+    options = attrs.evolve(OPTIONS, host_pause_seconds=0.05)
+    async with AsyncExitStack() as server:
+        served = await server.enter_async_context(serve(lambda _: pages))
+        async with walk(sitemaps=[f"{served.base}/i.xml"], options=options) as entries:
+            async for batch in entries.batches():
+                count += len(batch)
+                if count > 2_000:
+                    await server.aclose()
+    outcomes = Counter((str(each.status), each.reason) for each in entries.report.documents)
+    assert sum(outcomes.values()) == 22
+    assert outcomes["failed", "connect"] + outcomes["skipped", "host-down"] >= 10
+    assert count == entries.report.entries == sum(each.entries for each in entries.report.documents)
+    assert not entries.report.complete
+
+
+async def test_a_server_that_is_not_there() -> None:
+    """A walk over a site that nobody serves ends with a report that says why, and no exception."""
+    async with serve(make_site) as served:
+        base = served.base
+    async with walk(base, options=OPTIONS) as entries:
+        assert [entry async for entry in entries] == []
+    codes = [str(issue.code) for issue in entries.report.issues]
+    assert codes == ["robots-unreachable", "connect"]
+    (document,) = entries.report.documents
+    assert (str(document.status), document.reason) == ("failed", "connect")
+
+
+async def test_walk_sync_over_http() -> None:
+    """The blocking walk reads the same site from another thread, while this loop serves it."""
+    async with serve(make_site) as served:
+
+        def count() -> int:
+            with walk_sync(served.base, options=OPTIONS) as entries:
+                return sum(1 for _ in entries)
+
+        assert await asyncio.to_thread(count) == 10_003
+
+
+def test_aiohttp_is_imported_for_http_only() -> None:
+    """A walk with a fetcher of one's own imports no HTTP client."""
+    code = (
+        "import sys, asyncio\n"
+        "from sitemapreader.walker import walk\n"
+        "from sitemapreader.fetch.local import MemoryFetcher\n"
+        "async def main():\n"
+        "    async with walk('https://a.org/', fetcher=MemoryFetcher({})) as entries:\n"
+        "        async for _ in entries: pass\n"
+        "asyncio.run(main())\n"
+        "print('aiohttp' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
 
 TOP = "https://www.example.co.uk/top.xml"
 
@@ -303,3 +490,114 @@ async def test_robots_files_that_are_too_many_are_forgotten() -> None:
     walked = await walk_top(pages, options=FetchOptions(concurrency=1))
     assert len(walked.locs) == 10
     assert len([url for url in walked.requested if url.endswith("robots.txt")]) == 10
+
+
+URLSET = b"<urlset><url><loc>http://site.test/1</loc></url></urlset>"
+
+
+def make_pages(base: str) -> dict[str, bytes]:
+    """Return a site with one sitemap, which it names in robots.txt."""
+    return {"/robots.txt": f"Sitemap: {base}/map.xml".encode(), "/map.xml": URLSET}
+
+
+async def read(site: str, fetcher: HttpFetcher, *, trusted: bool) -> tuple[int, set[IssueCode]]:
+    """Walk a site; return the number of its URLs and the codes of its errors."""
+    async with walk(site, fetcher=fetcher, trusted=trusted, probe="never") as entries:
+        count = len([entry async for entry in entries])
+    codes = {code for code in entries.report.counts if code.severity is Severity.ERROR}
+    return count, codes
+
+
+async def test_a_walk_trusts_its_own_site_only() -> None:
+    """Of two walks with one fetcher, the one that is not trusted gets nothing from loopback."""
+    async with serve(make_pages) as served, HttpFetcher() as fetcher:
+        assert await read(served.base, fetcher, trusted=True) == (1, set())
+        asked = len(served.requested)
+        count, codes = await read(served.base, fetcher, trusted=False)
+        assert count == 0
+        assert IssueCode.BLOCKED_PORT in codes
+        assert len(served.requested) == asked
+
+
+@pytest.mark.parametrize("name", ["site.test", "127.0.0.1"])
+async def test_a_kept_connection_is_not_lent_to_strangers(name: str) -> None:
+    """With the port allowed, a connection that a trusted walk left open is no way around."""
+    async with serve(make_pages) as served:
+        port = int(served.base.rpartition(":")[2])
+        options = FetchOptions(allow_ports=(port,))
+        async with HttpFetcher(options, resolver=NamedAddresses()) as fetcher:
+            site = f"http://{name}:{port}/"
+            assert (await read(site, fetcher, trusted=True))[0] >= 0
+            asked = len(served.requested)
+            assert asked
+            count, codes = await read(site, fetcher, trusted=False)
+            assert count == 0
+            assert IssueCode.BLOCKED_ADDRESS in codes
+            assert len(served.requested) == asked
+
+
+async def test_walks_at_the_same_time() -> None:
+    """A walk that is not trusted is refused also while the other one runs."""
+    async with serve(make_pages) as served, HttpFetcher() as fetcher:
+        trusted, untrusted = await asyncio.gather(
+            read(served.base, fetcher, trusted=True), read(served.base, fetcher, trusted=False)
+        )
+        assert trusted[0] == 1
+        assert untrusted[0] == 0
+
+
+async def test_networks_and_ports_that_are_allowed_need_no_trust() -> None:
+    """`allow_networks` and `allow_ports` open what a walk that is not trusted lacks."""
+    async with serve(make_pages) as served:
+        port = int(served.base.rpartition(":")[2])
+        options = FetchOptions(allow_ports=(port,), allow_networks=("127.0.0.0/8",))
+        async with HttpFetcher(options) as fetcher:
+            assert await read(served.base, fetcher, trusted=False) == (1, set())
+
+
+async def test_given_sitemaps_and_discoveries_can_be_strangers() -> None:
+    """`trusted=False` holds for `sitemaps=` and for `discover` as well."""
+    async with serve(make_pages) as served, HttpFetcher() as fetcher:
+        given = walk(sitemaps=[f"{served.base}/map.xml"], fetcher=fetcher, trusted=False)
+        async with given as entries:
+            assert [entry async for entry in entries] == []
+        found = await discover(served.base, fetcher=fetcher, trusted=False)
+        assert IssueCode.BLOCKED_PORT in found.counts
+        assert served.requested == []
+        assert (await discover(served.base, fetcher=fetcher)).sitemaps
+
+
+async def test_headers_do_not_go_to_strangers() -> None:
+    """A walk that is not trusted sends no header that may be a secret."""
+    async with FaultServer() as server:
+        options = FetchOptions(
+            headers={"X-Key": "secret"},
+            allow_ports=(server.port,),
+            allow_networks=("127.0.0.0/8",),
+        )
+        for trusted in (False, True):
+            server.requests.clear()
+            async with walk(sitemaps=[server.url("ok")], options=options, trusted=trusted) as found:
+                assert [entry async for entry in found]
+            assert ["x-key" in request.headers for request in server.requests] == [trusted]
+
+
+async def test_requests_beside_a_walk_have_its_trust_while_it_runs() -> None:
+    """A consumer fetches pages of the site with the fetcher of the walk, and so it was before."""
+    async with serve(make_pages) as served, HttpFetcher() as fetcher:
+        url = f"{served.base}/map.xml"
+        assert await open_and_fail(fetcher, url) == IssueCode.BLOCKED_PORT
+        async with walk(served.base, fetcher=fetcher) as entries:
+            async for _ in entries:
+                assert await open_and_fail(fetcher, url) == "opened"
+
+
+async def test_a_fetcher_keeps_nothing_of_walks_that_are_over() -> None:
+    """The trust of a walk goes with it: a fetcher for a thousand walks does not grow."""
+    async with serve(make_pages) as served, HttpFetcher() as fetcher:
+        assert await read(served.base, fetcher, trusted=True) == (1, set())
+        # Connections that are kept have the context of the walk that made them.
+        await fetcher.aclose()
+        await asyncio.sleep(0.01)
+        gc.collect()
+        assert len(fetcher._walks) == 0
