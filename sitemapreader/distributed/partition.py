@@ -8,6 +8,7 @@ was taken for dead may still be at work, until it sees that another one has comm
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 import time
 from collections import Counter
@@ -15,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import attrs
-import zstandard
 
 from sitemapreader.distributed.hosts import HostReader, Reading, read_isolated
 from sitemapreader.distributed.parts import (
@@ -40,6 +40,11 @@ from sitemapreader.distributed.runs import (
 from sitemapreader.distributed.storage import OutputError, Storage
 from sitemapreader.event_loop import end_task
 
+try:
+    from compression import zstd
+except ModuleNotFoundError:
+    from backports import zstd  # the same before Python 3.14
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -53,28 +58,23 @@ class UnusableStateError(Exception):
 
 
 def pack_state(state: Path, packed: Path) -> None:
-    """Compress a state file."""
-    compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
-    with state.open("rb") as source, packed.open("wb") as target:
-        compressor.copy_stream(source, target, size=state.stat().st_size)
+    """Compress a state file, with a checksum."""
+    options = {zstd.CompressionParameter.checksum_flag: 1}
+    with state.open("rb") as source, zstd.open(packed, "wb", options=options) as target:
+        shutil.copyfileobj(source, target)
 
 
 def unpack_state(packed: Path, state: Path) -> None:
     """Decompress a state file; raise UnusableStateError for anything else."""
+    written = 0
     try:
-        with packed.open("rb") as source, state.open("wb") as target:
-            size = zstandard.frame_content_size(source.read(18))  # RFC 8878: the longest header
-            if not 0 < size <= MAX_STATE_BYTES:
-                raise UnusableStateError(f"it says that it unpacks to {size} bytes")
-            source.seek(0)
-            reader = zstandard.ZstdDecompressor().stream_reader(source)
-            written = 0
-            while written <= size and (piece := reader.read(_PIECE_BYTES)):
+        with zstd.open(packed) as source, state.open("wb") as target:
+            while written <= MAX_STATE_BYTES and (piece := source.read(_PIECE_BYTES)):
                 written += target.write(piece)
-    except zstandard.ZstdError as error:
+    except (zstd.ZstdError, EOFError) as error:
         raise UnusableStateError(f"it is damaged: {error}") from None
-    if written != size:
-        raise UnusableStateError(f"it has {written} bytes instead of {size}")
+    if not 0 < written <= MAX_STATE_BYTES:
+        raise UnusableStateError(f"it unpacks to {written} bytes")
 
 
 NO_MEMORY, KEPT = "none", "kept"
@@ -199,16 +199,14 @@ async def _run_all(
     return [task.result() for task in tasks]
 
 
+@attrs.frozen
 class PartitionReader:
     """Reader of one partition: attempt, memory, hosts, files, commit."""
 
-    def __init__(
-        self, storage: Storage, run: ScaleRun, partition: int, room: asyncio.Semaphore
-    ) -> None:
-        self._storage = storage
-        self._run = run
-        self._partition = partition
-        self._room = room
+    _storage: Storage
+    _run: ScaleRun
+    _partition: int
+    _room: asyncio.Semaphore
 
     async def run(self) -> Commit:
         """Read the hosts, unless they are committed; return the commit that counts."""

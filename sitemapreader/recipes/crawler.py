@@ -132,14 +132,14 @@ async def fetch_page(fetcher: Fetcher, rules: PageRules, entry: UrlEntry) -> Pag
         )
 
 
+@attrs.frozen
 class PageRules:
     """The rules for pages: the robots.txt of each origin, fetched when first needed."""
 
-    def __init__(self, fetcher: Fetcher, agent: str) -> None:
-        self._fetcher = fetcher
-        self._agent = agent
-        self._known: dict[str, Robots] = {}
-        self._fetching: dict[str, asyncio.Lock] = {}
+    _fetcher: Fetcher
+    _agent: str
+    _known: dict[str, Robots] = attrs.field(factory=dict)
+    _fetching: dict[str, asyncio.Lock] = attrs.field(factory=dict)
 
     async def allow(self, url: str) -> bool:
         """Return whether a page may be fetched.

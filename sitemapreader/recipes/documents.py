@@ -120,7 +120,8 @@ class SiteDocuments:
         self, fetcher: Fetcher
     ) -> AsyncGenerator[AsyncGenerator[list[PageChange], None], None]:
         """Yield what an earlier walk left over, then the changes of this one."""
-        loader = _PageLoader(fetcher, self._options, self._extract, self._workers)
+        rules = PageRules(fetcher, self._options.user_agent)
+        loader = _PageLoader(fetcher, rules, self._extract, self._workers)
         yield self._confirm(loader, self._begin())
         yield self._load(loader, self._missed.entries())
         # An HttpFetcher has options of its own.
@@ -184,13 +185,13 @@ class SiteDocuments:
             yield batch
 
 
+@attrs.define
 class _MissedPages:
     """The URLs that could not be fetched, and those that answer unlisted, in a file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._urls: dict[str, bool] | None = None
-        self._is_saved = True
+    _path: Path
+    _urls: dict[str, bool] | None = None
+    _is_saved: bool = True
 
     def _known(self) -> dict[str, bool]:
         """Return the URLs -> whether a sitemap lists them."""
@@ -232,20 +233,14 @@ class _MissedPages:
         self._is_saved = True
 
 
+@attrs.frozen
 class _PageLoader:
     """The loader of pages: fetches some at once, and makes a change of each."""
 
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        options: FetchOptions,
-        extract: Callable[[Page], str],
-        workers: int,
-    ) -> None:
-        self._fetcher = fetcher
-        self._rules = PageRules(fetcher, options.user_agent)
-        self._extract = extract
-        self._workers = workers
+    _fetcher: Fetcher
+    _rules: PageRules
+    _extract: Callable[[Page], str]
+    _workers: int
 
     async def load(self, entries: Iterable[UrlEntry]) -> AsyncGenerator[PageChange, None]:
         """Yield a change for each entry, as they come; few pages wait for the consumer."""

@@ -181,30 +181,20 @@ async def submit_changes(
     return result
 
 
+@attrs.define
 class _Service:
-    """A client of the service, with the URLs that wait for a request.
+    """A client of the service, with the URLs that wait for a request."""
 
-    Attributes:
-        accepted: URLs that the service has accepted.
-    """
-
-    def __init__(
-        self,
-        session: aiohttp.ClientSession,
-        fetcher: HttpFetcher,
-        endpoint: str,
-        key: str,
-        result: SubmissionResult,
-    ) -> None:
-        self.accepted = 0
-        self._session = session
-        self._fetcher = fetcher
-        self._endpoint = endpoint
-        self._key = key
-        self._result = result
-        self._key_files: dict[str, str] = {}
-        self._waiting: dict[str, list[str]] = {}  # by their hosts
-        self._taken = self._arrived = 0  # batches of the walk
+    _session: aiohttp.ClientSession
+    _fetcher: HttpFetcher
+    _endpoint: str
+    _key: str
+    _result: SubmissionResult
+    accepted: int = 0  # URLs
+    _key_files: dict[str, str] = attrs.field(factory=dict)
+    _waiting: dict[str, list[str]] = attrs.field(factory=dict)  # by their hosts
+    _taken: int = 0  # batches of the walk
+    _arrived: int = 0
 
     async def submit(self, locs: Iterator[str]) -> int:
         """Submit URLs now; return how many the service has accepted."""
