@@ -254,20 +254,8 @@ def _load() -> PublicSuffixList:
     return PublicSuffixList()
 
 
-def is_in_scope(loc: str, sitemap: str) -> bool:
-    """Return whether a URL is in the folder of its sitemap, as the protocol demands.
-
-    https://www.sitemaps.org/protocol.html#location: same scheme, host and port, at or below the
-    folder in which the sitemap lies.
-    """
-    folder = folder_of(sitemap)
-    if loc.startswith(folder) and not _may_climb(loc):
-        return True
-    return url_key(loc).startswith(folder)
-
-
-def _may_climb(url: str) -> bool:
-    """Return whether a URL may leave the folder that it begins with.
+def may_climb(url: str) -> bool:
+    """Return whether a URL, or one of those joined, may leave its folder.
 
     It would need "..", plain or encoded, or torn apart by blanks that the parser drops.
     """

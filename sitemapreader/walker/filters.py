@@ -15,7 +15,7 @@ import attrs
 from sitemapreader.dates import select_recent, select_until
 from sitemapreader.models import Change
 from sitemapreader.rows import get_column, select_rows
-from sitemapreader.urls import url_key
+from sitemapreader.urls import SCHEMES, may_climb, url_key
 
 if TYPE_CHECKING:
     import re
@@ -100,8 +100,14 @@ class EntryFilter:
 
 
 def _find_outside(locs: list[str], scope: tuple[str, ...]) -> list[str]:
-    """Return the URLs that do not lie in the scope, in any spelling."""
+    """Return the URLs that do not lie in the scope, in any spelling.
+
+    That is the folder of their sitemap, on the same scheme, host and port
+    (https://www.sitemaps.org/protocol.html#location), which a `..` may leave again.
+    """
     outside = [loc for loc in locs if not loc.startswith(scope)]
+    if scope is not SCHEMES and may_climb("".join(locs)):
+        outside = [loc for loc in locs if may_climb(loc) or not loc.startswith(scope)]
     begins = [loc[: loc.find("/", 8) + 1] for loc in outside]
     foreign = {begin for begin in set(begins) if _is_foreign(begin, scope)}
     near = {loc for loc, begin in zip(outside, begins, strict=True) if begin not in foreign}

@@ -13,7 +13,6 @@ from sitemapreader.urls import (
     folder_of,
     has_web_scheme,
     host_of,
-    is_in_scope,
     origin_of,
     parse_url,
     resolve,
@@ -21,8 +20,15 @@ from sitemapreader.urls import (
     site_of,
     url_key,
 )
+from sitemapreader.walker.filters import _find_outside
 
 DOCUMENT = "https://www.example.org/maps/sitemap.xml"
+
+
+def is_in_scope(loc: str, sitemap: str) -> bool:
+    """Ask the filter of a walk."""
+    return not _find_outside([loc], (folder_of(sitemap),))
+
 
 # -- resolving
 

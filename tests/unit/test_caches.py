@@ -79,7 +79,6 @@ CALLS: dict[str, Callable[[str], Any]] = {
     "origin": urls.origin_of,
     "site": lambda url: urls.same_hosts("site", url, "https://example.org/"),
     "folder": urls.folder_of,
-    "scope": lambda url: urls.is_in_scope(url, "https://example.org/"),
     "resolve": lambda url: urls.resolve("https://example.org/", url.removeprefix("https:")),
     "base": lambda url: urls.resolve(url, "x"),
     "sieve": lambda url: EntryFilter().select([UrlEntry(url)], ("https://example.org/",)),
