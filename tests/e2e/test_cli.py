@@ -7,14 +7,12 @@ import gzip
 import json
 import os
 import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import package
 import pytest
 from aiohttp import web
-from commands import allow, run, serving, start, urlset, wait_until_full
+from commands import run, serving, start, urlset, wait_until_full
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,12 +101,6 @@ def test_a_cut_sitemap_is_a_partial_result(origin: str) -> None:
     assert "error truncated" in done.stderr
 
 
-def test_nothing_fetched() -> None:
-    """A server that is not there gives exit code 4."""
-    done = run("http://127.0.0.1:9/sitemap.xml")
-    assert (done.returncode, done.stdout) == (4, "")
-
-
 def test_no_url_found(tmp_path: Path) -> None:
     """A sitemap without records gives exit code 1."""
     file = tmp_path / "empty.xml"
@@ -116,23 +108,6 @@ def test_no_url_found(tmp_path: Path) -> None:
     done = run(str(file))
     assert (done.returncode, done.stdout) == (1, "")
     assert "warning empty" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("no such file",),
-        ("--since", "soon", "."),
-        ("--format", "pdf", "."),
-        ("ftp://a.example/",),
-    ],
-)
-def test_wrong_usage(arguments: tuple[str, ...]) -> None:
-    """What cannot be meant gives exit code 2 and says what to write instead."""
-    done = run(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr
 
 
 def test_files_and_standard_input(tmp_path: Path) -> None:
@@ -153,16 +128,6 @@ def test_an_index_in_a_file_is_said_to_be_one() -> None:
     done = run(str(SITE / "sitemap_index.xml"))
     assert done.returncode == 1
     assert "lists 5 sitemaps or pages of a feed, which were not fetched" in done.stderr
-
-
-def test_one_bad_line_does_not_stop_the_others(origin: str, tmp_path: Path) -> None:
-    """A line of a list that is no site is named, the others are read, and the exit code is 3."""
-    file = tmp_path / "sites.txt"
-    file.write_text(f"no such site\n{origin}\n", "utf-8")
-    done = run("-i", str(file), *allow(origin))
-    assert done.returncode == 3
-    assert len(done.stdout.split()) == 5
-    assert "'no such site' is neither" in done.stderr
 
 
 def test_json_lines() -> None:
@@ -227,27 +192,6 @@ def test_output_file(tmp_path: Path) -> None:
     assert output.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
-    """An output that cannot be made is named, in one line."""
-    done = run(str(SITE), "-o", str(tmp_path / "nowhere" / "urls.txt"))
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "cannot write" in done.stderr
-
-
-def test_a_closed_pipe(tmp_path: Path) -> None:
-    """A reader that goes away ends the program quietly, with 141."""
-    file = tmp_path / "sitemap.xml"
-    file.write_bytes(urlset(20_000))
-    with start(str(file)) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"https://example.org/0\n"
-        process.stdout.close()
-        assert process.wait(30) == 141
-        assert process.stderr is not None
-        assert process.stderr.read() == b""
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("waiting", ["for the server", "for the reader"])
 def test_signals(origin: str, tmp_path: Path, number: signal.Signals, waiting: str) -> None:
@@ -269,21 +213,6 @@ def test_signals(origin: str, tmp_path: Path, number: signal.Signals, waiting: s
     assert first == b"https://example.org/0\n"
     assert b"Traceback" not in errors
     assert (first + rest).endswith(b"\n")
-
-
-def test_help_is_quick() -> None:
-    """--help does not import what it does not need: no aiohttp, no asyncio, no expat."""
-    script = (
-        "import sys\n"
-        "from sitemapreader.cli import main\n"
-        "try: main(['--help'])\n"
-        "except SystemExit: pass\n"
-        "print(sorted({'aiohttp', 'asyncio', 'yarl', 'pyexpat'} & set(sys.modules)))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_version() -> None:

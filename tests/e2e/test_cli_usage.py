@@ -53,6 +53,14 @@ def test_a_word_that_is_no_source(command: tuple[str, ...], word: str) -> None:
     assert asked == []
 
 
+@pytest.mark.parametrize("command", [(), ("tree",), ("discover",), ("audit",)])
+def test_no_word_at_all(command: tuple[str, ...]) -> None:
+    """Without a source there is nothing to do, and what to name is said."""
+    done = run(*command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no source: name " in done.stderr
+
+
 @pytest.mark.parametrize(
     ("word", "command"), [("discovr", "discover"), ("tre", "tree"), ("hlep", "help")]
 )
