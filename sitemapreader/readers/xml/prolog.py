@@ -224,7 +224,7 @@ class PrologReader:
         self._passed = ""
         """The declaration, comments and instructions before the first element."""
         self._doctype = ""
-        self._has_open_doctype = False
+        self._has_open_doctype = self._has_nameless_doctype = False
 
     def feed(self, events: list[Event], data: str, *, final: bool) -> tuple[Prolog, int] | None:
         """Return the prolog and where in `data` the root's content begins.
@@ -280,6 +280,7 @@ class PrologReader:
         if doctype is None or not (doctype[2] or final):
             return -1
         self._doctype = (doctype[1] or "").lower()
+        self._has_nameless_doctype = not self._doctype
         if doctype[2] == "[":
             raise NotXmlError(
                 IssueCode.DTD_REFUSED, replace_bad_bytes(self.data[start : start + 80])
@@ -310,7 +311,8 @@ class PrologReader:
     ) -> tuple[Prolog, int]:
         start = tag.end()
         end_tag = "" if tag[2].endswith("/") else f"</{tag[1]}>"
-        if not is_well_formed(self._passed + ("<r/>" if root in ROOTLESS else tag[0] + end_tag)):
+        document = self._passed + ("<r/>" if root in ROOTLESS else tag[0] + end_tag)
+        if self._has_nameless_doctype or not is_well_formed(document):
             self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
         attributes = read_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
         if len(attributes) > MAX_NAMESPACES:

@@ -52,6 +52,7 @@ BROKEN = {
     .replace(b"?", b"1"),
     "control-in-the-root": wrap(root=b" a='\x01'"),
     "control-before-the-root": wrap(before=b"<!-- \x02 -->"),
+    "doctype-without-a-name": wrap(before=b'<!DOCTYPE ">'),
     "control-behind-an-instruction": wrap(before=b"<?a ?>\x0b"),
     "blank-of-no-xml-before-the-root": wrap(before="<!-- a -->\u00a0".encode()),
     "control-in-an-instruction": wrap(before=b"<?xml-stylesheet \x02 ?>"),
