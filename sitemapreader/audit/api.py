@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from sitemapreader.audit.known import Known
     from sitemapreader.audit.result import Baseline
     from sitemapreader.audit.rules import SqlRule
-    from sitemapreader.audit.sources import AuditSource
     from sitemapreader.fetch import Fetcher
+    from sitemapreader.many.sources import SiteTask
     from sitemapreader.readers.robots import Robots
     from sitemapreader.report import Report
 
@@ -137,12 +137,13 @@ class AuditRun:
 
     async def walk(
         self,
-        source: AuditSource,
+        source: SiteTask,
         arguments: WalkArguments,
         pages: int | Literal["all"] | None = None,
     ) -> None:
         """Read the sitemaps and robots.txt files into the database, and visit pages."""
         async with AsyncExitStack() as stack:
+            site = None if source.kind == "sitemap" else source.url
             fetcher = source.fetcher or arguments.get("fetcher")
             network: FetchOptions = arguments.get("options") or FetchOptions()
             self._is_http = source.fetcher is None
@@ -160,18 +161,18 @@ class AuditRun:
             loader = WalkLoader(self._database, arguments.get("on_document"))
             passed: WalkArguments = {
                 **arguments,
-                "sitemaps": [source.sitemap] if source.sitemap else (),
+                "sitemaps": [source.url] if site is None else (),
                 "fetcher": fetcher,
                 "on_document": loader.note_end,
             }
-            entries = walk(source.site, **passed)
-            if source.is_page:
+            entries = walk(site, **passed)
+            if source.kind == "site":
                 entries.search_only()
             async with entries:
                 await loader.load(entries)
                 self._robots = list_known_robots(entries, is_http=self._is_http)
             self._report = entries.report
-            self._is_site = source.site is not None and not any(
+            self._is_site = site is not None and not any(
                 each.via is Via.SITE and each.status is not Status.SKIPPED
                 for each in entries.report.documents
             )
@@ -186,10 +187,10 @@ class AuditRun:
                     self._figures,
                     robots=self._robots,
                     network=network,
-                    trusted=[name for name in (source.site, source.sitemap) if name],
+                    trusted=[source.url],
                 )
                 self._no_pages = ""
-            elif isinstance(source.fetcher, FolderFetcher) and not source.sitemap and pages != 0:
+            elif isinstance(source.fetcher, FolderFetcher) and site is not None and pages != 0:
                 self._no_pages = visit_built(
                     self._database,
                     pages if isinstance(pages, int) else None,

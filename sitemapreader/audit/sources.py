@@ -15,13 +15,12 @@ from sitemapreader.audit.models import AuditInputError, Example, Finding, Place
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.local import FALLBACK_BASE_URL, FolderFetcher
 from sitemapreader.issues import without_userinfo
+from sitemapreader.many.sources import SiteTask
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from sitemapreader.fetch import Fetcher
 
 T = TypeVar("T", Place, Example)
 
@@ -30,25 +29,9 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _BEHIND_A_URL = b"<]\"' \t\r\n"
 
 
-@attrs.frozen
-class AuditSource:
-    """A site or a sitemap, by its URL, perhaps of a folder's fetcher."""
-
-    name: str
-    """As the caller named it, without a password."""
-    site: str | None = None
-    """The URL of a site, which may be a sitemap itself."""
-    sitemap: str | None = None
-    """The URL of a sitemap, if it is known to be one."""
-    is_page: bool = False
-    """Whether the URL of the site is not that of a sitemap."""
-    fetcher: Fetcher | None = None
-    """Reads a folder; `None` for the network."""
-
-
 def find_source(
     source: str | Path, base_url: str | None = None, *, is_sitemap: bool | None = None
-) -> AuditSource:
+) -> SiteTask:
     """Return how to read a URL, folder or file; raise AuditInputError.
 
     `is_sitemap` is whether a URL is that of a sitemap or of a site, where that is known.
@@ -58,17 +41,16 @@ def find_source(
         if parse_url(text) is None:
             raise AuditInputError(f"{without_userinfo(text)!r} is not a URL that can be requested")
         name = without_userinfo(text)
-        if is_sitemap:
-            return AuditSource(name, sitemap=text)
-        return AuditSource(name, text, is_page=is_sitemap is False)
+        if is_sitemap is None:
+            return SiteTask(text, name=name)
+        return SiteTask(text, "sitemap" if is_sitemap else "site", name=name)
     path = Path(source)
     if path.is_dir():
         folder = FolderFetcher(path, base_url)
-        return AuditSource(text, folder.base_url, is_page=True, fetcher=folder)
-    if path.is_file():
-        folder = FolderFetcher(path.parent, base_url or _find_base_url(path))
-        url = folder.base_url + quote(path.name)
-        return AuditSource(text, sitemap=url, fetcher=folder)
+        return SiteTask(folder.base_url, "site", fetcher=folder, name=text)
+    if path.is_file():  # its folder may have the children of an index
+        files = FolderFetcher(path.parent, base_url or _find_base_url(path))
+        return SiteTask(files.base_url + quote(path.name), "sitemap", fetcher=files, name=text)
     raise AuditInputError(
         f"{without_userinfo(text)!r} is neither an http(s) URL nor a file or folder that exists"
     )

@@ -14,8 +14,8 @@ from sitemapreader.audit import AuditOptions, Finding, NotRun
 from sitemapreader.audit.api import AuditRun, plan_rules
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.known import load_known
-from sitemapreader.audit.sources import AuditSource
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
+from sitemapreader.many.sources import SiteKind, SiteTask
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOST = "https://www.shop.example"
@@ -179,11 +179,11 @@ class RuleTrial:
         plan = plan_rules(None, [code], [], {}, figures)
         run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW))
         fetcher = tried.make_fetcher()
-        given = (HOST + tried.sitemap,) if tried.sitemap else ()
-        site, sitemap = (None, *given) if given else (f"{HOST}/", None)
         if tried.known is not None:
             load_known(self.database, tried.known)
-        source = AuditSource("shop", site, sitemap, fetcher=None if tried.is_http else fetcher)
+        kind: SiteKind = "sitemap" if tried.sitemap else "auto"
+        url = HOST + (tried.sitemap or "/")
+        source = SiteTask(url, kind, fetcher=None if tried.is_http else fetcher, name="shop")
         await run.walk(source, {"fetcher": fetcher, "options": FetchOptions(max_attempts=1)})
         run.judge(has_known=tried.known is not None)
         runner = run._runner
