@@ -175,6 +175,8 @@ class Budget:
             self.exhausted = IssueCode.BUDGET_SECONDS
 
 
+# -- what the parts of a walk share
+
 Batch: TypeAlias = Rows | tuple[SitemapEntry | Issue, ...]
 """Events that go to the consumer together: entries, or a tuple of other events."""
 

@@ -1,4 +1,7 @@
-"""One document of a walk: its response, its body as events, its prior version."""
+"""One document of a walk: its response, its body as events, its prior version.
+
+Every wait for the network is bounded by the budget.
+"""
 
 from __future__ import annotations
 
@@ -314,6 +317,8 @@ def count_tries(response: Response) -> int:
     """Return how often a response was requested; 1 if its fetcher does not count."""
     return int(getattr(response, "tries", 1))
 
+
+# -- the prior version of a document, and whether a body is still the same
 
 _MEMORY_BYTES = 1_048_576
 """Bytes of a body that are buffered in memory; the rest is in a temporary file."""

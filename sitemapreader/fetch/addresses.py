@@ -7,7 +7,7 @@ one walk named is a stranger to the others.
 # A crawler requests URLs that strangers wrote, from a place that may reach more than strangers can
 # (a metadata service, a router, a database on loopback). A check of names does not protect: names
 # resolve to whatever their owner likes, and literal addresses never see a resolver. So literals are
-# checked before each request, and names by the addresses that they have then (see `resolver`): the
+# checked before each request, and names by the addresses that they have then (see `transport`): the
 # client is given these, and resolves nothing itself.
 
 from __future__ import annotations

@@ -344,7 +344,7 @@ class AiohttpTransport:
             cookie_jar=aiohttp.DummyCookieJar(),
             middlewares=(_send_once,),
             trace_configs=[trace],
-            # aiohttp times only the connection; for the rest see `body`.
+            # aiohttp times only the connection; for the rest see `answers`.
             timeout=aiohttp.ClientTimeout(sock_connect=self._options.connect_seconds),
             read_bufsize=65_536,
         )

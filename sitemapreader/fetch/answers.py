@@ -212,6 +212,11 @@ def _cut_body(body: bytearray, response: Response, max_bytes: int, *, cut: bool)
     return bytes(body[: max_bytes + 1])
 
 
+# -- answers without a document: bot protections, logins, errors
+
+# Each row of the tables says where it comes from: documentation of the vendor that was read, or
+# public code and recorded answers in which the header or text was observed.
+
 MAX_REFUSAL_BYTES = 32_768
 """How much of an answer without a document is read; a challenge page has some 10 KB."""
 REFUSAL_SECONDS = 1.0

@@ -1,9 +1,9 @@
 """HttpFetcher: an HTTP client that is polite, bounded, and safe with any URL.
 
 A request passes these modules in turn: `request` checks its URL, `addresses` its port. `throttle`
-makes it wait for slots, of its host and of the address that `resolver` finds and checks. A
-transport sends it: that of `aiohttp`, or that of `httpx` for a client of yours. `exchange` follows
-redirects one at a time, `retries` repeats what failed, and `body` bounds the body while it arrives.
+makes it wait for slots, of its host and of the address that `transport` finds and checks. That of
+`aiohttp` sends it, or that of `httpx` for a client of yours. `exchange` follows redirects one at a
+time, `retries` repeats what failed, and `answers` bounds the body while it arrives.
 """
 
 from __future__ import annotations

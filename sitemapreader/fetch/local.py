@@ -203,6 +203,9 @@ def _missing(url: str, why: str) -> FetchError:
     return FetchError(IssueCode.HTTP_STATUS, url, f"404, {why}", http_status=404)
 
 
+# -- a dict of bytes, for tests without ports and patches
+
+
 @attrs.define
 class StoredResponse:
     """A Response whose body is in memory; a `url` of its own means a redirect."""

@@ -185,6 +185,8 @@ class RedirectChain:
             raise FetchError(error.code, str(self.target), said) from error
 
 
+# -- headers
+
 ACCEPT = "application/xml,text/xml;q=0.9,*/*;q=0.5"
 ACCEPT_ENCODING = "gzip"
 """The only coding that every installation reads; a caller cannot change it."""

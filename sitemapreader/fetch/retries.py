@@ -1,4 +1,9 @@
-"""Retries of requests, and breakers of hosts that refuse or are down."""
+"""Retries of requests, and breakers of hosts that refuse or are down.
+
+A host that fails several times in a row is paused. After the pause one document is fetched as a
+trial. An answer closes the breaker; another failure doubles the pause. After some failed trials the
+host is given up until the next walk. Each attempt counts; 404 and 410 are answers like any other.
+"""
 
 from __future__ import annotations
 
@@ -108,6 +113,8 @@ def parse_retry_after(text: str, now: datetime) -> float | None:
     moment = parse_date(text)
     return None if moment is None else max(0.0, (moment - now).total_seconds())
 
+
+# -- breakers
 
 HOST_CODES = frozenset({IssueCode.HOST_REFUSES, IssueCode.HOST_DOWN})
 """Why a document is skipped after failures of other documents of its host."""

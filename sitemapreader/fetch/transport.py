@@ -92,6 +92,8 @@ class Transport(Protocol):
         ...
 
 
+# -- the addresses of names
+
 _KEPT_SECONDS = 60
 """How long the addresses of a name are kept."""
 _MOST_NAMES = 1_000

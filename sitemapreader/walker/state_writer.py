@@ -1,4 +1,9 @@
-"""StateWriter: writes into the state what the consumer of a walk has acknowledged."""
+"""StateWriter: writes into the state what the consumer of a walk has acknowledged.
+
+Entries are saved as delivered when the consumer acknowledges them: when it asks for the next batch,
+or when its `Delivery` says so. A walk that was killed is resumed with the batch that the consumer
+was handling. This one batch may come twice, and nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -114,6 +119,8 @@ class StateAccess:
         """Run work in a thread; when cancelled, interrupt it and wait for its end."""
         return await run_in_thread(work, self.file.connection.interrupt)
 
+
+# -- one walk's writer
 
 _FEW_DOCUMENTS = 200
 """Sitemaps of a site that are compared with the state at once, in a few milliseconds."""
