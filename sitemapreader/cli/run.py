@@ -101,6 +101,7 @@ class SourceRun:
         self._list: str | None = getattr(arguments, "input_file", None)
         self._named = _find_all(arguments, find)
         self._on_end: Callable[[SiteWalk], Awaitable[None]] | None = None
+        self._sites: SiteRun
 
     # -- the sources
 
@@ -154,7 +155,7 @@ class SourceRun:
             **config.walk,
         )
         sites.report_to(self._end_site)
-        self.summary.running = sites.running
+        self._sites, self.summary.running = sites, sites.running
         return sites
 
     async def _end_site(self, site: SiteWalk, outcome: SiteOutcome) -> None:
@@ -197,6 +198,7 @@ class SourceRun:
 
     def finish(self) -> int:
         """Print the summary; return the exit code."""
+        self.summary.repeated = self._sites.repeated
         self.console.print_summary(self.summary)
         return self.summary.find_exit_code()
 

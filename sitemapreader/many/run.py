@@ -86,7 +86,7 @@ class SiteRun(TaskStream[SiteBatch]):
         """Find the sitemaps of all sites, and do not read them; call this before entering."""
         self._visitor.find_only()
 
-    def pass_outcomes(self, take: Callable[[SiteOutcome], object]) -> None:
+    def _pass_outcomes(self, take: Callable[[SiteOutcome], object]) -> None:
         """Give all outcomes, those until now as well, to a function; keep none."""
         for outcome in self.outcomes:
             take(outcome)
@@ -153,7 +153,7 @@ class SiteRun(TaskStream[SiteBatch]):
         outcomes = open_report(report)
         with open_output(path, has_sites=True) as output, outcomes or nullcontext():
             if outcomes is not None:
-                self.pass_outcomes(outcomes.add)
+                self._pass_outcomes(outcomes.add)
             has_state = output.is_replaced and await self.hold_state()
             async for pair in self.rows():
                 output.write(SiteRows([pair]))
@@ -187,7 +187,7 @@ class SiteRun(TaskStream[SiteBatch]):
 
     async def _acknowledge(self) -> None:
         if not self._keeps_outcomes:
-            self.pass_outcomes(lambda _: None)
+            self._pass_outcomes(lambda _: None)
         if self._last is not None and self._last.handled is not None:
             self._last.handled.set()
 

@@ -53,6 +53,5 @@ def run_discover(arguments: argparse.Namespace) -> int:
         async with sites:
             async for _ in sites.rows():
                 pass
-        run.summary.repeated = sites.repeated
 
     return print_lines(run, lines, search)

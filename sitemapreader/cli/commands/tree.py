@@ -40,7 +40,6 @@ def run_tree(arguments: argparse.Namespace) -> int:
         async with run.walk(on_end=draw) as sites:
             async for _, rows in sites.rows():
                 run.summary.printed += len(rows)
-            run.summary.repeated = sites.repeated
 
     return print_lines(run, lines, read)
 

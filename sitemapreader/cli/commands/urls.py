@@ -71,25 +71,31 @@ class _UrlPrinter:
 
     async def run(self) -> int:
         """Print the URLs and the summary; return the exit code."""
-        run, output, report = self._run, self.output, self._report
-        sites = run.walk(on_site=None if report is None else report.add)
-        async with opened(output):
+        report = self._report
+        sites = self._run.walk(on_site=None if report is None else report.add)
+        async with opened(self.output):
             with report or nullcontext():
-                async with run.show(), sites:
-                    pipe = output.descriptor if is_pipe(output) else None
-                    is_held = pipe is not None or output.is_replaced
-                    is_held = is_held and await sites.hold_state()
-                    try:
-                        async for site, rows in sites.rows():
-                            await self._print_rows(site, rows)
-                    except _LimitReachedError:
-                        await sites.settle()
-                    self._summary.repeated = sites.repeated
-                    if is_held:
-                        await self._commit(sites, pipe)
-                if not is_held:
+                async with self._run.show(), sites:
+                    is_committed = await self._print_all(sites)
+                if not is_committed:
                     self._keep_file()
-        return run.finish()
+        return self._run.finish()
+
+    async def _print_all(self, sites: SiteRun) -> bool:
+        """Print all URLs; return whether a state was committed together with the outputs."""
+        # What goes to a terminal, or is appended with >>, is there once it is written: the state
+        # follows it row by row. A file appears at the end, and a pipe may lose all that is in it.
+        pipe = self.output.descriptor if is_pipe(self.output) else None
+        is_held = self.output.is_replaced or pipe is not None
+        is_held = is_held and await sites.hold_state()
+        try:
+            async for site, rows in sites.rows():
+                await self._print_rows(site, rows)
+        except _LimitReachedError:
+            await sites.settle()
+        if is_held:
+            await self._commit(sites, pipe)
+        return is_held
 
     async def _commit(self, sites: SiteRun, pipe: int | None) -> None:
         """Commit the state with the files, once a pipe's reader has taken everything."""
