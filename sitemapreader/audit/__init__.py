@@ -18,8 +18,18 @@ from sitemapreader.errors import advise_extra
 
 if TYPE_CHECKING:
     from sitemapreader.audit.api import AuditArguments, audit, audit_sync
-    from sitemapreader.audit.models import AuditRule, Example, Facts, Finding, NotRun, Place
+    from sitemapreader.audit.compare import Difference, Trend, compare_audits
+    from sitemapreader.audit.models import (
+        AuditRule,
+        Example,
+        Facts,
+        Finding,
+        NotRun,
+        PageTally,
+        Place,
+    )
     from sitemapreader.audit.options import AuditOptions
+    from sitemapreader.audit.pages.rates import Rate
     from sitemapreader.audit.result import Audit
 
 __all__ = [
@@ -27,18 +37,25 @@ __all__ = [
     "AuditArguments",
     "AuditOptions",
     "AuditRule",
+    "Difference",
     "Example",
     "Facts",
     "Finding",
     "NotRun",
+    "PageTally",
     "Place",
+    "Rate",
+    "Trend",
     "audit",
     "audit_sync",
+    "compare_audits",
 ]
 
 _MODULES = {
     "api": ("AuditArguments", "audit", "audit_sync"),
-    "models": ("AuditRule", "Example", "Facts", "Finding", "NotRun", "Place"),
+    "compare": ("Difference", "Trend", "compare_audits"),
+    "models": ("AuditRule", "Example", "Facts", "Finding", "NotRun", "PageTally", "Place"),
+    "pages.rates": ("Rate",),
     "options": ("AuditOptions",),
     "result": ("Audit",),
 }

@@ -12,6 +12,7 @@ import attrs
 from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix, format_audit
+from sitemapreader.issues import Severity
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import Column
 from sitemapreader.output.sink import write_file
@@ -231,20 +232,30 @@ class Audit:
         )
         return frame.astype({"new": "Int64"})
 
-    def format(self, name: str) -> str:
-        """Return the audit as text in a format."""
-        return format_audit(name, self.findings, self.facts)
+    def format(self, name: str, fail_on: Severity | None = Severity.ERROR) -> str:
+        """Return the audit as text in a format.
 
-    def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:  # noqa: A002 (as `open_output` calls it)
+        Args:
+            name: "text", "json", "sarif", "html", "markdown" or "junit".
+            fail_on: the severity from which on a finding is a failure of JUnit's; `None`: none is.
+        """
+        return format_audit(name, self.findings, self.facts, fail_on)
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,  # noqa: A002 (as `open_output` calls it)
+        fail_on: Severity | None = Severity.ERROR,
+    ) -> None:
         """Write the audit into a file, which appears when it is complete.
 
-        The format is that of its suffix, if none is given.
+        The format is that of its suffix, if none is given; `fail_on` is that of `format`.
 
         Raises:
             ValueError: the suffix names no format.
             OSError: the file cannot be written.
         """
-        text = self.format(format or find_audit_format(str(path)))
+        text = self.format(format or find_audit_format(str(path)), fail_on)
         # The name of an audited folder may not be UTF-8.
         write_file(path, text.encode("utf-8", "backslashreplace"))
 

@@ -38,7 +38,8 @@ PARALLEL = 8
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 LIST_FORMATS = ("urls", "jsonl")
 TREE_FORMATS = ("tree", "json")
-AUDIT_FORMATS = ("text", "json", "sarif", "html")
+AUDIT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
+COMPARE_FORMATS = ("text", "markdown", "json")
 FAIL_ON = ("error", "warning", "info", "never")
 
 
@@ -110,7 +111,7 @@ _WALK = "urls tree audit"
 _WEB = "urls tree audit discover"
 _ROWS = "urls read"
 _NOT_STATE = "urls discover tree read audit scale"
-_ALL = f"{_NOT_STATE} state completion help"
+_ALL = f"{_NOT_STATE} compare state completion help"
 _TOPICS = tuple(_ALL.split()[:-1])
 _ANY, _ONE = {"nargs": "*"}, {"nargs": "?"}
 _FILE: dict[str, Any] = {"metavar": "FILE"}
@@ -157,6 +158,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("file", "state", "file that --state wrote", **_FILE),
         Option("--removed", "state",
                "print only the URLs that the last run with --changes found removed, one a line"),
+        Option("before", "compare", "report of an audit, made by -o report.json", **_FILE),
+        Option("after", "compare", "report of a later one", **_FILE),
         Option("shell", "completion", f"one of {', '.join(SHELLS)}", metavar="SHELL",
                choices=SHELLS),
         Option("topic", "help", f"one of {', '.join(_TOPICS)}", metavar="COMMAND", choices=_TOPICS,
@@ -184,6 +187,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--fail-on", "audit",
                "exit with 5 for findings of this severity or above (default: error)",
                choices=FAIL_ON),
+        Option("--fail-on", "compare",
+               "exit with 5 if findings of this severity or above are new or worse (default: "
+               "error)",
+               choices=FAIL_ON, default="error"),
         Option("--robots", "audit",
                "robots whose rules in robots.txt are judged (default: Googlebot)",
                metavar="NAME,...", type=parse_fields),
@@ -218,10 +225,13 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         ),
         Option("--format", "audit", "format on standard output (default: text)",
                choices=AUDIT_FORMATS),
+        Option("--format", "compare", "format (default: text)", choices=COMPARE_FORMATS,
+               default="text"),
         Option("-o --output", "urls read discover tree",
                "file to write (default, or -: standard output)", **_FILE),
         Option("-o --output", "audit",
-               "file to write; its suffix is the format: .html .json .sarif .txt (may be repeated)",
+               "file to write; its suffix is the format: .html .json .sarif .md .xml (JUnit) .txt "
+               "(may be repeated)",
                metavar="FILE", repeats=True),
         Option("-o --output", "scale", "folder to write, or its URL, such as s3://bucket/crawl",
                metavar="FOLDER", more={"required": True}),

@@ -185,3 +185,20 @@ def test_a_source_that_cannot_be_reached() -> None:
     done = run("audit", "http://127.0.0.1:9/", "--fail-on", "info")
     assert done.returncode == 4
     assert "error:" not in done.stdout
+
+
+def test_audits_are_compared(folder: Path, tmp_path: Path) -> None:
+    """A finding that is new exits with 5, and is named; foreign files are wrong usage."""
+    (folder / "s.xml").write_bytes(urlset(page("/c")))
+    before, after = (str(tmp_path / name) for name in ("before.json", "after.json"))
+    assert run("audit", str(folder), "-o", before).returncode == 0
+    (folder / "s.xml").write_bytes(urlset(page("/c") + page("/c#x")))
+    run("audit", str(folder), "-o", after)
+    done = run("compare", before, after, "--fail-on", "info")
+    assert done.returncode == 5
+    assert done.stdout.startswith("new ")
+    assert run("compare", before, after, "--fail-on", "never").returncode == 0
+    assert run("compare", after, before, "--fail-on", "info").returncode == 0
+    assert "`url-fragment`" in run("compare", before, after, "--format", "markdown").stdout
+    wrong = run("compare", before, str(folder / "s.xml"))
+    assert (wrong.returncode, "is no report of an audit" in wrong.stderr) == (2, True)

@@ -94,7 +94,7 @@ VALUES: dict[str, tuple[str, object]] = {
 }
 """Option -> a value as it is typed ("" for none), and as a command gets it."""
 DIFFERING: dict[str, dict[str, object]] = {
-    "--format": {"discover": "jsonl", "tree": "json", "audit": "sarif"},
+    "--format": {"discover": "jsonl", "tree": "json", "audit": "sarif", "compare": "json"},
     "--output": {"audit": ["urls.jsonl"]},
 }
 """Options whose values depend on the command; others get jsonl and urls.jsonl."""
@@ -159,8 +159,7 @@ def test_an_option_is_understood(name: str, flag: str, long: str, dest: str) -> 
     words = [flag, typed] if typed else [flag]
     if name == "scale" and long != "--output":
         words += ["--output", "crawl"]
-    if name == "state":
-        words.append("site.db")
+    words += {"state": ["site.db"], "compare": ["before.json", "after.json"]}.get(name, [])
     value = getattr(COMMANDS[name].make_parser().parse(words), dest)
     assert (str(value) if long in ("--since", "--until") else value) == expected
 

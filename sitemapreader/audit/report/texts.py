@@ -15,6 +15,7 @@ import attrs
 
 from sitemapreader.audit.models import AuditInputError, Place
 from sitemapreader.audit.report import count_units, show_rate
+from sitemapreader.audit.report.ci import format_junit, format_markdown
 from sitemapreader.issues import Severity, excerpt
 
 if TYPE_CHECKING:
@@ -22,21 +23,37 @@ if TYPE_CHECKING:
 
     from sitemapreader.audit.models import AuditRule, Example, Facts, Finding, PageTally
 
-FORMATS = ("text", "json", "sarif", "html")
+FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
 """Names of the formats."""
 SUFFIXES = {".txt": "text", ".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html"}
+SUFFIXES |= {".md": "markdown", ".xml": "junit"}
 """Suffix of a file -> the format that it names."""
 HITS_SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 """Suffixes of a file of all hits; all but the first also with .gz behind them."""
 
 
-def format_audit(name: str, findings: Sequence[Finding], facts: Facts) -> str:
-    """Return the text of an audit in a format; raise AuditInputError for another name."""
+def format_audit(
+    name: str,
+    findings: Sequence[Finding],
+    facts: Facts,
+    fail_on: Severity | None = Severity.ERROR,
+) -> str:
+    """Return the text of an audit in a format; raise AuditInputError for another name.
+
+    `fail_on` is the severity from which on a finding fails, in the format that tells that.
+    """
     if name == "html":
         from sitemapreader.audit.report.html import format_html  # noqa: PLC0415 (Jinja)
 
         return format_html(findings, facts)
-    formats = {"text": format_text, "json": format_json, "sarif": format_sarif}
+    if name == "junit":
+        return format_junit(findings, facts, fail_on)
+    formats = {
+        "markdown": format_markdown,
+        "text": format_text,
+        "json": format_json,
+        "sarif": format_sarif,
+    }
     if name not in formats:
         raise AuditInputError(f"there is no format {name!r}: choose from {', '.join(FORMATS)}")
     return formats[name](findings, facts)

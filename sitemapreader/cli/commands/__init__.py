@@ -133,6 +133,17 @@ sitemapreader audit example.org --urls gsc.csv --select comparison
     compared with what Search Console knows""",
         ),
         Command(
+            "compare",
+            "BEFORE AFTER",
+            "compare the reports of two audits",
+            "compare",
+            """\
+sitemapreader compare last.json today.json
+    which findings are new, worse, better or fixed
+sitemapreader compare last.json today.json --format markdown --fail-on warning
+    for a pull request; exits with 5 if warnings are new or worse""",
+        ),
+        Command(
             "scale",
             "[HOSTS] -o FOLDER",
             "read the sitemaps of many hosts into Parquet files, on many cores or machines",
@@ -181,7 +192,7 @@ sitemapreader help discover
     )
 }
 """Name of a command -> the command; the first is the default."""
-EXTRAS = {"audit": "audit", "scale": "distributed"}
+EXTRAS = {"audit": "audit", "compare": "audit", "scale": "distributed"}
 """Name of a command -> the extra that it needs."""
 DEFAULT = next(iter(COMMANDS.values()))
 

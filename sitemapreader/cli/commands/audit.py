@@ -164,7 +164,7 @@ class _AuditCommand:
         _speak_of_options(result)
         with result:
             if self._is_printed:
-                text = result.format(self._arguments.format or "text")
+                text = result.format(self._arguments.format or "text", self._fail_on)
                 async with opened(self.lines):
                     await write_to(self.lines, partial(self.lines.write_text, text))
             written = [self._write_file(*output) for output in self._list_files(result)]
@@ -172,7 +172,7 @@ class _AuditCommand:
 
     def _list_files(self, result: Audit) -> Iterator[tuple[str, Callable[[str], object]]]:
         for path, form in self._files.items():
-            yield path, partial(result.write, format=form)
+            yield path, partial(result.write, format=form, fail_on=self._fail_on)
         if self._arguments.hits:
             yield self._arguments.hits, result.write_hits
         if self._arguments.write_baseline:
@@ -187,15 +187,20 @@ class _AuditCommand:
             return False
         return True
 
+    @property
+    def _fail_on(self) -> Severity | None:
+        """The severity from which on findings fail; `None`: none does."""
+        word = self._arguments.fail_on or self._settings.fail_on
+        if self._arguments.write_baseline or word == "never":  # written, they are known
+            return None
+        return Severity[word.upper()]
+
     def _find_exit_code(self, result: Audit) -> int:
         if not any(document.is_answered for document in result.report.documents):
             return NOTHING_FETCHED
-        word = self._arguments.fail_on or self._settings.fail_on
-        if self._arguments.write_baseline:
-            word = "never"  # they are known from now on
-        if word != "never" and any(
-            finding.severity >= Severity[word.upper()] and finding.new != 0
-            for finding in result.findings
+        fail_on = self._fail_on
+        if fail_on is not None and any(
+            finding.severity >= fail_on and finding.new != 0 for finding in result.findings
         ):
             return FOUND
         if not result.facts.urls:

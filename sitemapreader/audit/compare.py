@@ -1,0 +1,153 @@
+"""The comparison of two audits, by their reports in JSON."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from sitemapreader.audit.models import AuditInputError
+from sitemapreader.issues import Severity
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+_SCHEMA = 1
+_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+class Trend(StrEnum):
+    """What became of a finding, the worst first."""
+
+    NEW = "new"
+    WORSE = "worse"
+    SAME = "same"
+    UNKNOWN = "unknown"
+    """One of the audits did not run the rule."""
+    BETTER = "better"
+    FIXED = "fixed"
+
+
+@attrs.frozen
+class Difference:
+    """A rule in two audits.
+
+    Attributes:
+        code: of the rule.
+        severity: in the later audit; in the earlier one if it was fixed.
+        trend: what became of it.
+        before: number of hits, or the share of pages where a sample was visited; `None` if it was
+            not run.
+        after: the same in the later audit.
+    """
+
+    code: str
+    severity: Severity
+    trend: Trend
+    before: float | None
+    after: float | None
+
+
+def compare_audits(
+    before: str | os.PathLike[str], after: str | os.PathLike[str]
+) -> tuple[Difference, ...]:
+    """Compare two reports of `audit -o report.json`; the worst differences come first.
+
+    Where both have rates of a sample, a finding is worse or better only if their intervals do not
+    meet.
+
+    Raises:
+        ValueError: a file is no such report.
+    """
+    old, new = _Report.read(before), _Report.read(after)
+    found = [_compare(code, old, new) for code in sorted(old.findings.keys() | new.findings)]
+    order = list(Trend)
+    return tuple(sorted(found, key=lambda each: (order.index(each.trend), -each.severity)))
+
+
+@attrs.frozen
+class _Report:
+    """What the comparison reads of a report."""
+
+    findings: Mapping[str, Mapping[str, Any]]
+    not_run: frozenset[str]
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> _Report:
+        try:
+            content = json.loads(Path(path).read_text("utf-8"))
+            if content["schema"] != _SCHEMA:
+                raise AuditInputError(f"{path} was written by another version: audit again")
+            return cls(
+                {each["rule"]["code"]: each for each in content["findings"]},
+                frozenset(each["rule"]["code"] for each in content["facts"]["not_run"]),
+            )
+        except OSError as error:
+            raise AuditInputError(f"{path} cannot be read: {error.strerror}") from None
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            if isinstance(error, AuditInputError):
+                raise
+            raise AuditInputError(
+                f"{path} is no report of an audit in JSON: write one with `audit -o report.json`"
+            ) from None
+
+    def severity_of(self, code: str) -> Severity:
+        return Severity[str(self.findings[code]["severity"]).upper()]
+
+    def measure(self, code: str) -> tuple[float | None, tuple[float, float]]:
+        """Return the hits of a rule, or its rate, and the interval of that."""
+        if code in self.not_run:
+            return None, (0.0, 0.0)
+        finding = self.findings.get(code)
+        if finding is None:
+            return 0, (0.0, 0.0)
+        rate = finding.get("rate")
+        if rate is None:
+            return finding["count"], (finding["count"], finding["count"])
+        return rate["share"], (rate["low"], rate["high"])
+
+
+def _compare(code: str, old: _Report, new: _Report) -> Difference:
+    severity = (new if code in new.findings else old).severity_of(code)
+    (before, (low, high)), (after, (least, most)) = old.measure(code), new.measure(code)
+    if before is None or after is None:
+        trend = Trend.UNKNOWN
+    elif not before:
+        trend = Trend.NEW
+    elif not after:
+        trend = Trend.FIXED
+    elif least > high:
+        trend = Trend.WORSE
+    else:
+        trend = Trend.BETTER if most < low else Trend.SAME
+    return Difference(code, severity, trend, before, after)
+
+
+def format_differences(name: str, differences: Iterable[Difference]) -> str:
+    """Return differences as "text", "markdown" or "json"."""
+    differences = tuple(differences)
+    rows = [
+        (each.trend, _NAMES[each.severity], each.code, _show(each.before), _show(each.after))
+        for each in differences
+    ]
+    if name == "json":
+        content = [
+            {**attrs.asdict(each), "severity": each.severity.name.lower()} for each in differences
+        ]
+        return json.dumps({"schema": _SCHEMA, "differences": content}, indent=2) + "\n"
+    if name == "markdown":
+        head = ["| | | rule | before | after |", "|---|---|---|---|---|"]
+        lines = [f"| {a} | {b} | `{c}` | {d} | {e} |" for a, b, c, d, e in rows]
+        return "\n".join([*head, *lines] if lines else ["No findings in either audit."]) + "\n"
+    lines = [f"{a:<8} {b:<8} {c:<30} {d:>8} -> {e}" for a, b, c, d, e in rows]
+    return "\n".join(lines or ["no findings in either audit"]) + "\n"
+
+
+def _show(value: float | None) -> str:
+    if value is None:
+        return "not run"
+    return f"{value:,}" if isinstance(value, int) else f"{100 * value:.2g}%"

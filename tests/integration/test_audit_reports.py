@@ -1,0 +1,167 @@
+"""Reports for reviewers and build servers, and what became of findings between two audits."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import fromstring
+
+import attrs
+import pytest
+
+from sitemapreader.audit import Trend, audit_sync, compare_audits
+from sitemapreader.audit.report.ci import format_junit, format_markdown
+from sitemapreader.audit.report.texts import format_json
+from sitemapreader.issues import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sitemapreader.audit import Audit
+
+HOSTILE = "https://example.org/a`b|c](x)<img src=x>"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    site = tmp_path / "site"
+    site.mkdir()
+    urls = ["?utm_source=x", "b", "b", "a`b|c](x)"]
+    records = "".join(f"<url><loc>https://example.org/{url}</loc></url>" for url in urls)
+    (site / "sitemap.xml").write_text(
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{records}</urlset>'
+    )
+    return site
+
+
+@pytest.fixture
+def result(folder: Path) -> Iterator[Audit]:
+    with audit_sync(folder) as found:
+        yield found
+
+
+def test_markdown_shows_strangers_in_code_spans(result: Audit) -> None:
+    """No text of a sitemap becomes markup: it stands between ticks that it cannot close."""
+    finding = result.findings[0]
+    example = attrs.evolve(finding.examples[0], url=HOSTILE, detail="a\n\n# b ``` c")
+    text = format_markdown([attrs.evolve(finding, examples=(example,))], result.facts)
+    assert "`` https://example.org/a`b\\|c](x)<img src=x> ``" in text
+    assert not re.search(r"^# b", text, re.MULTILINE)
+    assert f"`{finding.code}`" in text
+    assert "](" not in text.replace("c](x)", "")
+
+
+def test_markdown_fits_into_a_comment(result: Audit) -> None:
+    """What is too long for GitHub is cut at a finding, and the cut is said."""
+    findings = [attrs.evolve(result.findings[0], examples=result.findings[0].examples * 300)] * 40
+    text = format_markdown(findings, result.facts)
+    assert 30_000 < len(text) <= 60_200
+    assert re.search(r"The details of \d+ more findings are left out here\.\n$", text)
+
+
+def test_junit_counts(result: Audit) -> None:
+    """Each rule is a case: failed from a severity on, passed, or skipped with the reason."""
+    for fail_on in (Severity.ERROR, Severity.WARNING, Severity.INFO, None):
+        root = fromstring(format_junit(result.findings, result.facts, fail_on))  # noqa: S314 (ours)
+        failed = {
+            case.get("name") for case in root.iter("testcase") if case.find("failure") is not None
+        }
+        assert failed == {
+            each.code
+            for each in result.findings
+            if fail_on is not None and each.severity >= fail_on
+        }
+        cases = sum(int(suite.get("tests", 0)) for suite in root)
+        rules = len(result.findings) + len(result.facts.passed) + len(result.facts.not_run)
+        assert cases == len(list(root.iter("testcase"))) == rules
+        skipped = sum(int(suite.get("skipped", 0)) for suite in root)
+        assert skipped == len(result.facts.not_run) > 0
+
+
+def test_junit_takes_every_text(result: Audit) -> None:
+    """Control characters and lone surrogates of a URL leave a document that parses."""
+    finding = result.findings[0]
+    example = attrs.evolve(finding.examples[0], url="https://e.example/\x00\x1b\ud800\uffff]]>")
+    text = format_junit([attrs.evolve(finding, examples=(example,))], result.facts)
+    assert "]]>" in "".join(fromstring(text.encode()).itertext())  # noqa: S314 (ours)
+
+
+def test_formats_by_suffix(result: Audit, tmp_path: Path) -> None:
+    """A name that ends with .md or .xml says which format is meant."""
+    result.write(tmp_path / "a.md")
+    result.write(tmp_path / "a.xml", fail_on=None)
+    assert (tmp_path / "a.md").read_text().startswith("# Sitemaps of ")
+    assert "<failure" not in (tmp_path / "a.xml").read_text()
+
+
+def report(
+    tmp_path: Path, name: str, *findings: dict[str, Any], not_run: tuple[str, ...] = ()
+) -> Path:
+    content = {
+        "schema": 1,
+        "findings": [
+            {"severity": "error", "count": 1, "rate": None, **each, "rule": {"code": each["code"]}}
+            for each in findings
+        ],
+        "facts": {"not_run": [{"rule": {"code": code}} for code in not_run]},
+    }
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def rate(share: float, low: float, high: float) -> dict[str, float]:
+    return {"share": share, "low": low, "high": high}
+
+
+def test_trends(tmp_path: Path) -> None:
+    """More hits are worse, none are fixed; rates differ if their intervals do not meet."""
+    before = report(
+        tmp_path, "before",
+        {"code": "more", "count": 1}, {"code": "fewer", "count": 5}, {"code": "equal", "count": 3},
+        {"code": "fixed", "count": 2}, {"code": "gone", "count": 1},
+        {"code": "rate-meets", "rate": rate(0.1, 0.05, 0.2)},
+        {"code": "rate-rises", "rate": rate(0.1, 0.05, 0.2)},
+        not_run=("fresh",),
+    )  # fmt: skip
+    after = report(
+        tmp_path, "after",
+        {"code": "more", "count": 2}, {"code": "fewer", "count": 4}, {"code": "equal", "count": 3},
+        {"code": "new", "count": 1, "severity": "warning"}, {"code": "fresh", "count": 1},
+        {"code": "rate-meets", "rate": rate(0.2, 0.15, 0.3)},
+        {"code": "rate-rises", "rate": rate(0.4, 0.3, 0.5)},
+        not_run=("gone",),
+    )  # fmt: skip
+    found = {each.code: each.trend for each in compare_audits(before, after)}
+    assert found == {
+        "more": Trend.WORSE, "fewer": Trend.BETTER, "equal": Trend.SAME, "fixed": Trend.FIXED,
+        "gone": Trend.UNKNOWN, "fresh": Trend.UNKNOWN, "new": Trend.NEW,
+        "rate-meets": Trend.SAME, "rate-rises": Trend.WORSE,
+    }  # fmt: skip
+    assert [each.trend for each in compare_audits(before, after)][:3] == [
+        Trend.NEW, Trend.WORSE, Trend.WORSE
+    ]  # fmt: skip
+
+
+def test_a_report_of_ours_compares_with_itself(result: Audit, tmp_path: Path) -> None:
+    """Between an audit and itself nothing is new, and nothing fixed."""
+    path = tmp_path / "a.json"
+    path.write_text(format_json(result.findings, result.facts))
+    found = compare_audits(path, path)
+    assert {each.trend for each in found} == {Trend.SAME}
+    assert len(found) == len(result.findings)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"schema": 1}', '{"schema": 2, "findings": []}', "[" * 100_000]
+)
+def test_what_is_no_report(tmp_path: Path, content: str) -> None:
+    """Foreign and damaged files are named, with what to do."""
+    path = tmp_path / "a.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"no report of an audit|another version"):
+        compare_audits(path, path)
+    with pytest.raises(ValueError, match=r"cannot be read"):
+        compare_audits(tmp_path / "none.json", path)
