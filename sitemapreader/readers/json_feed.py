@@ -189,7 +189,6 @@ def _pass_blanks(text: str, position: int) -> int:
 def _explain(
     text: str, error: json.JSONDecodeError | RecursionError
 ) -> tuple[IssueCode, str | None]:
-    """Return the code of a fault in the syntax, and the text where it is."""
     if isinstance(error, RecursionError):
         return IssueCode.TOO_DEEP, None
     code = IssueCode.TRAILING_BYTES if error.msg == _TRAILING else IssueCode.MALFORMED

@@ -73,7 +73,6 @@ def is_conclusive(first: bytes, charset: str | None) -> bool:
 
 
 def _is_text(start: bytes) -> bool:
-    """Return whether the first line is a URL, or most of the first lines are."""
     lines = [line.strip(b"\"' \t") for line in start[:65_536].splitlines() if line.strip()]
     sample = [begins_as_url(line) for line in lines[:_SAMPLE_LINES]]
     return sample[0] or (b"\0" not in start and sum(sample) * 2 > len(sample))
@@ -228,7 +227,6 @@ class SitemapReader:
         self._answer, self.beyond_repair = answer, b""
 
     def _read_small(self) -> Events | None:
-        """Read a small document at once; `None` if it needs the whole pipeline."""
         if self._extra_formats or self._charset not in (None, "utf-8"):
             return None
         found = read_small(self._unread, self.stats, self.limits)

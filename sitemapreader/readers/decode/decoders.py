@@ -220,13 +220,11 @@ def inflate_start(first: bytes, max_bytes: int) -> tuple[bytes, bool]:
 
 
 def _unused_input(stream: zlib._Decompress) -> bytes:
-    """Return the input that was not used."""
     # At the end of the data zlib leaves the rest in both attributes, so they must not be added.
     return stream.unused_data if stream.eof else stream.unconsumed_tail
 
 
 def _recover_prefix(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """Yield what `data` inflates to before its damage."""
     # A bisection: each failure halves the input of the next call, each success moves on by that
     # much. The last sound byte is reached after some 17 failures for 64 KiB.
     size = len(data)

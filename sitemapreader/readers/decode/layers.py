@@ -125,11 +125,9 @@ class Decompressor:
         yield from self._inflate(data)
 
     def _inflate(self, data: bytes) -> Iterator[bytes]:
-        if self._layer is None:
+        if self._layer is None or self._inner is None:  # they come together
             yield from self._pass_on(data)
             return
-        if self._inner is None:
-            raise RuntimeError("a layer without the next one")
         for piece in self._layer.feed(data):
             # SECURITY: without this bound, a bomb inside a layer would be inflated to its end to
             # reach output that the caller counts.

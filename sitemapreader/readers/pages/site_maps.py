@@ -100,7 +100,6 @@ class PageLinks:
         return known
 
     def _is_new(self, url: str) -> bool:
-        """Return whether a page is new, as far as pages are remembered."""
         if len(self._seen) >= MAX_REMEMBERED_LINKS:
             self._seen.clear()
         before = len(self._seen)

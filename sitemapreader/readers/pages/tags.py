@@ -161,5 +161,4 @@ def _decode_reference(match: re.Match[str]) -> str:
 
 
 def _strip_tags(markup: str) -> str:
-    """Return the text of a short piece of markup, its white space collapsed."""
     return " ".join(unescape(_ANY_TAG.sub("", markup)).split())

@@ -299,7 +299,6 @@ class RecordContext:
 
 
 def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode | None:
-    """Return why a loc is not a usable URL; `None` if it is."""
     if loc is not None and loc in record.errors:
         return record.errors[loc]
     if not text:

@@ -253,7 +253,6 @@ def _find_date(context: RecordContext, record: Element, ranks: Dates) -> Element
 
 
 def _find_title(context: RecordContext, record: Element) -> str:
-    """Return the first title that is not empty, without its markup."""
     titles = (child for child in record if context.names[child.tag].own == "title")
     return next((text for title in titles if (text := find_plain_text(title))), "")
 

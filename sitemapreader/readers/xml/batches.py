@@ -128,7 +128,6 @@ class BatchReader:
     # -- cutting
 
     def _read_complete(self) -> Iterator[Events]:
-        """Read all complete records, and the text between them."""
         run: list[Span] = []
         self._scanner.learn_names()
         while not self.finished and (
@@ -151,7 +150,6 @@ class BatchReader:
         yield from self._read_run(run)
 
     def _drop_read(self) -> None:
-        """Drop the text that was read and counted."""
         self._count_lines(self._position)
         self._pending = self._pending[self._counted :]
         self._scanner.drop(self._counted)
@@ -347,7 +345,6 @@ class BatchReader:
     # -- what is too long to be kept
 
     def _shorten(self) -> Iterator[list[Event]]:
-        """Drop pending text that has grown past the size of a record."""
         scanner = self._scanner
         end = scanner.find_hidden_end(self._pending) or scanner.nested_start
         if end and scanner.closing != COMMENT_END:

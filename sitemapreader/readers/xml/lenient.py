@@ -321,7 +321,6 @@ class LenientParser:
             self.builder.repairs.add(IssueCode.ENCODING)
 
     def _note_trailing(self, start: int, end: int) -> None:
-        """Record what stands outside of all records if the root has ended."""
         if self._prolog.closed and not self.trailing:
             self.trailing = self._text[start:end].strip()
 

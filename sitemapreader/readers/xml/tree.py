@@ -82,7 +82,6 @@ def _repair_references(record: str, repairs: set[IssueCode]) -> str:
 
 
 def _declare_prefixes(record: str, repairs: set[IssueCode], prolog: Prolog) -> str:
-    """Declare in the start tag of a record the prefixes that nothing declares."""
     markup = "".join(_NO_TEXT.split(record)[::2])
     known = {"xml", *prolog.namespaces, *_DECLARED.findall(markup)}
     unbound = sorted(set(_PREFIX.findall(markup)) - known)

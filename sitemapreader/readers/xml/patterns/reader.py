@@ -303,7 +303,6 @@ class PatternReader:
         leave_unread(compress(entries, marks), map(UnreadParts, repeat(self._vocabulary), *parts))
 
     def _are_extras(self, runs: list[str]) -> bool:
-        """Return whether elements can become extras."""
         if not self._are_within_limits(runs):
             return False
         namespaces = self._prolog.namespaces
@@ -342,7 +341,6 @@ class PatternReader:
 
 
 def _are_clean(pattern: re.Pattern[str], runs: list[str]) -> bool:
-    """Return whether runs of elements consist only of matches of a pattern."""
     return pattern.sub("", BORDER.join(runs)) == BORDER * (len(runs) - 1)
 
 
