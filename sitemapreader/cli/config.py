@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import SitemapEntry
 
-SEARCH = ("probe", "feeds", "extra_formats", "respect_robots")
-"""Arguments of `walk` that `discover` has, too."""
 _OF_SEVERAL = frozenset({"unique", "state", "changes", "removed"})
 """Options whose arguments depend on others."""
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy")
@@ -32,15 +30,10 @@ _PROXIES = ("HTTPS_PROXY", "https_proxy", "http_proxy", "ALL_PROXY", "all_proxy"
 
 @attrs.frozen
 class RunConfig:
-    """Arguments for walks and discoveries; absent options keep the library's defaults.
-
-    Attributes:
-        walk: keyword arguments of `walk`.
-        options: options of fetching.
-        limits: limits of reading.
-    """
+    """Arguments for walks; absent options keep the library's defaults."""
 
     walk: dict[str, Any]
+    """Keyword arguments of `walk`."""
     options: FetchOptions
     limits: Limits
 
@@ -59,11 +52,6 @@ class RunConfig:
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
-
-    @property
-    def search(self) -> dict[str, Any]:
-        """Keyword arguments of `discover`."""
-        return {name: self.walk[name] for name in SEARCH if name in self.walk}
 
     def with_login(self, user: str | None, password: str | None) -> FetchOptions:
         """Return the options for a source whose URL contains a user and a password."""

@@ -79,12 +79,6 @@ class SourceRun:
         arguments: of the command line.
         what: noun for what the summary counts.
         find: returns what a word names; it raises InvalidSiteError, or UsageError.
-
-    Attributes:
-        arguments: of the command line.
-        config: the arguments of the walks.
-        console: standard error.
-        summary: the sums over all sources.
     """
 
     def __init__(

@@ -13,7 +13,6 @@ from sitemapreader.views import build_tree, draw_tree
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
     from sitemapreader.many.visitor import SiteWalk
     from sitemapreader.views import DocumentNode
@@ -30,9 +29,10 @@ def run_tree(arguments: argparse.Namespace) -> int:
             return
         documents = site.walk.report.documents
         if form == "json":
-            text = format_json(site.name, build_tree(documents))
+            roots = [_format_node(root) for root in build_tree(documents)]
+            text = [json.dumps({"source": site.name, "sitemaps": roots}) + "\n"]
         else:
-            text = draw_tree(site.name, documents, in_ascii=not lines.can_draw)
+            text = list(draw_tree(site.name, documents, in_ascii=not lines.can_draw))
         run.console.clear_for_results()
         await write_to(lines, partial(lines.write_text, "".join(text)))
 
@@ -42,11 +42,6 @@ def run_tree(arguments: argparse.Namespace) -> int:
                 run.summary.printed += len(rows)
 
     return print_lines(run, lines, read)
-
-
-def format_json(label: str, roots: list[DocumentNode]) -> Iterator[str]:
-    """Yield a tree as one JSON object on one line."""
-    yield json.dumps({"source": label, "sitemaps": [_format_node(root) for root in roots]}) + "\n"
 
 
 def _format_node(node: DocumentNode) -> dict[str, Any]:
