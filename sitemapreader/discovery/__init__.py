@@ -150,43 +150,6 @@ class Search:
             raise ValueError("extra_paths are not tried with probe='never': leave one of them out")
 
 
-async def search_site(
-    search: Search, context: WalkContext, rules: RobotsRules, try_entries: TryEntries
-) -> None:
-    """Search a site for sitemaps and try them; report why if there is none.
-
-    If there is none and the start page has moved to another origin, that is searched as well.
-    """
-    if not search.is_page and await _try_site(search.site, context, try_entries):
-        return
-    outcome = await _search(search, context, rules, try_entries)
-    target = search
-    if outcome.result is not ProbeResult.FOUND and outcome.moved_to:
-        if not await _is_same_site(search.site, outcome.moved_to):
-            issue = make_issue(IssueCode.SITE_MOVED, search.site, url=outcome.moved_to)
-            await context.report_issue(issue)
-        # Once only, so that moves in a circle end. The new URL is not trusted: the caller has named
-        # the old one.
-        target = attrs.evolve(search, site=outcome.moved_to)
-        outcome = await _search(target, context, rules, try_entries, reads_page=False)
-    if outcome.result is not ProbeResult.FOUND and not await rules.note_unreachable_host(
-        target.site
-    ):
-        await _report_failure(outcome.result, search, context)
-
-
-async def _try_site(site: str, context: WalkContext, try_entries: TryEntries) -> bool:
-    """Try a URL with a path as a sitemap; return whether that was all there is to do."""
-    # Only its content can tell: a feed's URL looks like that of a section.
-    parts = urlsplit(site)
-    if not parts.path.strip("/") and not parts.query:
-        return False
-    if await try_entries([SitemapEntry(site, via=Via.SITE)]) is ProbeResult.FOUND:
-        return True
-    tried = next((each for each in context.report.documents if each.via is Via.SITE), None)
-    return tried is None or tried.status is not Status.SKIPPED
-
-
 @attrs.frozen
 class _SearchResult:
     """The result of a search or of its start page.
@@ -199,120 +162,193 @@ class _SearchResult:
     page: str = ""
 
 
-async def _report_failure(result: ProbeResult, search: Search, context: WalkContext) -> None:
-    """Report why there is no sitemap."""
-    if result is ProbeResult.LOGIN_REQUIRED:
-        page = None
-        if not any(document.is_lost for document in context.report.documents):
-            # The start page was not requested: that would be one more refusal.
-            page = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
-            context.report.end_document(page, Status.FAILED, str(IssueCode.LOGIN_REQUIRED))
-        await context.report_issue(make_issue(IssueCode.LOGIN_REQUIRED, search.site), page)
-    elif result is ProbeResult.BLOCKED:
-        if not context.report.counts[
-            IssueCode.BLOCKED_BY_SITE
-        ]:  # else it was reported with its evidence
-            await context.report_issue(make_issue(IssueCode.BLOCKED_BY_SITE, search.site))
-    else:
-        tried = [each for each in context.report.documents if each.via is Via.WELL_KNOWN]
-        forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
-        detail = f"{forbidden} of {len(tried)} guessed paths answer with 403" if forbidden else None
-        await context.report_issue(make_issue(IssueCode.NO_SITEMAP, search.site, value=detail))
+@attrs.frozen(eq=False)
+class SiteSearch:
+    """The search of one site.
 
+    `try_entries` tries sitemaps that the site names, or one guessed path.
+    """
 
-async def _search(
-    search: Search,
-    context: WalkContext,
-    rules: RobotsRules,
-    try_entries: TryEntries,
-    *,
-    reads_page: bool = True,
-) -> _SearchResult:
-    try:
-        robots = await rules.robots_of(search.site, Via.GIVEN)
-    except FetchError as error:  # the budget
-        await context.report_issue(make_issue(error.code, search.site))
-        return _SearchResult(ProbeResult.NOT_FOUND)
-    for url in (search.site, robots.url):
-        context.report.tally.note_home(url)
-    named = await try_entries(robots.sitemaps)
-    found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
-    may_probe, always = robots.complete or not search.respect_robots, search.probe in _ALWAYS
-    if may_probe and (always or (search.probe in ("auto", "few") and not found)):
-        is_refused = rules.requires_login(search.site) or rules.is_blocked(search.site)
-        refusals = is_refused + (named in _REFUSED)
-        probed = await _probe(search, refusals, try_entries)
-        found |= probed is ProbeResult.FOUND
-    is_out_of_reach = probed in _REFUSED or rules.is_unreachable(search.site)
-    wants_page = search.feeds or always or not found
-    linked = _SearchResult(ProbeResult.NOT_FOUND)
-    if reads_page and wants_page and not is_out_of_reach:
-        linked = await _try_page(search, context, rules, try_entries, found=found)
-    found |= linked.result is ProbeResult.FOUND
-    if not is_out_of_reach:
-        found |= await probe_platforms(search, rules, linked.page, try_entries)
-    if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
-        found |= await _probe_llms(search, try_entries)
-    if found:
-        return _SearchResult(ProbeResult.FOUND)
-    if ProbeResult.BLOCKED in (named, linked.result) or rules.is_blocked(search.site):
-        return _SearchResult(ProbeResult.BLOCKED)
-    return _SearchResult(probed, linked.moved_to)
+    search: Search
+    context: WalkContext
+    rules: RobotsRules
+    try_entries: TryEntries
 
+    async def run(self) -> None:
+        """Search the site for sitemaps and try them; report why if there is none.
 
-async def probe_platforms(
-    search: Search, rules: RobotsRules, evidence: str, try_entries: TryEntries
-) -> bool:
-    """Try the sitemaps of the platforms that a site may run on, with `probe="deep"`."""
-    robots = rules.cached(search.site)
-    if search.probe != "deep" or not (robots.complete or not search.respect_robots):
-        return False
-    named = "\n".join(entry.loc for entry in robots.sitemaps)
-    found, refusals = False, 0
-    for url in chain.from_iterable(list_probes(search.site, find_paths(f"{evidence}\n{named}"))):
-        result = await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)])
-        found |= result is ProbeResult.FOUND
-        refusals += result in _REFUSED
-        if refusals == _REFUSALS:
-            break
-    return found
+        If there is none and the start page has moved to another origin, that is searched as well.
+        """
+        search = self.search
+        if not search.is_page and await self._try_site():
+            return
+        outcome, target = await self.try_all(), search
+        if outcome.result is not ProbeResult.FOUND and outcome.moved_to:
+            if not await _is_same_site(search.site, outcome.moved_to):
+                await self._report(IssueCode.SITE_MOVED, url=outcome.moved_to)
+            # Once only, so that moves in a circle end. The new URL is not trusted: the caller has
+            # named the old one.
+            target = attrs.evolve(search, site=outcome.moved_to)
+            outcome = await attrs.evolve(self, search=target).try_all(reads_page=False)
+        if outcome.result is not ProbeResult.FOUND and not await self.rules.note_unreachable_host(
+            target.site
+        ):
+            await self._report_failure(outcome.result)
 
+    async def _report(
+        self, code: IssueCode, *, url: str | None = None, value: str | None = None
+    ) -> None:
+        issue = make_issue(code, self.search.site, url=url, value=value)
+        await self.context.report_issue(issue)
 
-async def _probe(search: Search, refusals: int, try_entries: TryEntries) -> ProbeResult:
-    """Try the well-known paths, folder by folder, until one is a sitemap."""
-    result = ProbeResult.NOT_FOUND
-    paths = WELL_KNOWN_PATHS[:FEW_PATHS] if search.probe == "few" else WELL_KNOWN_PATHS
-    for urls in list_probes(search.site, (*search.extra_paths, *paths)):
-        result = await _probe_folder(urls, refusals, try_entries)
-        if result is ProbeResult.FOUND:
-            break
-    return result
+    async def _try_site(self) -> bool:
+        """Try a URL with a path as a sitemap; return whether that was all there is to do."""
+        # Only its content can tell: a feed's URL looks like that of a section.
+        parts = urlsplit(self.search.site)
+        if not parts.path.strip("/") and not parts.query:
+            return False
+        if await self._try_url(self.search.site, Via.SITE) is ProbeResult.FOUND:
+            return True
+        tried = next((each for each in self.context.report.documents if each.via is Via.SITE), None)
+        return tried is None or tried.status is not Status.SKIPPED
 
+    async def _try_url(self, url: str, via: Via = Via.WELL_KNOWN) -> ProbeResult:
+        return await self.try_entries([SitemapEntry(url, via=via)])
 
-async def _probe_llms(search: Search, try_entries: TryEntries) -> bool:
-    """Try `llms.txt` in the site's folder and at the root; return if there is one."""
-    # Both, the most specific first (https://llmstxt.org): they list different pages.
-    if search.probe == "never":
-        return False
-    urls = [f"{folder}llms.txt" for folder in _list_folders(search.site)]
-    results = [await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)]) for url in urls]
-    return ProbeResult.FOUND in results
+    async def _report_failure(self, result: ProbeResult) -> None:
+        """Report why there is no sitemap."""
+        report, site = self.context.report, self.search.site
+        if result is ProbeResult.LOGIN_REQUIRED:
+            page = None
+            if not any(document.is_lost for document in report.documents):
+                # The start page was not requested: that would be one more refusal.
+                page = Document(site, role=Role.PAGE, via=Via.GIVEN)
+                report.end_document(page, Status.FAILED, str(IssueCode.LOGIN_REQUIRED))
+            await self.context.report_issue(make_issue(IssueCode.LOGIN_REQUIRED, site), page)
+        elif result is ProbeResult.BLOCKED:
+            if not report.counts[IssueCode.BLOCKED_BY_SITE]:  # else reported with its evidence
+                await self._report(IssueCode.BLOCKED_BY_SITE)
+        else:
+            tried = [each for each in report.documents if each.via is Via.WELL_KNOWN]
+            forbidden = sum(each.http_status == _FORBIDDEN for each in tried)
+            said = f"{forbidden} of {len(tried)} guessed paths answer with 403"
+            await self._report(IssueCode.NO_SITEMAP, value=said if forbidden else None)
 
+    async def try_all(self, *, reads_page: bool = True) -> _SearchResult:
+        """Try what the site names, and then what is guessed, until one is a sitemap."""
+        search, rules = self.search, self.rules
+        try:
+            robots = await rules.robots_of(search.site, Via.GIVEN)
+        except FetchError as error:  # the budget
+            await self._report(error.code)
+            return _SearchResult(ProbeResult.NOT_FOUND)
+        for url in (search.site, robots.url):
+            self.context.report.tally.note_home(url)
+        named = await self.try_entries(robots.sitemaps)
+        found, probed = named is ProbeResult.FOUND, ProbeResult.NOT_FOUND
+        may_probe, always = robots.complete or not search.respect_robots, search.probe in _ALWAYS
+        if may_probe and (always or (search.probe in ("auto", "few") and not found)):
+            is_refused = rules.requires_login(search.site) or rules.is_blocked(search.site)
+            probed = await self._probe(is_refused + (named in _REFUSED))
+            found |= probed is ProbeResult.FOUND
+        is_out_of_reach = probed in _REFUSED or rules.is_unreachable(search.site)
+        wants_page = search.feeds or always or not found
+        linked = _SearchResult(ProbeResult.NOT_FOUND)
+        if reads_page and wants_page and not is_out_of_reach:
+            linked = await self._try_page(found=found)
+        found |= linked.result is ProbeResult.FOUND
+        if not is_out_of_reach:
+            found |= await self.probe_platforms(linked.page)
+        if Format.LLMS in search.extra_formats and may_probe and not is_out_of_reach:
+            found |= await self._probe_llms()
+        if found:
+            return _SearchResult(ProbeResult.FOUND)
+        if ProbeResult.BLOCKED in (named, linked.result) or rules.is_blocked(search.site):
+            return _SearchResult(ProbeResult.BLOCKED)
+        return _SearchResult(probed, linked.moved_to)
 
-async def _probe_folder(urls: Sequence[str], refusals: int, try_entries: TryEntries) -> ProbeResult:
-    """Try the paths of a folder; stop after some refusals without another answer."""
-    # Each request would repeat a password that was not accepted, and some servers lock out clients
-    # that do. A bot protection refuses the next path as it did the last one.
-    is_open = False
-    for url in urls:
-        result = await try_entries([SitemapEntry(url, via=Via.WELL_KNOWN)])
-        if result is ProbeResult.FOUND:
-            return result
-        is_open |= result is ProbeResult.NOT_FOUND
-        refusals += result in _REFUSED
-        if result in _REFUSED and refusals >= _REFUSALS and not is_open:
-            return result
-    return ProbeResult.NOT_FOUND
+    async def probe_platforms(self, evidence: str) -> bool:
+        """Try the sitemaps of the platforms that a site may run on, with `probe="deep"`."""
+        search, robots = self.search, self.rules.cached(self.search.site)
+        if search.probe != "deep" or not (robots.complete or not search.respect_robots):
+            return False
+        named = "\n".join(entry.loc for entry in robots.sitemaps)
+        paths = find_paths(f"{evidence}\n{named}")
+        found, refusals = False, 0
+        for url in chain.from_iterable(list_probes(search.site, paths)):
+            result = await self._try_url(url)
+            found |= result is ProbeResult.FOUND
+            refusals += result in _REFUSED
+            if refusals == _REFUSALS:
+                break
+        return found
+
+    async def _probe(self, refusals: int) -> ProbeResult:
+        """Try the well-known paths, folder by folder, until one is a sitemap."""
+        result, search = ProbeResult.NOT_FOUND, self.search
+        paths = WELL_KNOWN_PATHS[:FEW_PATHS] if search.probe == "few" else WELL_KNOWN_PATHS
+        for urls in list_probes(search.site, (*search.extra_paths, *paths)):
+            result = await self._probe_folder(urls, refusals)
+            if result is ProbeResult.FOUND:
+                break
+        return result
+
+    async def _probe_folder(self, urls: Sequence[str], refusals: int) -> ProbeResult:
+        """Try the paths of a folder; stop after some refusals without another answer."""
+        # Each request would repeat a password that was not accepted, and some servers lock out
+        # clients that do. A bot protection refuses the next path as it did the last one.
+        is_open = False
+        for url in urls:
+            result = await self._try_url(url)
+            if result is ProbeResult.FOUND:
+                return result
+            is_open |= result is ProbeResult.NOT_FOUND
+            refusals += result in _REFUSED
+            if result in _REFUSED and refusals >= _REFUSALS and not is_open:
+                return result
+        return ProbeResult.NOT_FOUND
+
+    async def _probe_llms(self) -> bool:
+        """Try `llms.txt` in the site's folder and at the root; return if there is one."""
+        # Both, the most specific first (https://llmstxt.org): they list different pages.
+        if self.search.probe == "never":
+            return False
+        folders = _list_folders(self.search.site)
+        return ProbeResult.FOUND in [await self._try_url(f"{each}llms.txt") for each in folders]
+
+    async def _try_page(self, *, found: bool) -> _SearchResult:
+        """Try the sitemaps that the start page links to, those of its Link header first.
+
+        If none is a sitemap and none was `found` before, an Issue points out feeds that were not
+        requested.
+        """
+        search, context = self.search, self.context
+        check = partial(self.rules.check_page_redirect, search.site)
+        document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
+        with context.report.ensure_outcome(document):
+            try:
+                page = await fetch_body(context, document, MAX_PAGE_BYTES, check_redirect=check)
+            except FetchError as error:
+                document.add_error(error)
+                await context.report_issue(issue_from_error(error, document), document)
+                status = Status.SKIPPED if error.code in REFUSALS else Status.FAILED
+                context.report.end_document(document, status, str(error.code))
+                return _SearchResult(judge_failures([document]))
+            entries = _find_links(page, feeds=search.feeds)
+            document.children = len(entries)
+            status, reason = Status.COMPLETE, ""
+            if page.fault is not None:
+                await context.report_issue(issue_from_error(page.fault, document), document)
+                status, reason = Status.PARTIAL, str(page.fault.code)
+            context.report.end_document(document, status, reason)
+        tried = await self.try_entries(list(entries.values()))
+        if tried is not ProbeResult.FOUND and not found and not search.feeds:
+            links = _find_links(page, feeds=True)
+            if feeds := [link for key, link in links.items() if key not in entries]:
+                said = f"{len(feeds)} feeds" if len(feeds) > 1 else None
+                await self._report(IssueCode.FEED_NOT_READ, url=feeds[0].loc, value=said)
+        moved_to = await _find_move(search.site, page)
+        return _SearchResult(tried, moved_to, page.data.decode("utf-8", "replace"))
 
 
 def list_probes(site: str, paths: Sequence[str] = WELL_KNOWN_PATHS) -> Iterator[list[str]]:
@@ -336,52 +372,6 @@ def _list_folders(site: str) -> list[str]:
         folder = f"{folder}/{last}"
     paths = dict.fromkeys((f"{folder}/", "/"))
     return [str(parsed.with_path(path, encoded=True)) for path in paths]
-
-
-async def _try_page(
-    search: Search,
-    context: WalkContext,
-    rules: RobotsRules,
-    try_entries: TryEntries,
-    *,
-    found: bool,
-) -> _SearchResult:
-    """Try the sitemaps that the start page links to, those of its Link header first.
-
-    If none is a sitemap and none was `found` before, an Issue points out feeds that were not
-    requested.
-    """
-    document = Document(search.site, role=Role.PAGE, via=Via.GIVEN)
-    with context.report.ensure_outcome(document):
-        try:
-            page = await fetch_body(
-                context,
-                document,
-                MAX_PAGE_BYTES,
-                check_redirect=partial(rules.check_page_redirect, search.site),
-            )
-        except FetchError as error:
-            document.add_error(error)
-            await context.report_issue(issue_from_error(error, document), document)
-            status = Status.SKIPPED if error.code in REFUSALS else Status.FAILED
-            context.report.end_document(document, status, str(error.code))
-            return _SearchResult(judge_failures([document]))
-        entries = _find_links(page, feeds=search.feeds)
-        document.children = len(entries)
-        if page.fault is not None:
-            await context.report_issue(issue_from_error(page.fault, document), document)
-        status = Status.COMPLETE if page.fault is None else Status.PARTIAL
-        context.report.end_document(document, status, str(page.fault.code) if page.fault else "")
-    tried = await try_entries(list(entries.values()))
-    if tried is not ProbeResult.FOUND and not found and not search.feeds:
-        feeds = [link for key, link in _find_links(page, feeds=True).items() if key not in entries]
-        if feeds:
-            detail = f"{len(feeds)} feeds" if len(feeds) > 1 else None
-            url = feeds[0].loc
-            issue = make_issue(IssueCode.FEED_NOT_READ, search.site, url=url, value=detail)
-            await context.report_issue(issue)
-    moved_to = await _find_move(search.site, page)
-    return _SearchResult(tried, moved_to, page.data.decode("utf-8", "replace"))
 
 
 async def _find_move(site: str, page: SmallBody) -> str:

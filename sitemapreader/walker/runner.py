@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.discovery import (
     ProbeResult,
+    SiteSearch,
     judge_failures,
-    probe_platforms,
-    search_site,
 )
 from sitemapreader.discovery.robots_rules import RobotsRules
 from sitemapreader.errors import FetchError
@@ -129,7 +128,7 @@ class WalkRunner:
 
     async def _search(self, search: Search) -> None:
         try:
-            await search_site(search, self._context, self._rules, self._try_entries)
+            await SiteSearch(search, self._context, self._rules, self._try_entries).run()
             self._context.report.announce_outcomes()
         finally:
             self._frontier.release()
@@ -140,7 +139,8 @@ class WalkRunner:
         self._tasks = asyncio.TaskGroup()
         async with self._tasks:
             self._frontier.acquire()
-            await probe_platforms(search, self._rules, names, self._try_entries)
+            probing = SiteSearch(search, self._context, self._rules, self._try_entries)
+            await probing.probe_platforms(names)
             self._frontier.release()
 
     async def _try_entries(self, entries: Sequence[SitemapEntry]) -> ProbeResult:
