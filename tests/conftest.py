@@ -120,3 +120,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 @pytest.fixture
 def regenerate(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--regenerate"))
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    """Return the path of a state file that is not there yet."""
+    return tmp_path / "site.db"

@@ -268,11 +268,6 @@ async def test_other_links_to_blogger_are_named(top: str, path: str) -> None:
 # -- with a state
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "site.db"
-
-
 @pytest.mark.parametrize("changes", [False, True])
 async def test_only_the_head_is_fetched_again(db: Path, *, changes: bool) -> None:
     """While the first page stays as it is, no other is asked for; each has its outcome."""

@@ -27,11 +27,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     return SetClock(monkeypatch)
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "site.db"
-
-
 def pages(*numbers: int) -> list[str]:
     return [f"{SITE}{number}" for number in numbers]
 

@@ -107,11 +107,6 @@ async def site() -> AsyncIterator[Web]:
         yield served
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "site.db"
-
-
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again at once, where the service does not say when."""

@@ -29,11 +29,6 @@ HOME = "https://example.org/"
 FINGERPRINT = "e214f6debfae6feeb95648b3f0704995"
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "site.db"
-
-
 def site(one: list[Any], two: list[Any]) -> Pages:
     """Make a site of two sitemaps; a pair is a path and its lastmod."""
 

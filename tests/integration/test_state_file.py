@@ -40,11 +40,6 @@ def content(path: Path) -> bytes:
     return path.read_bytes()
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "site.db"
-
-
 async def test_only_its_owner_may_read_it(db: Path) -> None:
     """The file, and all beside it, has mode 0600, whatever the umask."""
     before = os.umask(0)

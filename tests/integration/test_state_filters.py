@@ -39,11 +39,6 @@ def date(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "site.db"
-
-
 def site(*items: str | tuple[str, str]) -> Pages:
     """Make a site of one sitemap below an index."""
     return {TOP: index(MAPS[0]), MAPS[0]: urlset(*items)}

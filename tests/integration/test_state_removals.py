@@ -19,11 +19,6 @@ TOP, DEEP = f"{SITE}top.xml", f"{SITE}deep.xml"
 ONE, TWO = f"{SITE}one.xml", f"{SITE}two.xml"
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "site.db"
-
-
 def page(letters: str) -> bytes:
     return urlset(*(SITE + letter for letter in letters))
 

@@ -47,11 +47,6 @@ def site() -> Pages:
 ALL = [loc for number in range(3) for loc in locs_of(number)]
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "site.db"
-
-
 @attrs.frozen
 class Part:
     """What one of several runs of a walk gave."""

@@ -59,11 +59,6 @@ def fetched(walked: Walked) -> list[str]:
     return [url for url in walked.requested if url.endswith(".xml")]
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "site.db"
-
-
 async def test_validators_are_sent_back(db: Path) -> None:
     """The next walk names the version that it has; the answer is 304, and nothing comes out."""
     headers = {"etag": 'W/"7"', "last-modified": "Sun, 02 Feb 2020 10:00:00 GMT"}
