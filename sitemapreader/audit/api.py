@@ -211,6 +211,8 @@ class AuditRun:
         self._database.end_loading()
         prepare(self._database, self._parameters, self._robots, self._figures.robots)
         report = self._report
+        if self._database.ask("SELECT 1 FROM crawled LIMIT 1"):
+            self._no_pages = ""
         if not self._no_pages:
             judge_pages(self._database)
             self._no_pages = describe_doubt(self._database)

@@ -18,6 +18,7 @@ from sitemapreader.audit.loading import SIMPLE_URL, make_keys
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.issues import excerpt
 from sitemapreader.output.arrow import make_array
+from sitemapreader.urls import has_web_scheme, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +29,15 @@ Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 """A file, or the URLs themselves."""
 COLUMNS = ("url", "address", "page", "loc", "top pages")
 """Names of the column of URLs, in any case; the first that exists is read."""
+ABOUT = {
+    "status": ("status code", "http status code", "status", "http status"),
+    "indexability": ("indexability", "indexable"),
+    "why": ("indexability status", "indexable status", "index status"),
+    "canonical": ("canonical link element 1", "canonical url", "canonical"),
+    "redirect": ("redirect url", "redirect target", "redirected to url", "redirect destination"),
+    "content_type": ("content type", "content-type", "mime type"),
+}
+"""What a crawl says of a page -> names of its column, of Screaming Frog, Sitebulb and others."""
 _ROWS_AT_ONCE = 20_000
 _LINE_BYTES = 2 * 1024 * 1024
 _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
@@ -90,14 +100,74 @@ def _read(database: AuditDatabase, path: Path) -> None:
         }
         passed = {key: value for key, value in given.items() if f"${key}" in reader}
         found = database.ask(f"SELECT column_name FROM (DESCRIBE SELECT * FROM {reader})", **passed)
-        column = _find_column([each for (each,) in found], path)
+        names = [each for (each,) in found]
+        column = _find_column(names, path)
         database.ask(f'INSERT INTO arrived SELECT "{column}"::VARCHAR FROM {reader}', **passed)
+        _read_answers(database, names, column, reader, passed)
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error) as error:
         if isinstance(error, DISK_ERRORS) and "write" in str(error):
             raise  # our disk is full
         lines = (line for line in str(error).splitlines() if not line.startswith("Original Line"))
         reason = excerpt(" ".join(islice(lines, 2)))
         raise AuditInputError(f"the list of known URLs {path} cannot be read: {reason}") from None
+
+
+def _read_answers(
+    database: AuditDatabase,
+    names: list[str],
+    column: str,
+    reader: str,
+    passed: dict[str, object],
+) -> None:
+    """Insert what a crawl says of its pages, if the file has columns of that."""
+    found = {name.strip().lower(): name.replace('"', '""') for name in reversed(names)}
+    chosen = {
+        field: next((found[name] for name in known if name in found), None)
+        for field, known in ABOUT.items()
+    }
+    if chosen["status"] is None:
+        return
+    columns = ", ".join(
+        f"NULL AS {field}" if name is None else f'"{name}"::VARCHAR AS {field}'
+        for field, name in chosen.items()
+    )
+    query = f'SELECT "{column}"::VARCHAR AS loc, {columns} FROM {reader}'
+    rows = database.connection.cursor().execute(
+        query, passed
+    )  # its own: rows are inserted meanwhile
+    while batch := rows.fetchmany(_ROWS_AT_ONCE):
+        database.insert_rows("crawled", [each for row in batch if (each := _describe_page(*row))])
+
+
+def _describe_page(
+    loc: str | None,
+    status: str | None,
+    indexability: str | None,
+    why: str | None,
+    canonical: str | None,
+    redirect: str | None,
+    content_type: str | None,
+) -> tuple[object, ...] | None:
+    """Return a row of `crawled`; `None` for what is no page that was asked for."""
+    loc = (loc or "").strip()
+    if not has_web_scheme(loc) or not (status or "").strip().split(".")[0].isdigit():
+        return None
+    number = int(str(status).strip().split(".")[0])
+    said = f"{indexability or ''} {why or ''}".lower()
+    kind = (content_type or "").partition(";")[0].strip().lower()
+    is_indexable = None
+    if indexability:
+        is_indexable = indexability.strip().lower() in ("indexable", "yes", "true", "1")
+    is_html = kind in ("", "text/html", "application/xhtml+xml")
+    target, chosen = (
+        text.strip() if text and has_web_scheme(text.strip()) else None
+        for text in (redirect, canonical)
+    )
+    return (
+        *(loc, url_key(loc), number, target, target and url_key(target)),
+        *(chosen, chosen and url_key(chosen), "noindex" in said, "robots" in said),
+        *(is_html, is_html and is_indexable is not False and number < 300),
+    )
 
 
 def _find_encoding(path: Path, *, is_gzip: bool) -> str:

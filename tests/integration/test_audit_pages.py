@@ -266,3 +266,72 @@ async def test_a_folder_of_sitemaps_is_no_built_site(tmp_path: Path) -> None:
     with await judge(site, None) as result:
         assert hits(result) == {}
         assert "files for 0 of 30 URLs" in result.facts.not_run[0].reason
+
+
+FROG = (
+    "Address,Content Type,Status Code,Indexability,Indexability Status,"
+    "Canonical Link Element 1,Redirect URL\n"
+)
+FROG += """\
+{0}a,text/html; charset=utf-8,200,Indexable,,{0}a,
+{0}lost,text/html,404,Non-Indexable,Client Error,,
+{0}old,,301,Non-Indexable,Redirected,,{0}a
+{0}hidden,text/html,200,Non-Indexable,noindex,,
+{0}other,text/html,200,Non-Indexable,Canonicalised,{0}a,
+{0}blocked,,0,Non-Indexable,Blocked by robots.txt,,
+{0}wait,,429,Non-Indexable,Client Error,,
+{0}unlisted,text/html,200,Indexable,,,
+{0}unlisted-old,,301,Non-Indexable,Redirected,,{0}a
+{0}unlisted.pdf,application/pdf,200,Indexable,,,
+"""
+BULB = """URL\tHTTP Status Code\tIndexable\tIndexable Status\tCanonical URL\tRedirect Target
+{0}a\t200\tYes\tIndexable\t{0}a\t
+{0}lost\t404\tNo\tNot Found\t\t
+{0}old\t301\tNo\tRedirect\t\t{0}a
+{0}hidden\t200\tNo\tNoindex\t\t
+{0}other\t200\tNo\tCanonicalized\t{0}a\t
+{0}wait\t429\tNo\tError\t\t
+{0}unlisted\t200\tYes\tIndexable\t\t
+{0}unlisted-old\t301\tNo\tRedirect\t\t{0}a
+"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("frog.csv", FROG), ("bulb.tsv", BULB)])
+async def test_a_crawl_file_is_judged_without_a_request(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    """What somebody else's crawl says of listed pages is judged by the same rules, exactly."""
+    base = "https://example.org/"
+    site = build(
+        tmp_path / "site",
+        **{
+            "sitemap.xml": list_pages(
+                base, "a", "lost", "old", "hidden", "other", "wait", "blocked", "unknown"
+            )
+        },
+    )
+    crawl = tmp_path / name
+    crawl.write_text(text.replace("{0}", base))
+    with await judge(site, 0, urls=crawl, select=["pages", "missing-url"]) as result:
+        assert hits(result) == {
+            "page-not-found": [("lost", "404")],
+            "page-redirects": [("old", f"301 to {base}a")],
+            "page-noindex": [("hidden", "")],
+            "page-canonical-elsewhere": [("other", f"{base}a")],
+            "missing-url": [("unlisted", "")],
+        }
+        assert result.facts.pages is not None
+        assert result.facts.pages.judged == 5
+        assert not result.facts.pages.exact
+
+
+async def test_our_own_visit_wins(tmp_path: Path) -> None:
+    """Where a crawl file and a visit disagree, the visit counts."""
+    async with serve_pages(page=page()) as server:
+        publish(server, "page")
+        crawl = tmp_path / "crawl.csv"
+        crawl.write_text(f"Address,Status Code\n{server.base}page,404\n")
+        with await judge(server.base, urls=crawl) as result:
+            assert hits(result) == {}
+        with await judge(server.base, None, urls=crawl) as result:
+            assert hits(result) == {"page-not-found": [("page", "404")]}

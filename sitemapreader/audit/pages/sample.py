@@ -21,5 +21,6 @@ def draw_sample(database: AuditDatabase, number: int, seed: int = 0) -> int:
         number: how many pages, at least 1; all of them if the site has no more.
         seed: another one gives another sample.
     """
+    database.ask("DELETE FROM sample")
     database.ask(read_queries("sample")["draw"], number=number, seed=str(seed))
     return int(database.ask("SELECT count(*) FROM sample")[0][0])

@@ -269,7 +269,8 @@ def count_pages(database: AuditDatabase) -> PageTally | None:
 
 def judge_pages(database: AuditDatabase) -> None:
     """Find what visits say together: gates, hosts that hardly answer, and faults."""
-    for name in ("join_visits", "mark_gates", "mark_languages", "mark_refused", "mark_network"):
-        database.ask(_QUERIES[name])
-    for name in ("distrust_probes", "find_faults"):
+    for name in (
+        *("add_crawled", "join_visits", "mark_gates", "mark_languages", "mark_refused"),
+        *("mark_network", "distrust_probes", "find_faults"),
+    ):
         database.ask(_QUERIES[name])

@@ -9,9 +9,33 @@ SELECT loc FROM sample ORDER BY turn
 
 -- join_visits: with what the sample knows of their URLs
 INSERT INTO page BY NAME
-SELECT v.*, s.url, s.stratum, s.size, u.document, u.lastmod
+SELECT v.*, s.url, s.stratum, s.size, l.document, l.lastmod
 FROM visit v LEFT JOIN sample s ON s.loc = v.loc AND v.is_listed
-LEFT JOIN url_row u ON u.id = s.url
+LEFT JOIN (
+    SELECT key, min(document) AS document, min(lastmod) AS lastmod
+    FROM url WHERE key IN (SELECT key FROM visit) GROUP BY key
+) l ON l.key = v.key
+
+-- add_crawled: listed pages that somebody else has visited, and we have not
+INSERT INTO visit BY NAME
+SELECT min(loc) AS loc, key, true AS is_listed, '' AS file,
+       CASE WHEN any_value(status) BETWEEN 300 AND 399 THEN coalesce(any_value(redirect), '')
+            ELSE min(loc) END AS final_url,
+       CASE WHEN any_value(status) BETWEEN 300 AND 399 THEN coalesce(any_value(redirect_key), '')
+            ELSE key END AS final_key,
+       CASE WHEN any_value(status) BETWEEN 300 AND 399 THEN 200 ELSE any_value(status) END AS status,
+       '' AS error,
+       CASE WHEN bool_or(is_blocked) THEN 'robots' WHEN any_value(status) = 429 THEN 'asked-to-wait'
+            WHEN any_value(status) < 100 THEN 'network' END AS not_judged,
+       CASE WHEN any_value(status) BETWEEN 300 AND 399 THEN any_value(status)::VARCHAR ELSE '' END
+           AS statuses,
+       false AS is_temporary, false AS switches_language, false AS leads_to_login,
+       '' AS differs_by, any_value(is_html) AS is_html, bool_or(is_noindex) AS is_noindex,
+       any_value(canonical) AS canonical, any_value(canonical_key) AS canonical_key,
+       1 AS canonicals, '' AS canonical_differs_by
+FROM crawled
+WHERE key IN (SELECT key FROM url) AND key NOT IN (SELECT key FROM visit)
+GROUP BY key
 
 -- mark_gates: many pages of several folders lead, for the time being, to one address
 UPDATE page SET not_judged = 'gate'
@@ -76,9 +100,9 @@ SELECT count(*), count(*) FILTER (not_judged IS NULL), (
 FROM page WHERE is_listed
 
 -- listed: different URLs
-SELECT coalesce(sum(size), 0) FROM (SELECT DISTINCT stratum, size FROM sample)
+SELECT count(DISTINCT key) FROM url
 
 -- strata: of the sample, and the hits of a rule in them; {} is its query
 SELECT any_value(page.size), count(*) FILTER (page.not_judged IS NULL),
        count(*) FILTER (page.not_judged IS NULL AND page.loc IN (SELECT hit.url FROM ({}) AS hit))
-FROM page WHERE page.is_listed GROUP BY page.stratum
+FROM page WHERE page.is_listed AND page.stratum IS NOT NULL GROUP BY page.stratum

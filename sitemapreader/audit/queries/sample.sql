@@ -2,7 +2,7 @@
 -- The pages to visit: $number of them, or all if there are no more, in strata of sitemap and folder.
 -- Which pages of a stratum are chosen depends on $seed and their keys alone, so the next audit of the
 -- site visits the same ones, and a few new ones in the place of those that are gone.
-CREATE OR REPLACE TABLE sample AS
+INSERT INTO sample
 WITH listed AS (               -- a page that is listed twice belongs to the first sitemap, by its URL
     SELECT md5_number_lower($seed || u.key) AS draw, min(place_of(d.rank, u.id)) AS place
     FROM url u JOIN document d ON d.id = u.document

@@ -158,6 +158,12 @@ CREATE TABLE cross_submit (
 CREATE TABLE known (
     loc VARCHAR, key VARCHAR   -- of --urls
 );
+CREATE TABLE crawled (         -- what --urls says that pages answered
+    loc VARCHAR, key VARCHAR, status USMALLINT, redirect VARCHAR, redirect_key VARCHAR,
+    canonical VARCHAR, canonical_key VARCHAR, is_noindex BOOLEAN,
+    is_blocked BOOLEAN,        -- by robots.txt, so that it was not asked for
+    is_html BOOLEAN, is_indexable BOOLEAN
+);
 CREATE TABLE baseline (
     code VARCHAR, document VARCHAR, fingerprint VARCHAR
 );
@@ -200,4 +206,9 @@ CREATE TABLE probe (
 );
 CREATE TABLE built (
     may_answer_more BOOLEAN, answers_all BOOLEAN    -- one row if the source is a built folder
+);
+CREATE TABLE sample (
+    url UBIGINT, loc VARCHAR, key VARCHAR, stratum UINTEGER,
+    size UBIGINT,              -- pages of its stratum
+    turn UBIGINT               -- of its visit
 );
