@@ -10,6 +10,7 @@ import pytest
 
 import sitemapreader
 from sitemapreader import FetchOptions, HttpFetcher, Limits, discover, walk, walk_many, walk_sync
+from sitemapreader.fetch.client import find_settings
 from sitemapreader.many import RunArguments
 from sitemapreader.walker import DiscoverArguments
 from sitemapreader.walker.config import SharedArguments, WalkArguments
@@ -90,3 +91,10 @@ def test_options_show_no_password() -> None:
     assert "hunter2" not in repr(options)
     assert "Authorization" in repr(options)
     assert "proxy.example:3128" in repr(options)
+
+
+def test_defaults_are_checked_once() -> None:
+    """Of thousands of walks a second, each has the same default limits and options."""
+    first, second = find_settings(None, None, None), find_settings(None, None, None)
+    assert first[0] is second[0]
+    assert first[1] is second[1]
