@@ -37,40 +37,18 @@ _PatternTexts: TypeAlias = frozenset[tuple[str, int]]
 class EntryFilter:
     """The filters of one walk; each works only if it was asked for."""
 
-    def __init__(
-        self,
-        *,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        keep_undated: bool = True,
-        keep_outside: bool = True,
-        include: Sequence[re.Pattern[str]] = (),
-        exclude: Sequence[re.Pattern[str]] = (),
-        unique: bool = False,
-    ) -> None:
-        self._include = include
-        self._exclude = exclude
-        self._since = since
-        self._until = until
-        self._keep_undated = keep_undated
-        self._keep_outside = keep_outside
-        self._seen = SeenKeys() if unique else None
-
-    @property
-    def has_dates(self) -> bool:
-        """Whether entries are selected by their dates."""
-        return (self._since or self._until) is not None
+    def __init__(self, config: WalkConfig) -> None:
+        self._include, self._exclude = config.include, config.exclude
+        self._since, self._until = config.since, config.until
+        self._keep_undated = config.undated == "keep"
+        self._keep_outside = config.scope == "keep"
+        self._seen = SeenKeys() if config.unique else None
 
     def remember(self, locs: list[str]) -> None:
         """Remember URLs that were delivered before, for `unique`."""
         if self._seen is not None:
             for loc in locs:
                 self._seen.add(url_key(loc))
-
-    def apply(self, rows: Rows, scope: tuple[str, ...]) -> tuple[Rows, int]:
-        """Return the entries that pass all filters, and the count of `select`."""
-        rows, outside = self.select(rows, scope)
-        return self.deduplicate(rows), outside
 
     def deduplicate(self, rows: Rows) -> Rows:
         """With `unique`, return the entries whose URL has not been delivered; else all."""

@@ -75,15 +75,7 @@ class WalkRunner:
         self._rules = RobotsRules(context, respect=config.respect_robots)
         self._duplicates: list[tuple[Job, Visit]] = []
         self._outcomes = self._end_skipped()
-        self._filter = EntryFilter(
-            since=config.since,
-            until=config.until,
-            keep_undated=config.undated == "keep",
-            keep_outside=config.scope == "keep",
-            include=config.include,
-            exclude=config.exclude,
-            unique=config.unique,
-        )
+        self._filter = EntryFilter(config)
         self._parts = WalkParts(context, config, self._frontier, self._rules, self._filter)
 
     @property

@@ -18,6 +18,7 @@ from walking import ROBOTS, Pages, Walked, index, moved, urlset, walk_all
 from sitemapreader.models import UrlEntry
 from sitemapreader.urls import url_key
 from sitemapreader.walker import filters
+from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.filters import EntryFilter, SeenKeys
 
 if TYPE_CHECKING:
@@ -181,10 +182,10 @@ async def test_scope(loc: str, inside: bool) -> None:
 def test_scope_is_that_of_the_key(start: str, path: str, folder: str) -> None:
     """What is outside is told quickly, and as the URL's key would tell it."""
     loc = f"{start}/{path}"
-    sieve = EntryFilter(since=None, keep_undated=True, keep_outside=True, unique=False)
+    sieve = EntryFilter(WalkConfig(sitemaps=["https://example.org/a.xml"]))
     inside = loc.startswith(folder) or url_key(loc).startswith(folder)
     entry = UrlEntry(loc)
-    assert sieve.apply([entry], (folder,)) == ([entry], not inside)
+    assert sieve.select([entry], (folder,)) == ([entry], not inside)
 
 
 async def test_out_of_scope_is_said_once() -> None:

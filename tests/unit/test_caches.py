@@ -14,6 +14,7 @@ from sitemapreader.models import Format
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.readers.records.vocabulary import namespace_key
 from sitemapreader.state.url_index import fingerprint_entries
+from sitemapreader.walker.config import WalkConfig
 from sitemapreader.walker.filters import EntryFilter
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def test_every_cache_is_known() -> None:
     assert set(find_caches()) == set(SHORT_KEYS)
 
 
+CONFIG = WalkConfig(sitemaps=["https://example.org/a.xml"], unique=True)
+
 CALLS: dict[str, Callable[[str], Any]] = {
     "key": urls.url_key,
     "host": urls.host_of,
@@ -81,8 +84,8 @@ CALLS: dict[str, Callable[[str], Any]] = {
     "folder": urls.folder_of,
     "resolve": lambda url: urls.resolve("https://example.org/", url.removeprefix("https:")),
     "base": lambda url: urls.resolve(url, "x"),
-    "sieve": lambda url: EntryFilter().select([UrlEntry(url)], ("https://example.org/",)),
-    "unique": lambda url: EntryFilter(unique=True).deduplicate([UrlEntry(url)]),
+    "sieve": lambda url: EntryFilter(CONFIG).select([UrlEntry(url)], ("https://example.org/",)),
+    "unique": lambda url: EntryFilter(CONFIG).deduplicate([UrlEntry(url)]),
     "date": lambda url: fingerprint_entries([UrlEntry("u", lastmod_text=url)]),
     "namespace": lambda url: namespace_key(url, Format.URLSET),
 }
