@@ -11,6 +11,8 @@ from importlib.resources import files
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import Category
 from sitemapreader.audit.report.charts import (
@@ -76,6 +78,8 @@ def format_html(findings: Sequence[Finding], facts: Facts) -> str:
         script_hash=_hash_asset(script),
         counts=_count_severities(findings),
         categories=_chart_categories(findings),
+        rates=_chart_rates(findings),
+        reasons=_REASONS,
         passed=_group_rules(facts.passed),
         not_run=_group_reasons(facts.not_run),
         months=chart_months(facts.months, facts.begun) if facts.months else None,
@@ -89,6 +93,19 @@ def format_html(findings: Sequence[Finding], facts: Facts) -> str:
         probes=sum(map(is_failed_probe, facts.documents)),
         origin=find_main_origin(facts.documents),
     )
+
+
+_REASONS = {
+    "robots": "robots.txt forbids them to us, or could not be read",
+    "protection": "a bot protection answered in their place",
+    "asked-to-wait": "the server asked for fewer requests, or was given up",
+    "cookies": "redirects lead in a circle that sets a cookie",
+    "gate": "many pages lead to one address for the time being, as for consent",
+    "language": "they lead to a version in another language for the time being",
+    "network": "their host hardly answers, or its address may not be asked",
+    "time": "their turn did not come within the time for all visits",
+}
+"""Why a visit says nothing about a page, in words."""
 
 
 def _read_part(name: str) -> str:
@@ -172,6 +189,46 @@ def _chart_categories(findings: Sequence[Finding]) -> list[tuple[str, list[BarPa
             ),
         )
         for name, counts in rows
+    ]
+
+
+@attrs.frozen
+class _RateBar:
+    """The share of pages that a rule hits, in percent of the longest bar."""
+
+    code: str
+    title: str
+    kind: str
+    share: float
+    low: float
+    width: float
+    words: str
+
+
+def _chart_rates(findings: Iterable[Finding]) -> list[_RateBar]:
+    """Return the rules about pages that hit, with how sure their shares are."""
+    rows = []
+    for each in findings:
+        if each.rule.unit == "pages" and each.of:
+            share = each.count / each.of
+            words = f"{figures.show_share(each.count, each.of)} of {each.of:,}"
+            low = high = share
+            if each.rate is not None:
+                share, low, high = each.rate.share, each.rate.low, each.rate.high
+                words = figures.show_rate(each.rate)
+            rows.append((each, share, low, high, words))
+    most = max((high for _, _, _, high, _ in rows), default=0) / 100
+    return [
+        _RateBar(
+            each.code,
+            each.rule.title,
+            _KINDS[each.severity][0],
+            share / most,
+            low / most,
+            (high - low) / most,
+            words,
+        )
+        for each, share, low, high, words in rows
     ]
 
 
