@@ -19,9 +19,9 @@ from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import find_first
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import ALREADY_READ, LEFT_EARLY, Role, Status, make_document
-from sitemapreader.walker.children import WalkParts
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier, Job
+from sitemapreader.walker.listed import WalkParts
 from sitemapreader.walker.visit import Visit
 
 if TYPE_CHECKING:

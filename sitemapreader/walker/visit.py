@@ -38,8 +38,7 @@ from sitemapreader.readers.decode.layers import decode_start, read_codings
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns
 from sitemapreader.urls import folder_of, has_suffixes, load_suffixes
-from sitemapreader.walker.children import Children
-from sitemapreader.walker.entries import DocumentEntries
+from sitemapreader.walker.listed import Children, DocumentEntries
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.client import Response
     from sitemapreader.models import Event
     from sitemapreader.rows import Events, Rows
-    from sitemapreader.walker.children import WalkParts
     from sitemapreader.walker.frontier import Job
+    from sitemapreader.walker.listed import WalkParts
     from sitemapreader.walker.tracker import DocumentTracker
 
 _CUT_SHORT = {IssueCode.TRUNCATED, IssueCode.COMPRESSION_TRUNCATED}
