@@ -378,7 +378,8 @@ def page_of(body: bytes, kind: str = "text/html") -> Page:
 @pytest.mark.parametrize(
     ("body", "kind", "text"),
     [
-        (b"<title>T</title><p>a <b>b</b>&amp;c<p>d", "text/html", "T\na b&c\nd"),
+        (b"<title>T</title><p>a <b>b</b>&amp;c<p>d", "text/html", "a b&c\nd"),
+        (b"<nav>menu</nav><p>a<footer>end</footer>", "text/html", "a"),
         (b"<style>x</style>a<script>if (1<2) x</script>b", "text/html", "a\nb"),
         (b"<p>unclosed <div>tags", "text/html", "unclosed\ntags"),
         ("<p>Grüße".encode("latin-1"), "text/html; charset=iso-8859-1", "Grüße"),

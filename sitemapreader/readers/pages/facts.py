@@ -124,7 +124,9 @@ def read_page(
     charset = declared[1] if declared else None
     if kind not in HTML_TYPES | TEXT_TYPES:
         return PageFacts(url, robots=robots.found, **_read_links(links, url))
-    page = decode_page(data[:MAX_PAGE_BYTES], charset)
+    data_read = data[:MAX_PAGE_BYTES]
+    # In an encoding that nobody knows, most of a page is still ASCII.
+    page = decode_page(data_read, charset) or data_read.decode("utf-8", "replace")
     head = read_head(page, url) if kind in HTML_TYPES else Head(url)
     for meta in head.metas:
         if _BOT_NAME.fullmatch(name := meta.get("name", "").strip()):
