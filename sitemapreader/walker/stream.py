@@ -166,7 +166,6 @@ class Cursor(Generic[B]):
         self.view: View[B, Any] | None = None
         self.items: Iterator[Any] = iter(())
         self._waiting: deque[B] = deque()
-        self._size = 0
         self._is_tuple = False
 
     def turn_to(self, view: View[B, T]) -> Iterator[T]:
@@ -180,18 +179,18 @@ class Cursor(Generic[B]):
         rest: Any = tuple(self.items) if self._is_tuple else list(self.items)
         if rest:
             self._waiting.appendleft(rest)
-            self._size += len(rest)
         self.items = iter(())
 
     def add(self, batches: Sequence[B]) -> bool:
         """Let batches wait to be begun; return whether there were any."""
         self._waiting += batches
-        self._size += sum(map(len, batches))
         return bool(batches)
 
     def has_enough(self, view: View[B, Any]) -> bool:
         """Return whether a batch can begin."""
-        return self._size >= (BATCH_ROWS if view.join and self._gathers else 1)
+        if view.join is None or not self._gathers:
+            return any(map(len, tuple(self._waiting)))
+        return sum(map(len, tuple(self._waiting))) >= BATCH_ROWS
 
     def begin(self, view: View[B, Any]) -> bool:
         """Begin the next batch; return whether there was one."""
@@ -199,11 +198,11 @@ class Cursor(Generic[B]):
         if not self._waiting:
             return False
         batch = self._waiting.popleft()
-        self._size -= len(batch)
         if view.join is not None:
-            batch = view.join([batch, *self._waiting])
-            self._waiting.clear()
-            self._size = 0
+            parts = [batch]
+            while self._waiting:  # not cleared: another thread may add to it
+                parts.append(self._waiting.popleft())
+            batch = view.join(parts)
         self._is_tuple = isinstance(batch, tuple)
         self.view, self.items = view, iter(view.read(batch))
         return True
@@ -374,7 +373,7 @@ class BlockingStream(Generic[B]):
         self._stream = stream
         self._thread = LoopThread(stream)
         self._cursor = Cursor[B](gathers=stream.gathers)
-        self._coming: Future[list[B]] | None = None
+        self._coming: Future[bool] | None = None
 
     def __enter__(self) -> Self:
         self._usage.enter()
@@ -394,16 +393,23 @@ class BlockingStream(Generic[B]):
         cursor = self._cursor
         while True:
             yield from cursor.turn_to(view)
-            while not cursor.has_enough(view) and cursor.add(self._next()):
+            while not cursor.has_enough(view) and self._next():
                 pass
             if not cursor.begin(view):
                 self._thread.call(self._stream.fail()).result()
                 return
 
-    def _next(self) -> list[B]:
+    def _next(self) -> bool:
+        """Wait for the next batches; return whether there were any."""
         self._usage.check()
         if self._coming is None:  # else Ctrl-C interrupted the wait for it
-            self._coming = self._thread.call(self._stream.next(all_there=True))
-        batches = self._coming.result()
+            self._coming = self._thread.call(self._fill())
+        has_more = self._coming.result()
         self._coming = None
-        return batches
+        return has_more
+
+    async def _fill(self) -> bool:
+        """Let the next batches wait at the cursor."""
+        # In the thread of the stream: Ctrl-C comes between any two steps of the consumer's, and
+        # would lose what is only on its way from the one to the other.
+        return self._cursor.add(await self._stream.next(all_there=True))
