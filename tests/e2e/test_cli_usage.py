@@ -180,6 +180,27 @@ def workplace(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def make_runnable(line: str, url: str, workplace: Path) -> str:
+    """Return an example with a server in the place of example.org, after what it builds on."""
+    (workplace / "sites.txt").write_text(f"# ours\n{url}\n")
+    meant = re.sub(r"(?<![\w/])(https://)?example\.org", url, line)
+    meant = meant.replace("-i sites.txt", " ".join(["-i sites.txt", *allow(url)]))
+    if "scale" in line:
+        (workplace / "hosts.txt").write_text(f"{url}\n")
+        meant = meant.replace("s3://bucket/", "")
+        if "hosts.txt" not in line:
+            first = "sitemapreader scale hosts.txt -o crawl --shard 1/1 -q"
+            meant = f"{first} {' '.join(allow(url))}; {meant}"
+        if "status" not in line:
+            meant = f"{meant} {' '.join(allow(url))}"
+    if "compare" in line:
+        reports = "-o last.json -o today.json"
+        meant = f"sitemapreader audit {url} {reports} -q --fail-on never; {meant}"
+    if "state site.db" in line:
+        meant = f"sitemapreader -q {url} --state site.db --changes >>gone.txt; {meant}"
+    return meant
+
+
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_works(line: str, workplace: Path) -> None:
     """Each example is run in a shell, with a real server in the place of example.org."""
@@ -198,19 +219,7 @@ def test_an_example_works(line: str, workplace: Path) -> None:
         return web.Response(body=text)
 
     with serving(answer) as (url,):
-        (workplace / "sites.txt").write_text(f"# ours\n{url}\n")
-        meant = re.sub(r"(?<![\w/])(https://)?example\.org", url, line)
-        meant = meant.replace("-i sites.txt", " ".join(["-i sites.txt", *allow(url)]))
-        if "scale" in line:
-            (workplace / "hosts.txt").write_text(f"{url}\n")
-            meant = meant.replace("s3://bucket/", "")
-            if "hosts.txt" not in line:
-                first = "sitemapreader scale hosts.txt -o crawl --shard 1/1 -q"
-                meant = f"{first} {' '.join(allow(url))}; {meant}"
-            if "status" not in line:
-                meant = f"{meant} {' '.join(allow(url))}"
-        if "state site.db" in line:
-            meant = f"sitemapreader -q {url} --state site.db --changes >>gone.txt; {meant}"
+        meant = make_runnable(line, url, workplace)
         known = {path.name for path in workplace.iterdir()}
         done = subprocess.run(
             ["fish" if "fish" in line else "bash", "-c", meant],
