@@ -312,9 +312,12 @@ class PrologReader:
         start = tag.end()
         end_tag = "" if tag[2].endswith("/") else f"</{tag[1]}>"
         document = self._passed + ("<r/>" if root in ROOTLESS else tag[0] + end_tag)
-        if self._has_nameless_doctype or not is_well_formed(document):
-            self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
         attributes = read_attributes(replace_bad_bytes(tag[2]), set(), MAX_NAMESPACES)
+        # Namespaces in XML, section 4: a name has one colon at most. Prefixes are not checked here,
+        # because a missing declaration has an Issue of its own.
+        has_odd_name = any(each.count(":") > 1 for each in attributes)
+        if self._has_nameless_doctype or has_odd_name or not is_well_formed(document):
+            self._stats.add_issue_once(events, IssueCode.NOT_WELL_FORMED)
         if len(attributes) > MAX_NAMESPACES:
             self._stats.add_issue_once(events, IssueCode.TOO_MANY_ATTRIBUTES, value=f"<{name}>")
         bound = find_namespaces(attributes)

@@ -369,3 +369,11 @@ def test_records_around_a_page_that_is_cut_off(kind: str, place: int, end: str) 
     events = check_ways(f"<{root}{xmlns}>{''.join(records)}</{root}>".encode())
     assert locs(events) == urls
     assert end or IssueCode.NAMESPACE in issues(events)
+
+
+@pytest.mark.parametrize("attribute", ['xmlns::a="h"', 'xsi::=""', 'a:b:c="d"'])
+def test_a_name_with_two_colons_at_the_root(attribute: str) -> None:
+    """It is no name (Namespaces in XML, section 4), and is said, although no parser minds it."""
+    events = check_ways(f"<urlset {attribute}><url><loc>http://a.b/</loc></url></urlset>".encode())
+    assert locs(events) == ["http://a.b/"]
+    assert IssueCode.NOT_WELL_FORMED in issues(events)
