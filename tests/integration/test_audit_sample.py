@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 from sampling import choose_bad, fill, measure_coverage
+from scale import SCALE
 
 from sitemapreader.audit.pages.rates import Rate, Stratum, estimate_rate
 from sitemapreader.audit.pages.sample import draw_sample
@@ -104,6 +105,9 @@ def test_intervals_hold_the_truth(sizes: list[int], share: float, where: str, nu
 @pytest.mark.parametrize("number", [100, 400])
 @pytest.mark.parametrize("sizes", [[2_000], [1_500, *[20] * 50], [400, 300, 200] * 4])
 def test_coverage(sizes: list[int], share: float, where: str, number: int) -> None:
-    """Of 1,000 samples 92 % have the truth in their 95 % interval, however the faults lie."""
-    bad = choose_bad(sizes, share, where=where)
-    assert measure_coverage(sizes, bad, number, 1_000) >= 0.92
+    """The truth is in the 95 % interval of most samples, however the faults lie.
+
+    Of 1,000 samples (`TEST_SCALE=25`) in 92 % at least; of fewer in some less, by chance.
+    """
+    bad, draws = choose_bad(sizes, share, where=where), 40 * SCALE
+    assert measure_coverage(sizes, bad, number, draws) >= (0.92 if draws >= 1_000 else 0.8)
