@@ -30,6 +30,7 @@ _MAX_HOST_FILE_BYTES = 1_000 * MAX_LINES
 _REWRITERS = frozenset({b".htaccess", b"web.config", b"_worker.js", b"staticwebapp.config.json"})
 """Files that make a host answer for URLs without a file; what they say is not read."""
 # Error and offline pages, and files by which a search engine knows the owner.
+_SITEMAP = re.compile(rb"(?:.*/)?[^/]*sitemap[^/]*\.xml(?:\.gz)?", re.DOTALL | re.IGNORECASE)
 _NO_PAGE = re.compile(
     rb"(?:404|50x|5\d\d|offline)\.html?|google[0-9a-f]{16}\.html|yandex_\w+\.html"
 )
@@ -93,6 +94,12 @@ class PageFolder:
                 continue
             path = folders + b"/" * bool(folders) if last.startswith(b"index.") else name
             yield os.fsdecode(name), self.base_url + quote_from_bytes(path)
+
+    def list_sitemaps(self) -> Iterator[tuple[str, str]]:
+        """Yield file and URL of each file that is named as a sitemap."""
+        for name in sorted(self._files):
+            if _SITEMAP.fullmatch(name):
+                yield os.fsdecode(name), self.base_url + quote_from_bytes(name)
 
     def _answer(self, url: str) -> tuple[int, str]:
         """Return the status of a URL, and its file or the target of its redirect."""

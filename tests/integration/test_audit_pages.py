@@ -265,6 +265,27 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
         assert finding_of(result, "page-missing").severity.name == "WARNING"
 
 
+async def test_a_sitemap_that_nothing_names(tmp_path: Path) -> None:
+    """It is found, its pages are not called unlisted, and other files of that name are no hits."""
+    base = "https://example.org/"
+    texts = {f"{folder}/{number}.html": page() for folder in ("a", "de") for number in range(5)}
+    texts |= {"lone.html": page(), "assets/sitemap-icon.xml": "<svg/>"}
+    site = build(
+        tmp_path,
+        **texts,
+        **{
+            "robots.txt": f"User-agent: *\nSitemap: {base}sitemap.xml\n",
+            "sitemap.xml": list_pages(base, *(f"a/{number}" for number in range(5))),
+            "de/sitemap.xml": list_pages(base, *(f"de/{number}" for number in range(5))),
+        },
+    )
+    with await judge(site, None, select=["pages", "sitemap-unnamed"]) as result:
+        assert hits(result) == {
+            "sitemap-unnamed": [("de/sitemap.xml", "5 URLs")],
+            "page-unlisted": [("lone.html", "lone.html")],
+        }
+
+
 async def test_a_folder_of_sitemaps_is_no_built_site(tmp_path: Path) -> None:
     """Where nearly no URL has a file, pages are not judged, and the report says why."""
     listed = [f"a/{number}" for number in range(30)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import aclosing
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -12,7 +13,9 @@ from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.models import PageTally
 from sitemapreader.audit.pages.sample import draw_sample
 from sitemapreader.audit.preparing import judge_hreflang
+from sitemapreader.models import UrlEntry
 from sitemapreader.pages import PageFolder, PageVisit, VisitOptions, visit_pages
+from sitemapreader.readers import read
 from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
@@ -104,6 +107,7 @@ def visit_built(
     table.end()
     listed = {visit.file for visit in visits}
     if number is None:
+        listed |= _read_unnamed(database, site, folder)
         for file, url in site.list_pages():
             rules = robots.get(origin_of(url))
             refused = rules is not None and any(
@@ -118,6 +122,22 @@ def visit_built(
 
 
 _ALL = 2**31 - 1
+_MAX_UNNAMED = 100
+"""Sitemaps of a folder that are read, although nothing names them."""
+
+
+def _read_unnamed(database: AuditDatabase, site: PageFolder, folder: FolderFetcher) -> set[str]:
+    """Insert the sitemaps that nothing names; return the files of their pages."""
+    known = {key for (key,) in database.ask("SELECT key FROM document")}
+    files: set[str] = set()
+    unread = ((file, url) for file, url in site.list_sitemaps() if url_key(url) not in known)
+    for file, url in islice(unread, _MAX_UNNAMED):
+        with (folder.folder / file).open("rb") as opened:
+            locs = [entry.loc for entry in read(opened, url) if isinstance(entry, UrlEntry)]
+        if locs:
+            database.insert_rows("unnamed", [(url, len(locs))])
+            files |= {site.visit(loc).file for loc in locs}
+    return files
 
 
 def _make_up(folder: str) -> str:

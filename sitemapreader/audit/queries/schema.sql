@@ -204,6 +204,9 @@ CREATE TABLE page_alternate (
 CREATE TABLE probe (
     folder VARCHAR, final_key VARCHAR, text_hash VARCHAR    -- of a made-up path, answered 200
 );
+CREATE TABLE unnamed (         -- sitemaps of a built folder that nothing names
+    url VARCHAR, urls UBIGINT
+);
 CREATE TABLE built (
     may_answer_more BOOLEAN, answers_all BOOLEAN    -- one row if the source is a built folder
 );
