@@ -14,7 +14,7 @@ from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.facts import gather_facts
 from sitemapreader.audit.known import load_known
 from sitemapreader.audit.loading import WalkLoader
-from sitemapreader.audit.models import AuditInputError, AuditRule, Category, NotRun
+from sitemapreader.audit.models import FOREMOST, AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.options import AuditOptions, fill_figures
 from sitemapreader.audit.pages.visits import (
     count_pages,
@@ -242,7 +242,7 @@ class AuditRun:
             self._runner.findings,
             key=lambda each: (
                 -each.severity,
-                each.code != _FIRST,
+                each.code != FOREMOST,
                 _CATEGORIES.index(each.rule.category),
                 each.code,
             ),
@@ -266,8 +266,6 @@ class AuditRun:
 
 
 _CATEGORIES = list(Category)
-_FIRST = "robots-blocks-site"
-"""The finding beside which the others of its severity hardly matter."""
 _HIDING = frozenset(
     {"since", "until", "include", "exclude", "unique", "state", "changes", "sitemaps"}
     | {"max_urls", "removed"}

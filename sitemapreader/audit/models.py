@@ -156,6 +156,8 @@ class Finding:
         return self.rule.code
 
 
+FOREMOST = "robots-blocks-site"
+"""The finding beside which the others of its severity hardly matter."""
 MAX_PLACES = 5_000
 """Sitemaps that a finding names; the rest is in the database."""
 MAX_DOCUMENTS = 10_000

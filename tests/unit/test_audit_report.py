@@ -17,9 +17,12 @@ import pytest
 
 from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import (
+    FOREMOST,
     AuditRule,
+    Category,
     DocumentFact,
     Example,
+    Finding,
     LanguagePair,
     MonthCount,
     NotRun,
@@ -38,6 +41,7 @@ from sitemapreader.audit.report.charts import (
     stack_parts,
     sum_years,
 )
+from sitemapreader.audit.report.html import _rank_findings
 from sitemapreader.audit.report.texts import format_audit
 from sitemapreader.audit.report.treemap import COLORS, Area, chart_sections, squarify
 from sitemapreader.issues import Severity
@@ -554,3 +558,15 @@ def test_severity_is_that_of_the_audit() -> None:
     finding = audits.make_finding(severity=Severity.INFO)
     report = format_audit("html", [finding], audits.make_facts())
     assert '<details class="finding info" data-kind="info">' in report
+
+
+def test_begin_with_what_touches_most() -> None:
+    """Among findings of one severity that which touches most of what was looked at comes first."""
+    error = Severity.ERROR
+    shares = {"few": (10, 1_000), "most": (9, 10), "some": (300, 1_000), FOREMOST: (1, 0)}
+    findings = [
+        Finding(AuditRule(code, Category.URLS, error, code, "URLs"), error, count, of)
+        for code, (count, of) in shares.items()
+    ]
+    ranked = [finding.code for finding in _rank_findings(findings, 1_000)]
+    assert ranked == [FOREMOST, "most", "some", "few"]

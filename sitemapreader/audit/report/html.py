@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.audit import report as figures
-from sitemapreader.audit.models import Category
+from sitemapreader.audit.models import FOREMOST, Category
 from sitemapreader.audit.report.charts import (
     BarPart,
     build_matrix,
@@ -77,6 +77,7 @@ def format_html(findings: Sequence[Finding], facts: Facts) -> str:
         script=Markup(script),  # noqa: S704 (a file of this package)
         script_hash=_hash_asset(script),
         counts=_count_severities(findings),
+        first=_rank_findings(findings, facts.urls)[:_MOST_FIRST],
         categories=_chart_categories(findings),
         rates=_chart_rates(findings),
         reasons=_REASONS,
@@ -190,6 +191,23 @@ def _chart_categories(findings: Sequence[Finding]) -> list[tuple[str, list[BarPa
         )
         for name, counts in rows
     ]
+
+
+_MOST_FIRST = 5
+"""Findings to begin with."""
+
+
+def _rank_findings(findings: Sequence[Finding], urls: int) -> list[Finding]:
+    """Return findings by severity, and by the share of the site that they touch."""
+
+    def touched(finding: Finding) -> float:
+        if finding.rate is not None:
+            return finding.rate.share
+        return min(finding.count / (finding.of or max(urls, 1)), 1.0)
+
+    return sorted(
+        findings, key=lambda each: (-each.severity, each.code != FOREMOST, -touched(each))
+    )
 
 
 @attrs.frozen
