@@ -568,5 +568,5 @@ def test_begin_with_what_touches_most() -> None:
         Finding(AuditRule(code, Category.URLS, error, code, "URLs"), error, count, of)
         for code, (count, of) in shares.items()
     ]
-    ranked = [finding.code for finding in _rank_findings(findings, 1_000)]
+    ranked = [finding.code for finding in _rank_findings(findings)]
     assert ranked == [FOREMOST, "most", "some", "few"]

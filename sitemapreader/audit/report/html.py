@@ -77,7 +77,7 @@ def format_html(findings: Sequence[Finding], facts: Facts) -> str:
         script=Markup(script),  # noqa: S704 (a file of this package)
         script_hash=_hash_asset(script),
         counts=_count_severities(findings),
-        first=_rank_findings(findings, facts.urls)[:_MOST_FIRST],
+        first=_rank_findings(findings)[:_MOST_FIRST],
         categories=_chart_categories(findings),
         rates=_chart_rates(findings),
         reasons=_REASONS,
@@ -197,13 +197,14 @@ _MOST_FIRST = 5
 """Findings to begin with."""
 
 
-def _rank_findings(findings: Sequence[Finding], urls: int) -> list[Finding]:
+def _rank_findings(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings by severity, and by the share of the site that they touch."""
 
     def touched(finding: Finding) -> float:
         if finding.rate is not None:
             return finding.rate.share
-        return min(finding.count / (finding.of or max(urls, 1)), 1.0)
+        # Nobody knows how much is in a sitemap that was not read.
+        return finding.count / finding.of if finding.of else 1.0
 
     return sorted(
         findings, key=lambda each: (-each.severity, each.code != FOREMOST, -touched(each))
