@@ -18,6 +18,7 @@ from sitemapreader.audit.loading import SIMPLE_URL, make_keys
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.issues import excerpt
 from sitemapreader.output.arrow import make_array
+from sitemapreader.pages import HTML_TYPES, page_type_of
 from sitemapreader.urls import has_web_scheme, url_key
 
 if TYPE_CHECKING:
@@ -154,11 +155,10 @@ def _describe_page(
         return None
     number = int(str(status).strip().split(".")[0])
     said = f"{indexability or ''} {why or ''}".lower()
-    kind = (content_type or "").partition(";")[0].strip().lower()
     is_indexable = None
     if indexability:
         is_indexable = indexability.strip().lower() in ("indexable", "yes", "true", "1")
-    is_html = kind in ("", "text/html", "application/xhtml+xml")
+    is_html = page_type_of(content_type) in HTML_TYPES
     target, chosen = (
         text.strip() if text and has_web_scheme(text.strip()) else None
         for text in (redirect, canonical)

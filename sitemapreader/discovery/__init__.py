@@ -21,11 +21,11 @@ import attrs
 from sitemapreader.discovery.download import fetch_body
 from sitemapreader.discovery.platforms import find_paths
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.request import charset_of
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import one_of
 from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_error
+from sitemapreader.readers.decode.content_type import charset_of
 from sitemapreader.readers.pages.hints import read_header_hints, read_page_hints
 from sitemapreader.readers.records.vocabulary import check_formats
 from sitemapreader.urls import (

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.client import Fetcher, Response
     from sitemapreader.fetch.http import HttpFetcher
     from sitemapreader.fetch.local import FolderFetcher, MemoryFetcher, StoredResponse
-    from sitemapreader.fetch.request import charset_of
+    from sitemapreader.readers.decode.content_type import charset_of
 
 __all__ = [
     "Fetcher",
@@ -35,7 +35,7 @@ _HOMES = {
     "MemoryFetcher": "local",
     "Response": "client",
     "StoredResponse": "local",
-    "charset_of": "request",
+    "charset_of": ".readers.decode.content_type",
     "read_body": "answers",
 }
 
@@ -44,7 +44,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
     globals()[name] = value
     return value
 

@@ -204,7 +204,6 @@ to the end of its line."""
 _ENTITY_TAG = re.compile(r'(?:W/)?"[^\x00-\x20"\x7f]*"')
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 _MAX_DATE_CHARS = 64
-_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.ASCII | re.IGNORECASE)
 
 
 def make_headers(
@@ -309,9 +308,3 @@ def _decode(raw: bytes) -> str:
         return raw.decode()
     except UnicodeDecodeError:  # RFC 9110, section 5.5: then it is Latin-1
         return raw.decode("latin-1")
-
-
-def charset_of(headers: Mapping[str, str]) -> str | None:
-    """Return the charset of a Content-Type header, if it has one."""
-    match = _CHARSET.search(headers.get("content-type", "")[:256])
-    return match[1] if match else None

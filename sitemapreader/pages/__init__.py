@@ -8,15 +8,18 @@ from sitemapreader.errors import Redirect
 from sitemapreader.pages.folder import PageFolder, visit_folder
 from sitemapreader.pages.visit import VisitOptions, visit_pages
 from sitemapreader.pages.visits import NotJudged, PageVisit
+from sitemapreader.readers.decode.content_type import HTML_TYPES, page_type_of
 from sitemapreader.readers.pages.facts import PageFacts, read_page
 
 __all__ = [
+    "HTML_TYPES",
     "NotJudged",
     "PageFacts",
     "PageFolder",
     "PageVisit",
     "Redirect",
     "VisitOptions",
+    "page_type_of",
     "read_page",
     "visit_folder",
     "visit_pages",

@@ -20,7 +20,8 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.pages.robots import PageRobots
 from sitemapreader.pages.visits import NotJudged, PageVisit
-from sitemapreader.readers.pages.facts import HTML_TYPES, MAX_PAGE_BYTES, TEXT_TYPES, read_page
+from sitemapreader.readers.decode.content_type import HTML_TYPES, TEXT_TYPES, page_type_of
+from sitemapreader.readers.pages.facts import MAX_PAGE_BYTES, read_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -198,7 +199,7 @@ class _Round:
             headers=headers,
             seconds=getattr(response, "wait_seconds", None),
         )
-        kind = headers.get("content-type", "text/html").partition(";")[0].strip().lower()
+        kind = page_type_of(headers.get("content-type"))
         data = b""
         if kind in HTML_TYPES | TEXT_TYPES:
             data = await read_body(response, MAX_PAGE_BYTES, cut=True)

@@ -19,7 +19,7 @@ from sitemapreader.discovery.download import (
 )
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.answers import MAX_REFUSAL_BYTES
-from sitemapreader.fetch.request import charset_of, read_etag, select_validators
+from sitemapreader.fetch.request import read_etag, select_validators
 from sitemapreader.fetch.retries import HOST_CODES
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
@@ -34,6 +34,7 @@ from sitemapreader.outcomes import (
     judge_counts,
     make_document,
 )
+from sitemapreader.readers.decode.content_type import charset_of
 from sitemapreader.readers.decode.layers import decode_start, read_codings
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.rows import EntryColumns

@@ -8,6 +8,7 @@ import pytest
 
 from sitemapreader import FetchError, IssueCode, SiteRun, walk_many
 from sitemapreader.fetch import MemoryFetcher, StoredResponse, charset_of, read_body
+from sitemapreader.pages import page_type_of
 from sitemapreader.urls import origin_of
 
 URL = "https://a.example/page"
@@ -79,3 +80,17 @@ def test_the_origin_of_a_url(url: str, origin: str) -> None:
 def test_walk_many_makes_a_site_run() -> None:
     """`SiteRun` is what `walk_many` returns, for annotations."""
     assert isinstance(walk_many(["a.example"]), SiteRun)
+
+
+@pytest.mark.parametrize(
+    ("header", "kind"),
+    [
+        ("Text/HTML; charset=utf-8", "text/html"),
+        (" application/pdf ", "application/pdf"),
+        ("", "text/html"),
+        (None, "text/html"),
+    ],
+)
+def test_the_type_of_a_page(header: str | None, kind: str) -> None:
+    """A page is of the type that its header names, without parameters, and HTML without one."""
+    assert page_type_of(header) == kind

@@ -14,7 +14,14 @@ from sitemapreader.audit.models import PageTally
 from sitemapreader.audit.pages.sample import draw_sample
 from sitemapreader.audit.preparing import judge_hreflang
 from sitemapreader.models import UrlEntry
-from sitemapreader.pages import PageFolder, PageVisit, VisitOptions, visit_pages
+from sitemapreader.pages import (
+    HTML_TYPES,
+    PageFolder,
+    PageVisit,
+    VisitOptions,
+    page_type_of,
+    visit_pages,
+)
 from sitemapreader.readers import read
 from sitemapreader.urls import origin_of, url_key
 
@@ -206,8 +213,8 @@ class _PageTable:
     def _describe(self, visit: PageVisit, final_key: str) -> Iterator[Any]:
         """Yield what the page says of itself, in the order of the columns."""
         facts = visit.facts
-        kind = visit.headers.get("content-type", "text/html").partition(";")[0].strip().lower()
-        yield facts is not None and kind in ("text/html", "application/xhtml+xml")
+        kind = page_type_of(visit.headers.get("content-type"))
+        yield facts is not None and kind in HTML_TYPES
         if facts is None:
             yield from (None,) * 10
             return

@@ -12,6 +12,13 @@ import attrs
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
+from sitemapreader.readers.decode.content_type import (
+    HTML_TYPES,
+    TEXT_TYPES,
+    charset_of,
+    media_type_of,
+    page_type_of,
+)
 from sitemapreader.readers.pages.head import Head, read_head
 from sitemapreader.readers.pages.hints import decode_page, find_meta_charset, parse_links
 from sitemapreader.readers.pages.text import extract_text, hash_text
@@ -24,10 +31,7 @@ MAX_PAGE_BYTES = 2_097_152
 """Bytes of a page that are read; search engines read no more of HTML."""
 MAX_JSON_CHARS = 65_536
 """Characters of JSON-LD in which a date is looked for."""
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-TEXT_TYPES = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
 
-_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 # A value ends at a comma, but for the one of `Fri, 1 Jan 2027`.
 _DIRECTIVE = re.compile(
     r"[\s,]*+([\w*.-]++)\s*+(:?)(\s*+(?:[a-z]{3,9},\s*+(?=\d))?[^,]*+)", re.IGNORECASE
@@ -118,10 +122,7 @@ def read_page(
     for line in fields.get("x-robots-tag", "").split("\n"):
         robots.add_line("robots", line)
     links = parse_links(fields.get("link", ""))
-    kind, _, parameters = fields.get("content-type", "text/html").partition(";")
-    kind = kind.strip().lower()
-    declared = _CHARSET.search(parameters)
-    charset = declared[1] if declared else None
+    kind, charset = page_type_of(fields.get("content-type")), charset_of(fields)
     if kind not in HTML_TYPES | TEXT_TYPES:
         return PageFacts(url, robots=robots.found, **_read_links(links, url))
     data_read = data[:MAX_PAGE_BYTES]
@@ -184,7 +185,7 @@ def _read_links(
             canonicals[target] = None
         if "alternate" in relations and (code := link.get("hreflang", "").strip().lower()):
             alternates[code, target] = None
-        elif "alternate" in relations and link.get("type", "").strip().lower() == "text/markdown":
+        elif "alternate" in relations and media_type_of(link.get("type", "")) == "text/markdown":
             markdown.append(target)
     return {
         "canonicals": tuple(canonicals),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.readers.decode.charset import start_transcoder
+from sitemapreader.readers.decode.content_type import media_type_of
 from sitemapreader.readers.pages.tags import TagScanner
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import find_url_error, resolve, url_key
@@ -101,7 +102,7 @@ def _names_sitemap(attributes: Mapping[str, str], *, feeds: bool) -> bool:
     relations = attributes.get("rel", "").lower().split()
     if "sitemap" in relations:
         return True
-    kind = attributes.get("type", "").partition(";")[0].strip().lower()
+    kind = media_type_of(attributes.get("type", ""))
     return feeds and "alternate" in relations and kind in FEED_TYPES
 
 

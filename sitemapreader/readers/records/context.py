@@ -11,6 +11,7 @@ import attrs
 
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode
 from sitemapreader.models import Extra
+from sitemapreader.readers.decode.content_type import media_type_of
 from sitemapreader.readers.records.vocabulary import RECORDS
 from sitemapreader.readers.xml.characters import unescape
 from sitemapreader.urls import (
@@ -93,7 +94,7 @@ def make_extra(element: Element) -> Extra:
 
 def is_html(media_type: str) -> bool:
     """Return whether a media type is HTML's, with or without parameters."""
-    return media_type.partition(";")[0].strip().lower() in ("text/html", "html")
+    return media_type_of(media_type) in ("text/html", "html")
 
 
 def find_plain_text(element: Element) -> str:
