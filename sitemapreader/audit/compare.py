@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.report import GRADES
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _SCHEMA = 1
-_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
 class Trend(StrEnum):
@@ -131,7 +131,7 @@ def format_differences(name: str, differences: Iterable[Difference]) -> str:
     """Return differences as "text", "markdown" or "json"."""
     differences = tuple(differences)
     rows = [
-        (each.trend, _NAMES[each.severity], each.code, _show(each.before), _show(each.after))
+        (each.trend, GRADES[each.severity], each.code, _show(each.before), _show(each.after))
         for each in differences
     ]
     if name == "json":

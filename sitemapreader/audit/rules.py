@@ -265,7 +265,6 @@ def suggest_word(word: str, known: Iterable[str]) -> str:
     return suggest(word, known, " `sitemapreader audit --list-rules` lists all codes")
 
 
-_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "info"}
 _NEEDS = {
     "robots": "a robots.txt that was read",
     "site": "the URL of a site",
@@ -290,13 +289,14 @@ def format_rules(rules: Iterable[AuditRule]) -> str:
     lines = []
     for category, group in groupby(sort_rules(rules), lambda rule: rule.category):
         lines.append(f"{category}")
-        lines += [f"  {each.code:<30} {_NAMES[each.severity]:<8} {each.title}" for each in group]
+        for each in group:
+            lines.append(f"  {each.code:<30} {each.severity.name.lower():<8} {each.title}")
     return "\n".join(lines) + "\n"
 
 
 def explain_rule(rule: AuditRule) -> str:
     """Return what a rule means, in a few lines."""
-    lines = [f"{rule.code}: {rule.title} ({rule.category}, {_NAMES[rule.severity]})"]
+    lines = [f"{rule.code}: {rule.title} ({rule.category}, {rule.severity.name.lower()})"]
     lines += [
         fill(
             f"{name}: {text}",

@@ -1,4 +1,4 @@
-"""The event loop and its consumers: shares of its time, and those who are slow."""
+"""A walk leaves the event loop time for others, and waits for consumers that are slow."""
 
 from __future__ import annotations
 

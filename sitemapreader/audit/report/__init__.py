@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sitemapreader.issues import Severity
+
 if TYPE_CHECKING:
     from sitemapreader.audit.pages.rates import Rate
 
+GRADES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+"""Severity, the gravest first -> what a finding of it is called, in SARIF too."""
 _SHORT_UNITS = ((1_000_000_000, "bn"), (1_000_000, "M"), (1_000, "k"))
 _SINGULARS = {"indexes": "index", "sets of languages": "set of languages"}
 """Nouns, and rules' units, that do not only lose an s."""

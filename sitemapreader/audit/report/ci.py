@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from sitemapreader.audit.report import count_units, show_rate
+from sitemapreader.audit.report import GRADES, count_units, show_rate
 from sitemapreader.issues import Severity, excerpt
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 MAX_MARKDOWN_CHARS = 60_000
 """GitHub takes 65,536 in a comment."""
 _MAX_TEXT = 200
-_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _NOT_XML = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -37,7 +36,7 @@ def format_markdown(findings: Sequence[Finding], facts: Facts) -> str:
     if findings:
         lines += ["| | finding | how many |", "|---|---|---|"]
     lines += [
-        f"| {_NAMES[each.severity]} | {each.rule.title} `{each.code}` | {_count(each)} |"
+        f"| {GRADES[each.severity]} | {each.rule.title} `{each.code}` | {_count(each)} |"
         for each in findings
     ]
     lines += ["" if findings else "No findings.", _summarize(facts), ""]

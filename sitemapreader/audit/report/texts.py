@@ -14,7 +14,7 @@ from urllib.parse import quote
 import attrs
 
 from sitemapreader.audit.models import AuditInputError, Place
-from sitemapreader.audit.report import count_units, show_rate
+from sitemapreader.audit.report import GRADES, count_units, show_rate
 from sitemapreader.audit.report.ci import format_junit, format_markdown
 from sitemapreader.issues import Severity, excerpt
 
@@ -83,7 +83,6 @@ _EXAMPLES = 3
 """Examples of a finding; the other formats have more."""
 _MAX_TEXT = 200
 _MAX_WHY = 500
-_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
 def format_text(findings: Sequence[Finding], facts: Facts) -> str:
@@ -121,7 +120,7 @@ def _describe_finding(finding: Finding, facts: Facts) -> Iterator[str]:
         hits = count_units(finding.count, rule.unit)
     if finding.rate is not None:
         hits += f", {show_rate(finding.rate)}"
-    yield f"{_NAMES[finding.severity]}: {rule.title} [{rule.code}]"
+    yield f"{GRADES[finding.severity]}: {rule.title} [{rule.code}]"
     yield f"    {hits}{new}. {rule.advice}"
     for example in finding.examples[:_EXAMPLES]:
         yield f"    - {_describe_example(example, facts)}"
@@ -141,7 +140,7 @@ def _describe_example(example: Example, facts: Facts) -> str:
 def _summarize(findings: Sequence[Finding], facts: Facts) -> Iterator[str]:
     counts = [
         f"{number} {name}{'s' * (number != 1)}"
-        for severity, name in _NAMES.items()
+        for severity, name in GRADES.items()
         if (number := sum(finding.severity is severity for finding in findings))
     ]
     hits = ", ".join(counts) or "no findings"
@@ -217,7 +216,7 @@ def _describe_rule(rule: AuditRule) -> dict[str, Any]:
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.meaning or rule.title},
         "help": {"text": " ".join(part for part in (rule.detects, rule.advice) if part) or "-"},
-        "defaultConfiguration": {"level": _NAMES[rule.severity]},
+        "defaultConfiguration": {"level": GRADES[rule.severity]},
         "properties": {"tags": [str(rule.category)]},
     }
     if rule.sources:
@@ -243,7 +242,7 @@ def _make_result(finding: Finding, place: Place, number: int, facts: Facts) -> d
     return {
         "ruleId": finding.code,
         "ruleIndex": number,
-        "level": _NAMES[finding.severity],
+        "level": GRADES[finding.severity],
         "message": {"text": f"{text}, such as {shown}" if shown else text},
         "partialFingerprints": {"ruleAndSitemap/v1": identity},
         "properties": {"count": place.count, "sitemap": place.document},

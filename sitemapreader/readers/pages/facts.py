@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 MAX_PAGE_BYTES = 2_097_152
-"""Bytes of a page that are read; search engines read no more of HTML."""
+"""Bytes of a page that are read; Google reads no more of an HTML page either."""
 MAX_JSON_CHARS = 65_536
 """Characters of JSON-LD in which a date is looked for."""
+MAX_ROBOTS_CHARS = 65_536
+"""Characters of one line with directives for robots that are read."""
 
 # A value ends at a comma, but for the one of `Fri, 1 Jan 2027`.
 _DIRECTIVE = re.compile(
@@ -158,7 +160,7 @@ class _Robots:
 
     def add_line(self, bot: str, line: str) -> None:
         """Add the directives of one header line or `<meta>`."""
-        for match in _DIRECTIVE.finditer(line[:MAX_JSON_CHARS].lower()):
+        for match in _DIRECTIVE.finditer(line[:MAX_ROBOTS_CHARS].lower()):
             name, value = match[1], match[3].strip()
             if match[2] and name not in _VALUED:  # a crawler's name, up to the end of the line
                 bot, name, value = name, value.partition(" ")[0], ""

@@ -2,7 +2,7 @@
 
 A hash of all bytes moves with each token of a form, one of all text with each related link. So what
 frames the text is left out by what HTML says of it: elements, roles, and the few class names that
-mean nothing else. Dates and numbers stay, for they are content.
+mean nothing else. Dates and numbers count as content.
 """
 
 from __future__ import annotations
