@@ -289,8 +289,9 @@ def format_rules(rules: Iterable[AuditRule]) -> str:
     lines = []
     for category, group in groupby(sort_rules(rules), lambda rule: rule.category):
         lines.append(f"{category}")
-        for each in group:
-            lines.append(f"  {each.code:<30} {each.severity.name.lower():<8} {each.title}")
+        lines += [
+            f"  {each.code:<30} {each.severity.name.lower():<8} {each.title}" for each in group
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -62,6 +62,9 @@ class Fetcher(Protocol):
 class Client(Protocol):
     """A fetcher as one walk uses it, with a trust and a place in the queue of its own."""
 
+    max_redirects: int
+    """How many redirects are followed; at first as many as the fetcher's options say."""
+
     @property
     def user_agent(self) -> str:
         """The User-Agent that is sent, whose rules in robots.txt are kept."""
@@ -97,6 +100,7 @@ class PlainClient:
     """
 
     def __init__(self, fetcher: Fetcher, user_agent: str) -> None:
+        self.max_redirects = 0  # the fetcher's own affair
         self.user_agent: str = getattr(fetcher, "user_agent", user_agent)
         self.trust: Callable[[str], None] = getattr(fetcher, "trust", _ignore)
         self.set_crawl_delay: Callable[[str, float], None] = getattr(

@@ -129,6 +129,8 @@ class Exchange:
     check_redirect: CheckRedirect | None = None
     requester: object = None
     breaker: HostBreaker | None = None
+    max_redirects: int | None = None
+    """Those of the options if it is `None`."""
     clock: DeadlineClock = attrs.field(init=False)
     addresses: Addresses = attrs.field(default=(), init=False)
     """Those of the request that is made now."""
@@ -155,7 +157,8 @@ class Exchange:
     async def _fetch(self, start: RequestUrl) -> HttpResponse:
         """Make one attempt: follow redirects from `start` to the document."""
         timer = WaitTimer(self.clock)
-        chain = RedirectChain(start, self.network.options, self.check_redirect)
+        options = self.network.options
+        chain = RedirectChain(start, options, self.check_redirect, self.max_redirects)
         if start.userinfo and start.userinfo != self.trust.find_login(start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         try:

@@ -158,6 +158,7 @@ class WalkClient:
     """A fetcher as one walk uses it: with its trust and its place in the queue."""
 
     def __init__(self, fetcher: NetworkFetcher) -> None:
+        self.max_redirects = fetcher.options.max_redirects
         self._fetcher = fetcher
         self._trust = Trust()
 
@@ -195,6 +196,7 @@ class WalkClient:
             check_redirect,
             requester=self,
             breaker=breaker,
+            max_redirects=self.max_redirects,
         ).open()
 
 

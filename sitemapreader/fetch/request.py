@@ -126,10 +126,14 @@ def _invalid(url: str, reason: str) -> FetchError:
 
 
 class RedirectChain:
-    """The redirects of one document."""
+    """The redirects of one document: `most`, or as many as the options say."""
 
     def __init__(
-        self, start: RequestUrl, options: FetchOptions, check: CheckRedirect | None = None
+        self,
+        start: RequestUrl,
+        options: FetchOptions,
+        check: CheckRedirect | None = None,
+        most: int | None = None,
     ) -> None:
         self.start = start
         self.target = start
@@ -139,6 +143,7 @@ class RedirectChain:
         self.redirects: list[Redirect] = []
         self._options = options
         self._check = check
+        self._most = options.max_redirects if most is None else most
         self._seen = {start.key}
 
     def follow(self, location: str, *, status: int = 301, sets_cookie: bool = False) -> None:
@@ -152,7 +157,7 @@ class RedirectChain:
         self.redirects.append(Redirect(str(source), str(target), status, sets_cookie))
         if target.key in self._seen:
             raise FetchError(IssueCode.REDIRECT_LOOP, str(source), f"to {target}")
-        if len(self._seen) > self._options.max_redirects:
+        if len(self._seen) > self._most:
             raise FetchError(IssueCode.TOO_MANY_REDIRECTS, str(source), f"to {target}")
         secure = source.url.scheme == "https"
         if secure and target.url.scheme == "http" and not self._options.allow_downgrade:

@@ -19,7 +19,7 @@ from sitemapreader.fetch.retries import HostBreaker
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.pages.robots import PageRobots
-from sitemapreader.pages.visits import NotJudged, PageVisit
+from sitemapreader.pages.visits import MAX_REDIRECTS, NotJudged, PageVisit
 from sitemapreader.readers.decode.content_type import HTML_TYPES, TEXT_TYPES, page_type_of
 from sitemapreader.readers.pages.facts import MAX_PAGE_BYTES, read_page
 
@@ -90,6 +90,7 @@ async def visit_pages(
         trusted: URLs whose hosts may be private, because you named them.
     """
     client = make_client(fetcher, network.user_agent)
+    client.max_redirects = MAX_REDIRECTS
     for name in trusted:
         client.trust(name)
     round_ = _Round(client, options, PageRobots(client, robots), HostBreaker(network))
@@ -226,11 +227,13 @@ def _visit_of_error(url: str, error: FetchError) -> PageVisit:
     elif asks_to_wait and reason is None:
         reason = NotJudged.ASKED_TO_WAIT
     final = error.redirects[-1].target if error.redirects else url
+    # A redirect from https to http is not followed, and says where the page is all the same.
+    is_told = error.http_status is not None or error.code is IssueCode.DOWNGRADE
     return PageVisit(
         url,
         final,
         error.redirects,
         error.http_status,
-        error="" if error.http_status is not None else f"{error.code}: {error.detail}",
+        error="" if is_told else f"{error.code}: {error.detail}",
         not_judged=reason,
     )

@@ -11,9 +11,12 @@ import pytest
 from aiohttp import web
 from page_server import answer, serve_pages
 
+from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
 from sitemapreader.pages import NotJudged, PageVisit, VisitOptions, visit_pages
+from sitemapreader.pages.visit import _visit_of_error
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -55,6 +58,25 @@ async def test_answers() -> None:
     assert found["pdf"].facts is not None
     assert found["pdf"].facts.text_hash is None
     assert server.methods.keys() == {"GET"}
+
+
+async def test_redirects_are_followed_as_far_as_search_engines_do() -> None:
+    """Ten redirects lead to a page, whatever the fetcher's own limit is; eleven are a fault."""
+    answers: dict[str, Any] = {f"r{n}": answer(301, Location=f"/r{n - 1}") for n in range(1, 12)}
+    async with serve_pages(r0=HTML, **answers) as server:
+        found = await visit(server, "r10", "r11")
+    assert found["r10"].status == 200
+    assert len(found["r10"].redirects) == 10
+    assert found["r11"].error.startswith("too-many-redirects")
+
+
+def test_a_redirect_from_https_to_http_is_told() -> None:
+    """It is not followed, and is no error: the page is elsewhere, and says so."""
+    error = FetchError(IssueCode.DOWNGRADE, "https://a.example/", "to http://a.example/")
+    error.redirects = (Redirect("https://a.example/", "http://a.example/", 301),)
+    found = _visit_of_error("https://a.example/", error)
+    assert (found.final_url, found.status, found.error) == ("http://a.example/", None, "")
+    assert found.not_judged is None
 
 
 async def test_lines_of_robots_tags_stay_apart() -> None:
