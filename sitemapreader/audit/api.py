@@ -16,13 +16,8 @@ from sitemapreader.audit.known import load_known
 from sitemapreader.audit.loading import WalkLoader
 from sitemapreader.audit.models import FOREMOST, AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.options import AuditOptions, fill_figures
-from sitemapreader.audit.pages.visits import (
-    count_pages,
-    describe_doubt,
-    judge_pages,
-    visit_built,
-    visit_site,
-)
+from sitemapreader.audit.pages.judging import count_pages, describe_doubt, judge_pages
+from sitemapreader.audit.pages.visits import visit_built, visit_site
 from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
 from sitemapreader.audit.result import Audit, read_baseline
 from sitemapreader.audit.rules import (

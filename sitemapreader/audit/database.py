@@ -18,7 +18,7 @@ from sitemapreader.audit.models import AuditInputError
 from sitemapreader.event_loop import run_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -98,6 +98,11 @@ class AuditDatabase:
             into = f"({', '.join(names)})" if names else ""
             values = ", ".join(f"unnest(${name})" for name in columns)
             self.ask(f"INSERT INTO {table} {into} SELECT {values}", **columns)
+
+    def insert_dicts(self, table: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append rows, all with the same columns by name; missing ones get their default."""
+        if rows:
+            self.insert_rows(table, [row.values() for row in rows], rows[0])
 
     def ask(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
         """Run a query and return all its rows; give it more memory if it needs that."""

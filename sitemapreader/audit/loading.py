@@ -13,6 +13,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.issues import ABOUT_US, REFUSING_STATUSES
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
@@ -175,6 +176,7 @@ def _without_zone(column: pa.Array) -> pa.Array:
 _ROWS_AT_ONCE = 16_384
 """Entries that are inserted at once; they take 10 MB, twice while the next ones are read."""
 _COLUMNS = choose_columns(FIELDS)
+_QUERIES = read_queries("preparing")
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 
 
@@ -249,7 +251,8 @@ class WalkLoader:
             }
             for document, number in zip(documents, numbers, strict=True)
         ]
-        self._insert_dicts("document", rows)
+        self._database.insert_dicts("document", rows)
+        self._database.ask(_QUERIES["rank_documents"])
         # the start page of a folder is one that we look for, and no server answers for it
         pages = {each.url for each in documents if each.role is Role.PAGE and not is_http}
         self._load_issues(report, by_url, pages)
@@ -272,7 +275,7 @@ class WalkLoader:
             for issue in report.issues
             if issue.code is not IssueCode.HTTP_STATUS or issue.sitemap not in pages
         ]
-        self._insert_dicts("issue", issues)
+        self._database.insert_dicts("issue", issues)
         others = report.counts.copy()
         counts: list[tuple[IssueCode, int | None, int]] = []
         for document in report.documents:
@@ -287,10 +290,6 @@ class WalkLoader:
             "issue_count",
             [(str(code), code.severity.name.lower(), *rest) for code, *rest in counts],
         )
-
-    def _insert_dicts(self, table: str, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            self._database.insert_rows(table, [row.values() for row in rows], rows[0])
 
 
 def _describe(document: Document, *, is_http: bool) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def prepare(
     extras = [quote_text(str(parameters[name])) for name in ("tracking", "session")]
     database.ask(_QUERIES["define_extras"].format(*extras))
     for name in (
-        *("rank_documents", "find_common", "count_news", "fill_zeros"),
+        *("find_common", "count_news", "fill_zeros"),
         *("find_repeated", "link_languages", "count_folders"),
     ):
         database.ask(_QUERIES[name])

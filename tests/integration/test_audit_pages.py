@@ -198,6 +198,20 @@ async def test_a_sample_gives_rates() -> None:
             assert finding_of(again, "page-not-found").count == finding.count
 
 
+async def test_a_sample_has_parts_for_each_sitemap(tmp_path: Path) -> None:
+    """Sitemaps that share a folder are sampled each by its size, as the walk finds them."""
+    base = "https://example.org/"
+    texts = {
+        f"{name}.xml": list_pages(base, *(f"p/{name}{number}" for number in range(size)))
+        for name, size in (("a", 90), ("b", 30))
+    }
+    named = "".join(f"Sitemap: {base}{name}\n" for name in texts)
+    site = build(tmp_path, **texts, **{"robots.txt": named})
+    with await judge(site, 40) as result:
+        parts = result.sql("SELECT size, count(*) FROM sample GROUP BY stratum, size ORDER BY ALL")
+        assert parts.fetchall() == [(30, 10), (90, 30)]
+
+
 async def test_no_page_is_visited_without_being_asked() -> None:
     """By default an audit of a site opens no page, and says so."""
     async with serve_pages(page=page()) as server:

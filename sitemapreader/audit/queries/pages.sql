@@ -7,17 +7,18 @@ ORDER BY count(*) DESC, folder LIMIT $limit
 -- list_sample: in the order of the visits
 SELECT loc FROM sample ORDER BY turn
 
--- join_visits: with what the sample knows of their URLs
-INSERT INTO page BY NAME
-SELECT v.*, s.url, s.stratum, s.size, l.document, l.lastmod
-FROM visit v LEFT JOIN sample s ON s.loc = v.loc AND v.is_listed
-LEFT JOIN (
+-- join_sample: what was to be visited is listed
+UPDATE page SET is_listed = true, url = s.url FROM sample s WHERE s.loc = page.loc
+
+-- join_listed: what sitemaps say of the pages
+UPDATE page SET document = l.document, lastmod = l.lastmod
+FROM (
     SELECT key, min(document) AS document, min(lastmod) AS lastmod
-    FROM url WHERE key IN (SELECT key FROM visit) GROUP BY key
-) l ON l.key = v.key
+    FROM url WHERE key IN (SELECT key FROM page) GROUP BY key
+) l WHERE l.key = page.key
 
 -- add_crawled: listed pages that somebody else has visited, and we have not
-INSERT INTO visit BY NAME
+INSERT INTO page BY NAME
 SELECT min(loc) AS loc, key, true AS is_listed, '' AS file,
        CASE WHEN any_value(status) BETWEEN 300 AND 399 THEN coalesce(any_value(redirect), '')
             ELSE min(loc) END AS final_url,
@@ -34,7 +35,7 @@ SELECT min(loc) AS loc, key, true AS is_listed, '' AS file,
        any_value(canonical) AS canonical, any_value(canonical_key) AS canonical_key,
        1 AS canonicals, '' AS canonical_differs_by
 FROM crawled
-WHERE key IN (SELECT key FROM url) AND key NOT IN (SELECT key FROM visit)
+WHERE key IN (SELECT key FROM url) AND key NOT IN (SELECT key FROM page)
 GROUP BY key
 
 -- mark_gates: many pages of several folders lead, for the time being, to one address
@@ -103,6 +104,6 @@ FROM page WHERE is_listed
 SELECT count(DISTINCT key) FROM url
 
 -- strata: of the sample, and the hits of a rule in them; {} is its query
-SELECT any_value(page.size), count(*) FILTER (page.not_judged IS NULL),
-       count(*) FILTER (page.not_judged IS NULL AND page.loc IN (SELECT hit.url FROM ({}) AS hit))
-FROM page WHERE page.is_listed AND page.stratum IS NOT NULL GROUP BY page.stratum
+SELECT s.size, count(*) FILTER (not_judged IS NULL),
+       count(*) FILTER (not_judged IS NULL AND loc IN (SELECT hit.url FROM ({}) AS hit))
+FROM page JOIN sample s USING (loc) GROUP BY s.stratum, s.size

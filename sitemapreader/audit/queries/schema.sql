@@ -170,9 +170,9 @@ CREATE TABLE baseline (
 
 CREATE MACRO first_folder(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+/)?');
 
-CREATE TABLE visit (
+CREATE TABLE page (            -- a row a visit
     loc VARCHAR, key VARCHAR,  -- of --pages
-    is_listed BOOLEAN,         -- in a sitemap
+    is_listed BOOLEAN DEFAULT false,        -- in a sitemap
     file VARCHAR,              -- of a built folder; '' on the network
     final_url VARCHAR, final_key VARCHAR,   -- after redirects
     status USMALLINT, error VARCHAR,
@@ -191,11 +191,12 @@ CREATE TABLE visit (
     canonical_differs_by VARCHAR,
     refresh_seconds UINTEGER, refresh_url VARCHAR,
     modified TIMESTAMP,        -- as the page itself says
-    text_hash VARCHAR          -- of its main text
+    text_hash VARCHAR,         -- of its main text
+    url UBIGINT,               -- the number of its row
+    document UINTEGER,         -- the first that lists it
+    lastmod TIMESTAMP,         -- the oldest that sitemaps say
+    fault VARCHAR              -- the one rule about its answer that it hits
 );
-CREATE TABLE page AS           -- a row a visit, with what the sample knows
-    SELECT *, 0::UBIGINT AS url, 0::UINTEGER AS stratum, 0::UBIGINT AS size, 0::UINTEGER AS document,
-           now()::TIMESTAMP AS lastmod, '' AS fault FROM visit;
 CREATE TABLE page_alternate (
     page VARCHAR,              -- key
     hreflang VARCHAR,          -- in lower case

@@ -1,0 +1,103 @@
+"""The table of pages: each visit as a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sitemapreader.audit.pages.redirects import (
+    is_language_switch,
+    leads_to_login,
+    name_difference,
+)
+from sitemapreader.pages import HTML_TYPES, page_type_of
+from sitemapreader.urls import url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sitemapreader.audit.database import AuditDatabase
+    from sitemapreader.pages import PageFacts, PageVisit
+
+_ROWS_AT_ONCE = 500
+_TEMPORARY = frozenset({302, 303, 307})
+
+
+class PageTable:
+    """The rows of visits on their way into the database; `flush` writes the last ones."""
+
+    def __init__(self, database: AuditDatabase, robots: Iterable[str]) -> None:
+        self._database = database
+        self._robots = tuple(robot.lower() for robot in robots)
+        self._pages: list[dict[str, Any]] = []
+        self._alternates: list[tuple[str, str, str]] = []
+
+    def add_probe(self, visit: PageVisit) -> None:
+        """Add the answer to a made-up path."""
+        facts, final = visit.facts, url_key(visit.final_url)
+        if visit.not_judged is None and visit.status == 200:
+            folder = visit.url[: visit.url.rindex("/") + 1]
+            is_moved = final != url_key(visit.url)
+            row = (url_key(folder), final if is_moved else None, facts and facts.text_hash)
+            self._database.insert_rows("probe", [row])
+
+    def add(self, visit: PageVisit) -> None:
+        """Add the visit of a page."""
+        key, final_key = url_key(visit.url), url_key(visit.final_url)
+        kind = page_type_of(visit.headers.get("content-type"))
+        statuses = [each.status for each in visit.redirects]
+        self._pages.append(
+            {
+                "loc": visit.url,
+                "key": key,
+                "file": visit.file,
+                "final_url": visit.final_url,
+                "final_key": final_key,
+                "status": visit.status,
+                "error": visit.error,
+                "not_judged": visit.not_judged and str(visit.not_judged),
+                "statuses": " ".join(map(str, statuses)),
+                "is_temporary": bool(statuses) and _TEMPORARY.issuperset(statuses),
+                "switches_language": bool(statuses)
+                and is_language_switch(visit.url, visit.final_url),
+                "leads_to_login": leads_to_login(visit.url, visit.final_url),
+                "differs_by": name_difference(key, final_key),
+                "seconds": visit.seconds,
+                "is_html": visit.facts is not None and kind in HTML_TYPES,
+                **self._describe(visit.facts, final_key),
+            }
+        )
+        if visit.facts is not None:
+            self._alternates += [
+                (key, code, target)
+                for code, url in visit.facts.alternates
+                if (target := url_key(url)) not in (key, final_key)
+            ]
+        if len(self._pages) >= _ROWS_AT_ONCE:
+            self.flush()
+
+    def _describe(self, facts: PageFacts | None, final_key: str) -> dict[str, Any]:
+        """Return the columns of what a page says of itself."""
+        names = ("title", "is_noindex", "canonical", "canonical_key", "canonicals")
+        names += ("canonical_differs_by", "refresh_seconds", "refresh_url", "modified", "text_hash")
+        if facts is None:
+            return dict.fromkeys(names)
+        keys = {url_key(url): url for url in reversed(facts.canonicals)}
+        # the first that is another page, or the first
+        key = next((each for each in map(url_key, facts.canonicals) if each != final_key), None)
+        if key is None and keys:
+            key = final_key
+        seconds, target = facts.refresh or (None, None)
+        values = (
+            *(facts.title, facts.is_noindex(*self._robots)),
+            *(key and keys[key], key, len(keys), key and name_difference(final_key, key)),
+            *(seconds, target, facts.modified and facts.modified.replace(tzinfo=None)),
+            facts.text_hash,
+        )
+        return dict(zip(names, values, strict=True))
+
+    def flush(self) -> None:
+        """Write what is left."""
+        self._database.insert_dicts("page", self._pages)
+        self._database.insert_rows("page_alternate", self._alternates)
+        self._pages.clear()
+        self._alternates.clear()
