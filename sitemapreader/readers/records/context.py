@@ -67,7 +67,7 @@ def list_texts(element: Element) -> list[str]:
 
 
 def get_text(element: Element) -> str:
-    """Return its trimmed text; "" if tags split it, because nobody wrote the parts as one."""
+    """Return its trimmed text; "" if tags split it into parts."""
     texts = list_texts(element)
     return texts[0] if len(texts) == 1 else ""
 
