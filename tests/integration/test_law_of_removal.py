@@ -159,6 +159,19 @@ async def test_a_loss_that_stays_is_a_removal(told: Told) -> None:
     assert told.unknown == {}
 
 
+async def test_a_loss_that_a_short_day_follows_waits_no_longer(told: Told) -> None:
+    """Each recovery of a list that is short now and then does not count its old losses anew."""
+
+    def serve(one: list[str], two: object) -> Pages:
+        return {TOP: index(ONE, TWO), ONE: urlset(*one), TWO: two}
+
+    whole, short, fine = pages(*range(1, 40)), pages(*range(1, 9)), urlset(*pages(90))
+    await told.walk(serve([*pages(0), *whole], fine))
+    for listed in (whole, short, whole):
+        assert await told.walk(serve(listed, status(503)), 12 * HOUR) == []
+    assert await told.walk(serve(short, fine), 12 * HOUR) == ["0"]
+
+
 async def test_the_figures_are_options(db: Path, clock: SetClock) -> None:
     """How large a list must be to have shrunk, and how long its loss is doubted, can be said."""
     from datetime import timedelta  # noqa: PLC0415
