@@ -173,7 +173,9 @@ class AuditRun:
             )
             loader.load_report(self._report, is_http=self._is_http, now=self._figures.now)
             if self._is_http and self._needs_robots():
-                self._robots |= await fetch_robots(self._database, fetcher, self._robots)
+                self._robots |= await fetch_robots(
+                    self._database, fetcher, self._robots, network.user_agent
+                )
             if self._is_http and pages is not None:
                 await visit_site(
                     self._database,

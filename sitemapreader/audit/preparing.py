@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from ipaddress import ip_address
@@ -15,11 +16,9 @@ from typing import TYPE_CHECKING
 
 from sitemapreader.audit.database import quote_text, read_queries
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch import read_body
 from sitemapreader.issues import IssueCode
-from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Role, Status
-from sitemapreader.readers.robots import Robots, parse_robots
+from sitemapreader.pages import PageRobots
 from sitemapreader.urls import origin_of, url_key
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.fetch import Fetcher
+    from sitemapreader.readers.robots import Robots
     from sitemapreader.walker.walks import Walk
 
 MAX_FETCHED = 20
@@ -49,26 +49,18 @@ def list_known_robots(walk: Walk, *, is_http: bool) -> dict[str, Robots]:
 
 
 async def fetch_robots(
-    database: AuditDatabase, fetcher: Fetcher, known: dict[str, Robots]
+    database: AuditDatabase, fetcher: Fetcher, known: dict[str, Robots], agent: str
 ) -> dict[str, Robots]:
     """Return the robots.txt of other origins with URLs or images, unless it fails."""
     fetched: dict[str, Robots] = {}
+    rules = PageRobots(fetcher, agent)
     for (origin,) in database.ask(_QUERIES["origins"], limit=MAX_FETCHED + len(known)):
         if origin not in known and len(fetched) < MAX_FETCHED:
-            robots = await _fetch(f"{origin}/robots.txt", fetcher)
-            if robots is not None:
-                fetched[origin] = robots
+            with suppress(FetchError):
+                robots = await rules.find(origin)
+                if robots.complete:
+                    fetched[origin] = robots
     return fetched
-
-
-async def _fetch(url: str, fetcher: Fetcher) -> Robots | None:
-    """Return a robots.txt, empty where there is none; `None` if that is unknown."""
-    try:
-        async with fetcher.open(url) as response:
-            body = await read_body(response, 2 * ROBOTS_MAX_BYTES)
-            return parse_robots(body, response.url)
-    except FetchError as error:
-        return Robots(url) if error.is_absent else None
 
 
 def prepare(

@@ -6,6 +6,7 @@ and `folder` the files of a built site; `visits` has the values that both give.
 
 from sitemapreader.errors import Redirect
 from sitemapreader.pages.folder import PageFolder, visit_folder
+from sitemapreader.pages.robots import PageRobots
 from sitemapreader.pages.visit import VisitOptions, visit_pages
 from sitemapreader.pages.visits import NotJudged, PageVisit
 from sitemapreader.readers.decode.content_type import HTML_TYPES, page_type_of
@@ -16,6 +17,7 @@ __all__ = [
     "NotJudged",
     "PageFacts",
     "PageFolder",
+    "PageRobots",
     "PageVisit",
     "Redirect",
     "VisitOptions",

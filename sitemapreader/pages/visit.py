@@ -76,7 +76,7 @@ async def visit_pages(
 ) -> AsyncGenerator[PageVisit, None]:
     """Visit pages, and yield what each of them answered, as the answers come.
 
-    robots.txt and its Crawl-delay are obeyed, of 20 origins at most; redirects are followed to
+    robots.txt and its Crawl-delay are obeyed; redirects are followed to
     where it allows them. Nothing is raised for what a server does: a visit that says nothing about
     its page has `not_judged`. Leaving the loop early cancels the visits that are under way; close
     the iterator then (`contextlib.aclosing`).
@@ -93,7 +93,9 @@ async def visit_pages(
     client.max_redirects = MAX_REDIRECTS
     for name in trusted:
         client.trust(name)
-    round_ = _Round(client, options, PageRobots(client, robots), HostBreaker(network))
+    round_ = _Round(
+        client, options, PageRobots(client, network.user_agent, robots), HostBreaker(network)
+    )
     tasks: set[asyncio.Task[PageVisit | None]] = set()
     try:
         waiting = iter(urls)

@@ -24,14 +24,10 @@ from sitemapreader import (
     FetchError,
     FetchOptions,
     HttpFetcher,
-    IssueCode,
-    Robots,
-    parse_robots,
     walk,
 )
 from sitemapreader.fetch import read_body
-from sitemapreader.pages import read_page
-from sitemapreader.urls import origin_of
+from sitemapreader.pages import PageRobots, read_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -41,8 +37,6 @@ if TYPE_CHECKING:
 
 MAX_PAGE_BYTES = 10 * 1024 * 1024
 """Size of a page, decompressed; a larger one is missed."""
-MAX_ORIGINS = 100
-"""Origins whose robots.txt is remembered: rules take megabytes, and pages may be on any host."""
 
 
 @attrs.frozen(eq=False)
@@ -92,7 +86,7 @@ async def crawl(
     """
     waiting: asyncio.Queue[UrlEntry | None] = asyncio.Queue(maxsize=2 * workers)
     fetcher = HttpFetcher(options)
-    rules = PageRules(fetcher, options.user_agent)
+    rules = PageRobots(fetcher, options.user_agent)
 
     async def work() -> None:
         while (entry := await waiting.get()) is not None:
@@ -117,7 +111,7 @@ async def crawl(
     return entries.report
 
 
-async def fetch_page(fetcher: Fetcher, rules: PageRules, entry: UrlEntry) -> Page:
+async def fetch_page(fetcher: Fetcher, rules: PageRobots, entry: UrlEntry) -> Page:
     """Fetch a page that robots.txt allows, redirected or not; else raise FetchError."""
     await rules.check(entry.loc)
     opening = (
@@ -129,50 +123,6 @@ async def fetch_page(fetcher: Fetcher, rules: PageRules, entry: UrlEntry) -> Pag
         return Page(
             entry, response.url, response.headers, await read_body(response, MAX_PAGE_BYTES)
         )
-
-
-@attrs.frozen
-class PageRules:
-    """The rules for pages: the robots.txt of each origin, fetched when first needed."""
-
-    _fetcher: Fetcher
-    _agent: str
-    _known: dict[str, Robots] = attrs.field(factory=dict)
-    _fetching: dict[str, asyncio.Lock] = attrs.field(factory=dict)
-
-    async def allow(self, url: str) -> bool:
-        """Return whether a page may be fetched.
-
-        An unreachable robots.txt forbids all (RFC 9309, section 2.3.1.4).
-        """
-        origin = origin_of(url)
-        robots = self._known.get(origin)
-        if robots is None:
-            async with self._fetching.setdefault(origin, asyncio.Lock()):
-                robots = self._known.get(origin) or await self._fetch_rules(origin)
-        return robots.complete and robots.can_fetch(url, self._agent)
-
-    async def check(self, url: str) -> None:
-        """Raise FetchError if a page must not be fetched."""
-        if not await self.allow(url):
-            raise FetchError(IssueCode.ROBOTS_DISALLOWED, url)
-
-    async def _fetch_rules(self, origin: str) -> Robots:
-        if len(self._known) >= MAX_ORIGINS:
-            self._known.clear()
-            self._fetching.clear()
-        robots = self._known[origin] = await self._fetch(f"{origin}/robots.txt")
-        delay = robots.crawl_delay(self._agent)
-        if delay is not None and isinstance(self._fetcher, HttpFetcher):
-            self._fetcher.set_crawl_delay(origin, delay)
-        return robots
-
-    async def _fetch(self, url: str) -> Robots:
-        try:
-            async with self._fetcher.open(url) as response:
-                return parse_robots(await read_body(response, MAX_PAGE_BYTES), response.url)
-        except FetchError as error:
-            return Robots(complete=error.is_absent)
 
 
 def extract_text(page: Page) -> str:

@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from sitemapreader import Change, FetchError, FetchOptions, HttpFetcher, State, UrlEntry, walk
-from sitemapreader.recipes.crawler import Page, PageRules, extract_text, fetch_page
+from sitemapreader.pages import PageRobots
+from sitemapreader.recipes.crawler import Page, extract_text, fetch_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
@@ -120,7 +121,7 @@ class SiteDocuments:
         self, fetcher: Fetcher
     ) -> AsyncGenerator[AsyncGenerator[list[PageChange], None], None]:
         """Yield what an earlier walk left over, then the changes of this one."""
-        rules = PageRules(fetcher, self._options.user_agent)
+        rules = PageRobots(fetcher, self._options.user_agent)
         loader = _PageLoader(fetcher, rules, self._extract, self._workers)
         yield self._confirm(loader, self._begin())
         yield self._load(loader, self._missed.entries())
@@ -238,7 +239,7 @@ class _PageLoader:
     """The loader of pages: fetches some at once, and makes a change of each."""
 
     _fetcher: Fetcher
-    _rules: PageRules
+    _rules: PageRobots
     _extract: Callable[[Page], str]
     _workers: int
 

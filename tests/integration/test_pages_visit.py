@@ -13,9 +13,11 @@ from page_server import answer, serve_pages
 
 from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.http import HttpFetcher
+from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
-from sitemapreader.pages import NotJudged, PageVisit, VisitOptions, visit_pages
+from sitemapreader.pages import NotJudged, PageRobots, PageVisit, VisitOptions, visit_pages
+from sitemapreader.pages import robots as robots_module
 from sitemapreader.pages.visit import _visit_of_error
 
 if TYPE_CHECKING:
@@ -227,3 +229,21 @@ async def test_leaving_early_cancels_what_is_under_way() -> None:
         assert server.asked["/page"] < 20
         names = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]  # a coroutine
         assert "_Round.visit" not in names
+
+
+async def test_any_number_of_hosts_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page is forbidden because others are on many hosts: the oldest rules are forgotten."""
+    monkeypatch.setattr(robots_module, "MAX_ORIGINS", 3)
+    asked: list[str] = []
+
+    class Hosts(MemoryFetcher):
+        def open(self, url: str, **_: object) -> Any:
+            asked.append(url)
+            return super().open(url)
+
+    rules = PageRobots(Hosts({"https://2.example/robots.txt": b"User-agent: *\nDisallow: /"}), "us")
+    for number in (0, 1, 3, 0, 4, 1, 0):
+        await rules.check(f"https://{number}.example/page")
+    with pytest.raises(FetchError):
+        await rules.check("https://2.example/page")
+    assert [url[8] for url in asked] == ["0", "1", "3", "4", "1", "2"]

@@ -17,8 +17,9 @@ from walking import index, urlset
 from sitemapreader.fetch.local import MemoryFetcher
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions
+from sitemapreader.pages import PageRobots
 from sitemapreader.recipes import crawler
-from sitemapreader.recipes.crawler import PageRules, crawl
+from sitemapreader.recipes.crawler import crawl
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -140,15 +141,15 @@ async def test_a_slow_origin_holds_up_no_other() -> None:
             async with super().open(url) as response:
                 yield response
 
-    rules = PageRules(Slow({}), "us")
+    rules = PageRobots(Slow({}), "us")
     urls = [f"https://{host}.example/{page}" for page in "ab" for host in ("slow", "fast")]
-    tasks = [asyncio.create_task(rules.allow(url)) for url in urls]
+    tasks = [asyncio.create_task(rules.check(url)) for url in urls]
     async with asyncio.timeout(30):  # for ever, if one lock is for all
-        assert await tasks[1]
-        assert await tasks[3]
+        await tasks[1]
+        await tasks[3]
     assert not tasks[0].done()
     answers.set()
-    assert await asyncio.gather(*tasks) == [True] * 4
+    await asyncio.gather(*tasks)
     assert sorted(asked) == ["https://fast.example/robots.txt", "https://slow.example/robots.txt"]
 
 
@@ -273,8 +274,8 @@ async def test_a_page_in_our_own_network_is_missed(monkeypatch: pytest.MonkeyPat
             await crawl(served.base, notebook.visit, notebook.miss, options=options)
     assert notebook.visited == {"/page": b"<p>"}
     assert notebook.missed == {
-        f"http://inside.test:{port}/admin": "robots-disallowed",  # its robots.txt is not asked for
-        "/moved": "robots-disallowed",
+        f"http://inside.test:{port}/admin": "blocked-address",
+        "/moved": "blocked-address",
     }
     assert {"inside.test", "router.test"} <= set(asked)
     assert inside == []
