@@ -5,33 +5,27 @@ Every wait for the network is bounded by the budget.
 
 from __future__ import annotations
 
-import asyncio
-import subprocess
 import tempfile
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 from zlib import crc32
 
 import attrs
 
 from sitemapreader.errors import FetchError
+from sitemapreader.event_loop import run_in_thread
 from sitemapreader.fetch.answers import find_protection
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import BodyHasher
 from sitemapreader.readers.decode.decoders import DecompressionError
-from sitemapreader.readers.decode.layers import Decompressor, read_codings
-from sitemapreader.readers.feedparser import (
-    WALL_SECONDS_PER_CPU_SECOND,
-    FeedparserAnswer,
-    make_command,
-    read_answer,
-)
+from sitemapreader.readers.decode.layers import Decompressor, fill, read_codings
+from sitemapreader.readers.feedparser import FeedparserAnswer, ask_feedparser, start_feedparser
 from sitemapreader.rows import join_rows
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
-    from types import TracebackType
 
     from sitemapreader.discovery.context import Budget, LoopShare, WalkContext
     from sitemapreader.fetch.client import Response
@@ -72,7 +66,8 @@ async def open_document(
         opener = context.client.open(
             url, headers=headers, check_redirect=check_redirect, breaker=breaker
         )
-        async with _BudgetedOpener(opener, context.budget, url) as response:
+        async with AsyncExitStack() as stack:
+            response = await context.budget.within(stack.enter_async_context(opener), url)
             if check_redirect is not None and response.url != url:
                 await check_redirect(response.url)
             tally = context.report.tally
@@ -82,26 +77,6 @@ async def open_document(
         context.breaker.note_error(url, error)
         raise
     context.breaker.note_answer(url)
-
-
-@attrs.frozen
-class _BudgetedOpener:
-    """The context of an open response, entered within the time of the walk."""
-
-    opener: AbstractAsyncContextManager[Response]
-    budget: Budget
-    url: str
-
-    async def __aenter__(self) -> Response:
-        return await self.budget.within(self.opener.__aenter__(), self.url)
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        return await self.opener.__aexit__(kind, error, traceback)
 
 
 async def read_chunks(response: Response, budget: Budget) -> AsyncGenerator[bytes, None]:
@@ -219,25 +194,12 @@ async def next_step(
 
 
 async def _ask_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
-    """Do what `run_feedparser` does, in a task; the process ends with it."""
-    process, pipe = None, subprocess.PIPE
-    if not (command := make_command(cpu_seconds)):
+    """Do what `run_feedparser` does beside the event loop; the process ends with the task."""
+    if (process := start_feedparser(cpu_seconds)) is None:
         return FeedparserAnswer()
-    try:
-        async with asyncio.timeout(WALL_SECONDS_PER_CPU_SECOND * cpu_seconds):
-            process = await asyncio.create_subprocess_exec(
-                *command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
-            )
-            answer, _ = await process.communicate(data)
-    except TimeoutError:
-        return FeedparserAnswer(limit="feedparser_seconds")
-    except (OSError, NotImplementedError):  # an event loop of Windows that starts no process
-        return FeedparserAnswer()
-    finally:
-        if process is not None and process.returncode is None:
-            process.kill()
-            await process.communicate()
-    return read_answer(answer, process.returncode)
+    return await run_in_thread(
+        partial(ask_feedparser, process, data, cpu_seconds), interrupt=process.kill
+    )
 
 
 @attrs.frozen
@@ -276,16 +238,16 @@ async def fetch_body(
             async with aclosing(read_chunks(response, context.budget)) as chunks:
                 async for chunk in chunks:
                     raw_bytes += len(chunk)
-                    if not _fill(data, decompressor.feed(chunk), max_bytes):
+                    if not fill(data, decompressor.feed(chunk), max_bytes):
                         break
                 else:
-                    _fill(data, decompressor.close(), max_bytes)
+                    fill(data, decompressor.close(), max_bytes)
         except DecompressionError as error:
             fault = FetchError(error.code, response.url, error.detail)
         except FetchError as error:
             fault = error
             with suppress(DecompressionError):  # a consequence of the fault
-                _fill(data, decompressor.close(), max_bytes)
+                fill(data, decompressor.close(), max_bytes)
         if blocked := find_blocking_page(response, bytes(data)):
             raise blocked
         del data[max_bytes + 1 :]  # one byte more shows that it is longer
@@ -294,15 +256,6 @@ async def fetch_body(
         document.bytes_raw, document.bytes_inflated = raw_bytes, len(data)
         is_permanent = getattr(response, "is_permanent", True)
         return SmallBody(response.url, response.headers, bytes(data), is_permanent, fault)
-
-
-def _fill(data: bytearray, pieces: Iterator[bytes], max_bytes: int) -> bool:
-    """Append pieces of a body; return whether there is room for more."""
-    for piece in pieces:
-        data += piece
-        if len(data) > max_bytes:
-            return False
-    return True
 
 
 def find_blocking_page(response: Response, page: bytes) -> FetchError | None:
@@ -388,7 +341,9 @@ class ReplayBuffer:
                 self._beyond.append(chunk[len(part) :])
         if hasher.snapshot() != expected:
             return False
-        return not self._whole or not (self._beyond or await self._has_more())
+        if self._whole and not self._beyond and (chunk := await self._read_next()):
+            self._beyond.append(chunk)
+        return not (self._whole and (self._beyond or self._fault is not None))
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the body from its first byte; raise FetchError where it is cut short."""
@@ -401,11 +356,6 @@ class ReplayBuffer:
             raise self._fault
         async for chunk in self._incoming:
             yield chunk
-
-    async def _has_more(self) -> bool:
-        if chunk := await self._read_next():
-            self._beyond.append(chunk)
-        return bool(chunk) or self._fault is not None
 
     async def _read_next(self) -> bytes:
         try:

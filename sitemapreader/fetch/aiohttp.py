@@ -285,18 +285,22 @@ class AiohttpTransport:
             await self._default.close()
 
     async def send(self, request: Transmission, clock: DeadlineClock) -> AiohttpAnswer:
-        """Send one GET request and wait for the headers of its answer.
-
-        Raises:
-            FetchError: there is no answer.
-        """
-        session, known = self._ready_session(is_trusted=request.is_trusted)
+        """Send one GET request and wait for the headers; raise FetchError without an answer."""
+        if request.is_trusted not in self._sessions:
+            self._sessions[request.is_trusted] = self._make_session()
+        session, known = self._sessions[request.is_trusted]
         known.set(request.target, request.addresses)
         stale = _MAX_STALE
         try:
             while True:
                 connection = SimpleNamespace(is_new=False)
-                work = self._get(session, request, connection)
+                work = session.get(
+                    request.target.url,
+                    headers=request.headers,
+                    proxy=self._options.proxy,
+                    allow_redirects=False,
+                    trace_request_ctx=connection,
+                )
                 try:
                     response = await clock.wait(work, request.seconds)
                     return AiohttpAnswer(response, request.target)
@@ -308,24 +312,6 @@ class AiohttpTransport:
                     stale -= 1
         except _FOREIGN as error:
             raise _make_error(error, request.target) from error
-
-    async def _get(
-        self, session: aiohttp.ClientSession, request: Transmission, connection: SimpleNamespace
-    ) -> aiohttp.ClientResponse:
-        return await session.get(
-            request.target.url,
-            headers=request.headers,
-            proxy=self._options.proxy,
-            allow_redirects=False,
-            trace_request_ctx=connection,
-        )
-
-    def _ready_session(
-        self, *, is_trusted: bool
-    ) -> tuple[aiohttp.ClientSession, _CheckedAddresses]:
-        if is_trusted not in self._sessions:
-            self._sessions[is_trusted] = self._make_session()
-        return self._sessions[is_trusted]
 
     def _make_session(self) -> tuple[aiohttp.ClientSession, _CheckedAddresses]:
         known, trace = _CheckedAddresses(), aiohttp.TraceConfig()

@@ -19,7 +19,7 @@ from sitemapreader.fetch.retries import read_retry_after
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import Limits
 from sitemapreader.readers.decode.decoders import DecompressionError
-from sitemapreader.readers.decode.layers import Decompressor, decode_start, read_codings
+from sitemapreader.readers.decode.layers import Decompressor, decode_start, fill, read_codings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -58,19 +58,6 @@ class DeadlineClock:
             raise TimeoutError(f"nothing for {seconds:.3g} s") from error
         finally:
             self.waited += time.monotonic() - begin
-
-
-class WaitTimer:
-    """The part of a clock's time that has passed since this was made: that of one try."""
-
-    def __init__(self, clock: DeadlineClock) -> None:
-        self._clock = clock
-        self._begin = clock.waited
-
-    @property
-    def seconds(self) -> float:
-        """The seconds of waiting since the beginning."""
-        return self._clock.waited - self._begin
 
 
 class ByteSource(Protocol):
@@ -117,7 +104,7 @@ class Body:
     ) -> None:
         self._source = source
         self._url = url
-        self._clock = clock
+        self.clock = clock
         self._options = options
         self._left = max_bytes
         self._received = 0
@@ -125,11 +112,7 @@ class Body:
         self._failure: FetchError | None = None
 
     async def next_piece(self) -> bytes:
-        """Return the next bytes, b"" at the end.
-
-        Raises:
-            FetchError: STALLED, TIMEOUT, TOO_SLOW, TOO_LARGE, BODY_CUT or BAD_HTTP.
-        """
+        """Return the next bytes, b"" at the end; raise FetchError where the body is cut."""
         if self._failure is not None:
             raise self._failure
         piece = self._source.take_buffered()  # a small body is there with its headers
@@ -139,7 +122,7 @@ class Body:
             reading = self._source.read()
             if self._source.is_complete():
                 return await reading
-            piece = await self._clock.wait(reading, self._options.idle_seconds)
+            piece = await self.clock.wait(reading, self._options.idle_seconds)
         except (FetchError, TimeoutError) as error:
             self._failure = error if isinstance(error, FetchError) else self._time_out(error)
             piece = self._source.take_buffered()
@@ -148,7 +131,7 @@ class Body:
         return self._measure(piece)
 
     def _time_out(self, error: TimeoutError) -> FetchError:
-        code = IssueCode.TIMEOUT if self._clock.is_over else IssueCode.STALLED
+        code = IssueCode.TIMEOUT if self.clock.is_over else IssueCode.STALLED
         failure = self._make_failure(code)
         failure.__cause__ = error
         return failure
@@ -167,7 +150,7 @@ class Body:
         return piece
 
     def _is_too_slow(self) -> bool:
-        waited = self._clock.waited - self._waited_before
+        waited = self.clock.waited - self._waited_before
         needed = waited * self._options.min_bytes_per_second
         return waited > self._options.slow_grace_seconds and self._received < needed
 
@@ -195,18 +178,12 @@ async def read_body(response: Response, max_bytes: int, *, cut: bool = False) ->
     decompressor = Decompressor(Limits(), [], codings=read_codings(response.headers))
     try:
         async for chunk in response.chunks():
-            for piece in decompressor.feed(chunk):
-                body += piece
-                if len(body) > max_bytes:
-                    return _cut_body(body, response, max_bytes, cut=cut)
-        for piece in decompressor.close():
-            body += piece
+            if not fill(body, decompressor.feed(chunk), max_bytes):
+                break
+        else:
+            fill(body, decompressor.close(), max_bytes)
     except DecompressionError as error:
         raise FetchError(error.code, response.url, error.detail) from error
-    return _cut_body(body, response, max_bytes, cut=cut)
-
-
-def _cut_body(body: bytearray, response: Response, max_bytes: int, *, cut: bool) -> bytes:
     if len(body) > max_bytes and not cut:
         raise FetchError(IssueCode.TOO_LARGE, response.url, f"{max_bytes} bytes")
     return bytes(body[: max_bytes + 1])

@@ -16,7 +16,6 @@ from sitemapreader.fetch.answers import (
     Body,
     DeadlineClock,
     Refusal,
-    WaitTimer,
     read_start,
     wants_page,
 )
@@ -62,7 +61,7 @@ class HttpResponse:
     """
 
     def __init__(
-        self, answer: Answer, slot: Slot, chain: RedirectChain, body: Body, timer: WaitTimer
+        self, answer: Answer, slot: Slot, chain: RedirectChain, body: Body, began: float
     ) -> None:
         self.url = str(chain.target)
         self.status = answer.status
@@ -75,12 +74,12 @@ class HttpResponse:
         self._answer = answer
         self._slot = slot
         self._body = body
-        self._timer = timer
+        self._began = began
 
     @property
     def wait_seconds(self) -> float:
         """The seconds of waiting for the server in the last try, redirects included."""
-        return self._timer.seconds
+        return self._body.clock.waited - self._began
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives, never decompressed; iterate once only.
@@ -156,18 +155,17 @@ class Exchange:
 
     async def _fetch(self, start: RequestUrl) -> HttpResponse:
         """Make one attempt: follow redirects from `start` to the document."""
-        timer = WaitTimer(self.clock)
-        options = self.network.options
+        began, options = self.clock.waited, self.network.options
         chain = RedirectChain(start, options, self.check_redirect, self.max_redirects)
         if start.userinfo and start.userinfo != self.trust.find_login(start.origin):
             chain.issues.append(make_issue(IssueCode.USERINFO_REMOVED, url=str(start)))
         try:
-            return await self._follow(chain, timer)
+            return await self._follow(chain, began)
         except FetchError as error:
             error.redirects = tuple(chain.redirects)
             raise
 
-    async def _follow(self, chain: RedirectChain, timer: WaitTimer) -> HttpResponse:
+    async def _follow(self, chain: RedirectChain, began: float) -> HttpResponse:
         while True:
             slot = await self._acquire_slot(chain)
             answer = None
@@ -176,8 +174,14 @@ class Exchange:
                 location = await self._find_redirect(answer, chain.target)
                 if location is None:
                     slot.pause()
-                    body = self._make_body(answer, chain)
-                    response = HttpResponse(answer, slot, chain, body, timer)
+                    body = Body(
+                        answer,
+                        str(chain.target),
+                        clock=self.clock,
+                        options=self.network.options,
+                        max_bytes=self.network.limits.raw_bytes,
+                    )
+                    response = HttpResponse(answer, slot, chain, body, began)
                     response.address = str(self.addresses[0]["host"]) if self.addresses else ""
                     return response
             except BaseException:
@@ -269,15 +273,6 @@ class Exchange:
         if wait is not None and wait <= options.retry_after_seconds:
             throttle.defer(target.host, wait)
         raise error
-
-    def _make_body(self, answer: Answer, chain: RedirectChain) -> Body:
-        return Body(
-            answer,
-            str(chain.target),
-            clock=self.clock,
-            options=self.network.options,
-            max_bytes=self.network.limits.raw_bytes,
-        )
 
 
 async def _discard(answer: Answer | None, slot: Slot) -> None:

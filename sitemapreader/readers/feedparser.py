@@ -1,7 +1,7 @@
 """The last resort for feeds beyond repair: feedparser, its links verified.
 
 A reader only says that a feed is `beyond_repair`. Whoever reads it starts the process, by
-`run_feedparser` or as a task of an event loop, and gives the answer to `SitemapReader.salvage`.
+`run_feedparser` or beside an event loop, and gives the answer to `SitemapReader.salvage`.
 `feedparser_worker` is the script of that process; nothing else may import feedparser.
 """
 
@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -91,32 +92,36 @@ class FeedCopy:
 # -- the process
 
 
-def make_command(cpu_seconds: int) -> list[str]:
-    """Return what starts the process; nothing where Python is part of another program."""
-    is_python = _PYTHON.match(Path(sys.executable or "").name) and not hasattr(sys, "frozen")
-    return [sys.executable, "-I", str(_WORKER), str(cpu_seconds)] if is_python else []
-
-
 def run_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
     """Have feedparser read a feed; find nothing if it fails for any reason."""
-    command, pipe = make_command(cpu_seconds), subprocess.PIPE
-    wall_seconds = WALL_SECONDS_PER_CPU_SECOND * cpu_seconds
-    if not command:
-        return FeedparserAnswer()
-    try:
-        done = subprocess.run(  # noqa: S603 (our own script; the feed is on its standard input)
-            command,
-            check=False,
-            input=data,
-            stdout=pipe,
-            stderr=subprocess.DEVNULL,
-            timeout=wall_seconds,
-        )
-    except subprocess.TimeoutExpired:
-        return FeedparserAnswer(limit="feedparser_seconds")
-    except OSError:
-        return FeedparserAnswer()
-    return read_answer(done.stdout, done.returncode)
+    process = start_feedparser(cpu_seconds)
+    return ask_feedparser(process, data, cpu_seconds) if process else FeedparserAnswer()
+
+
+def start_feedparser(cpu_seconds: int) -> subprocess.Popen[bytes] | None:
+    """Start the process; `None` where Python is part of another program, or it fails."""
+    is_python = _PYTHON.match(Path(sys.executable or "").name) and not hasattr(sys, "frozen")
+    command, pipe = [sys.executable, "-I", str(_WORKER), str(cpu_seconds)], subprocess.PIPE
+    with suppress(OSError):
+        if is_python:
+            return subprocess.Popen(  # noqa: S603 (our own script; the feed is on its standard input)
+                command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+            )
+    return None
+
+
+def ask_feedparser(
+    process: subprocess.Popen[bytes], data: bytes, cpu_seconds: int
+) -> FeedparserAnswer:
+    """Give a feed to the process, and wait for its answer, or for the process to be killed."""
+    with process:
+        try:
+            answer, _ = process.communicate(data, WALL_SECONDS_PER_CPU_SECOND * cpu_seconds)
+        except subprocess.TimeoutExpired:
+            return FeedparserAnswer(limit="feedparser_seconds")
+        finally:
+            process.kill()  # nothing, once it has ended
+    return read_answer(answer, process.returncode)
 
 
 def read_answer(answer: bytes, status: int | None) -> FeedparserAnswer:

@@ -16,7 +16,6 @@ from scale import SCALE
 from walking import SITE, index
 
 from sitemapreader import SitemapReader, UrlEntry, walk, walk_sync
-from sitemapreader.discovery import download
 from sitemapreader.fetch import MemoryFetcher
 from sitemapreader.issues import Issue, IssueCode
 from sitemapreader.options import Limits
@@ -106,8 +105,7 @@ def stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: Processes)
     worker = tmp_path / "worker.py"
     worker.write_text("import time; time.sleep(600)")
     monkeypatch.setattr(fallback, "_WORKER", worker)
-    for module in (fallback, download):
-        monkeypatch.setattr(module, "WALL_SECONDS_PER_CPU_SECOND", STUCK_SECONDS)
+    monkeypatch.setattr(fallback, "WALL_SECONDS_PER_CPU_SECOND", STUCK_SECONDS)
     return processes
 
 
@@ -348,7 +346,6 @@ def test_an_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
     script = (
         "import pathlib, subprocess, sys\n"
         "from sitemapreader.cli import main\n"
-        "from sitemapreader.discovery import download\n"
         "from sitemapreader.readers import feedparser\n"
         "class Noted(subprocess.Popen):\n"
         "    def __init__(self, *a, **k):\n"
@@ -357,7 +354,7 @@ def test_an_interrupted_program_leaves_no_process(tmp_path: Path) -> None:
         "        print('child', flush=True, file=sys.stderr)\n"
         "subprocess.Popen = Noted\n"
         f"feedparser._WORKER = pathlib.Path({str(worker)!r})\n"
-        "download.WALL_SECONDS_PER_CPU_SECOND = 600\n"
+        "feedparser.WALL_SECONDS_PER_CPU_SECOND = 600\n"
         "sys.exit(main(['read', sys.argv[1], '--quiet']))\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "feed.rss")]

@@ -263,12 +263,18 @@ def decode_start(data: bytes, codings: tuple[str, ...], max_bytes: int) -> bytes
     """Decode the beginning of a body, which may be all that was received."""
     decompressor, out = Decompressor(Limits(), [], codings=codings), bytearray()
     with suppress(DecompressionError):
-        for pieces in (decompressor.feed(data), decompressor.close()):
-            for piece in pieces:
-                out += piece
-                if len(out) >= max_bytes:
-                    return bytes(out[:max_bytes])
-    return bytes(out)
+        if fill(out, decompressor.feed(data), max_bytes):
+            fill(out, decompressor.close(), max_bytes)
+    return bytes(out[:max_bytes])
+
+
+def fill(data: bytearray, pieces: Iterator[bytes], max_bytes: int) -> bool:
+    """Append pieces of a body; return whether there is room for more."""
+    for piece in pieces:
+        data += piece
+        if len(data) > max_bytes:
+            return False
+    return True
 
 
 def _is_text(first: bytes) -> bool:
