@@ -151,46 +151,23 @@ __all__ = [
 # Loaded on first use: `--help` imports nothing, reading a file no asyncio, walking a folder no
 # aiohttp.
 _EXPORTS_BY_MODULE = {
-    "errors": ("FetchError", "IssueError", "IssueGroup", "SitemapReaderError", "StateError"),
-    "fetch.http": ("HttpFetcher",),
-    "tables": ("IncompleteWarning", "read_batches", "to_arrow", "to_dataframe"),
-    "many": ("BlockingSiteRun", "SiteRun", "SiteTask", "walk_many", "walk_many_sync"),
-    "issues": ("Issue", "IssueCode", "Severity"),
-    "models": (
-        "Alternate",
-        "Change",
-        "DateSource",
-        "Event",
-        "Extra",
-        "Format",
-        "Image",
-        "News",
-        "Price",
-        "Restriction",
-        "SitemapEntry",
-        "UrlEntry",
-        "Via",
-        "Video",
-    ),
-    "options": ("FetchOptions", "Limits"),
-    "output": ("open_output",),
-    "readers": ("SitemapReader", "read"),
-    "readers.robots": ("OtherLine", "Robots", "parse_robots"),
-    "outcomes": ("Document", "Role", "SiteOutcome", "SiteStatus", "Status"),
-    "report": ("Report",),
-    "state": ("DocumentState", "SiteState", "State"),
-    "walker": (
-        "BlockingWalk",
-        "Discovery",
-        "Walk",
-        "WalkArguments",
-        "discover",
-        "discover_sync",
-        "walk",
-        "walk_sync",
-    ),
+    "errors": "FetchError IssueError IssueGroup SitemapReaderError StateError",
+    "fetch.http": "HttpFetcher",
+    "tables": "IncompleteWarning read_batches to_arrow to_dataframe",
+    "many": "BlockingSiteRun SiteRun SiteTask walk_many walk_many_sync",
+    "issues": "Issue IssueCode Severity",
+    "models": "Alternate Change DateSource Event Extra Format Image News Price Restriction "
+    "SitemapEntry UrlEntry Via Video",
+    "options": "FetchOptions Limits",
+    "output": "open_output",
+    "readers": "SitemapReader read",
+    "readers.robots": "OtherLine Robots parse_robots",
+    "outcomes": "Document Role SiteOutcome SiteStatus Status",
+    "report": "Report",
+    "state": "DocumentState SiteState State",
+    "walker": "BlockingWalk Discovery Walk WalkArguments discover discover_sync walk walk_sync",
 }
-_EXPORTS = {name: module for module, names in _EXPORTS_BY_MODULE.items() for name in names}
+_EXPORTS = {name: module for module, names in _EXPORTS_BY_MODULE.items() for name in names.split()}
 """Public name -> the module that it is loaded from when it is first used."""
 
 

@@ -69,18 +69,12 @@ def parse_lastmod(text: str) -> datetime | None:
             return _moment((int(year), int(month or 1), int(day or 1)), clock, fraction, zone)
         if match := _RFC822.fullmatch(text):
             day, month, year, *clock, zone = match.groups("")
-            return _moment((_full_year(year), _MONTHS[month.lower()], int(day)), clock, "", zone)
+            # of two digits (RFC 2822, section 4.3): below 50 in this century, else in the last
+            full = int(year) if len(year) == 4 else int(year) + (2000 if year < "50" else 1900)
+            return _moment((full, _MONTHS[month.lower()], int(day)), clock, "", zone)
     except ValueError:  # a month 13, a 30 February, an offset of a day
         return None
     return None
-
-
-def _full_year(year: str) -> int:
-    """Return the year of two digits: below 50 in this century, else in the last.
-
-    RFC 2822, section 4.3.
-    """
-    return int(year) if len(year) == 4 else int(year) + (2000 if year < "50" else 1900)
 
 
 def _moment(date: tuple[int, int, int], clock: list[str], fraction: str, zone: str) -> datetime:
@@ -186,7 +180,12 @@ def is_recent(entry: UrlEntry, since: datetime, *, keep_undated: bool = True) ->
     moment = entry.date
     if moment is None:
         return keep_undated
-    text = entry.lastmod_text if entry.lastmod is not None else _news_text(moment)
+    text = entry.lastmod_text
+    if entry.lastmod is None:
+        # The text of a publication date is not kept. Midnight in UTC is what a date without a time
+        # is read as.
+        is_day = moment.tzinfo is UTC and moment.time() == time.min
+        text = (moment.date() if is_day else moment).isoformat()
     return moment >= since or is_since(moment, text, since)
 
 
@@ -201,15 +200,6 @@ def select_recent(
         if ((lastmod := entry.lastmod) is not None and lastmod >= since)
         or is_recent(entry, since, keep_undated=keep_undated)
     ]
-
-
-def _news_text(moment: datetime) -> str:
-    """Return a publication date as it was probably written.
-
-    The text itself is not kept. Midnight in UTC is what a date without a time is read as.
-    """
-    is_day = moment.tzinfo is UTC and moment.time() == time.min
-    return (moment.date() if is_day else moment).isoformat()
 
 
 def end_of_span(moment: datetime, text: str) -> datetime | None:

@@ -207,7 +207,14 @@ class Issue:
         Its texts are cut and escaped, and its URLs have no password. For the arguments see the
         attributes.
         """
-        return make_issue(code, sitemap, line=line, url=url, value=value)
+        return cls(
+            code=code,
+            message=f"{code.meaning}: {code.advice}",
+            sitemap=without_userinfo(sitemap),
+            line=line,
+            url=None if url is None else excerpt(without_userinfo(url), 2048),
+            value=None if value is None else excerpt(value),
+        )
 
     @property
     def severity(self) -> Severity:
@@ -227,23 +234,7 @@ class Issue:
         }
 
 
-def make_issue(
-    code: IssueCode,
-    sitemap: str = "",
-    *,
-    line: int | None = None,
-    url: str | None = None,
-    value: str | None = None,
-) -> Issue:
-    """Make an Issue as `Issue.make` does."""
-    return Issue(
-        code=code,
-        message=f"{code.meaning}: {code.advice}",
-        sitemap=without_userinfo(sitemap),
-        line=line,
-        url=None if url is None else excerpt(without_userinfo(url), 2048),
-        value=None if value is None else excerpt(value),
-    )
+make_issue = Issue.make
 
 
 def without_userinfo(text: str) -> str:

@@ -137,7 +137,8 @@ def build_tree(documents: Iterable[Document]) -> list[DocumentNode]:
 
     Probed paths without a sitemap, and a robots.txt fetched only for its rules, are left out.
     """
-    shown = sorted(filter(_is_shown, documents), key=lambda document: document.url)
+    shown = [each for each in documents if each.via is not None and not _is_missed(each)]
+    shown.sort(key=lambda document: document.url)
     nodes = [DocumentNode(document) for document in shown]
     places: dict[str, DocumentNode] = {}
     for node in nodes:
@@ -153,10 +154,6 @@ def build_tree(documents: Iterable[Document]) -> list[DocumentNode]:
         else:
             parent.children.append(node)
     return roots
-
-
-def _is_shown(document: Document) -> bool:
-    return document.via is not None and not _is_missed(document)
 
 
 def _is_missed(document: Document) -> bool:
@@ -189,7 +186,9 @@ def draw_tree(
     """
     roots = build_tree(documents)
     fork, below, last_fork, last_below = _ASCII_FORKS if in_ascii else _FORKS
-    probes = 0 if any(map(_has_sitemap, roots)) else _count_failed_probes(documents)
+    probes = sum(each.via is Via.WELL_KNOWN and _is_missed(each) for each in documents)
+    if any(root.document.format is not None or root.children for root in roots):
+        probes = 0
     yield f"{show_url(label)}\n"
     if probes:  # without a sitemap, no document has another one below it
         yield from _draw_nodes(roots, "", (fork, below, fork, below))
@@ -197,14 +196,6 @@ def draw_tree(
         yield f"{last_fork}{probes} well-known {noun} tried, and no sitemap\n"
     else:
         yield from _draw_nodes(roots, "", (fork, below, last_fork, last_below))
-
-
-def _count_failed_probes(documents: Iterable[Document]) -> int:
-    return sum(document.via is Via.WELL_KNOWN and _is_missed(document) for document in documents)
-
-
-def _has_sitemap(node: DocumentNode) -> bool:
-    return node.document.format is not None or bool(node.children)
 
 
 def _draw_nodes(nodes: list[DocumentNode], indent: str, forks: tuple[str, ...]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from sitemapreader.cli.options import name_options
 from sitemapreader.cli.output import LineWriter, opened, write_to
 from sitemapreader.cli.parser import ALL_READ, CLOSED_PIPE, LOCKED, NO_URL, SIGNALLED
 from sitemapreader.errors import StateError
+from sitemapreader.event_loop import find_first
 from sitemapreader.output.sink import abandon_standard_output
 
 if TYPE_CHECKING:
@@ -96,12 +97,4 @@ class _SignalStop:
         try:
             return await work()
         except BaseExceptionGroup as errors:
-            raise _first_of(errors) from None
-
-
-def _first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first exception of a group, which ended the work."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+            raise find_first(errors) from None

@@ -16,16 +16,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from sitemapreader.distributed.hosts import HostReader, Reading, read_isolated
-from sitemapreader.distributed.parts import (
+from sitemapreader.distributed.hosts import (
+    STATUS_SCHEMA,
+    HostReader,
+    Reading,
     Row,
-    carry_row,
     is_due,
     load_rows,
     make_row,
     now_utc,
-    write_rows,
+    read_isolated,
 )
 from sitemapreader.distributed.planning import read_partition_hosts
 from sitemapreader.distributed.runs import (
@@ -53,10 +56,6 @@ MAX_STATE_BYTES = 4 * 1024**3
 _PIECE_BYTES = 1 << 20
 
 
-class UnusableStateError(Exception):
-    """A packed state that cannot be used; the message says why."""
-
-
 def pack_state(state: Path, packed: Path) -> None:
     """Compress a state file, with a checksum."""
     options = {zstd.CompressionParameter.checksum_flag: 1}
@@ -65,16 +64,16 @@ def pack_state(state: Path, packed: Path) -> None:
 
 
 def unpack_state(packed: Path, state: Path) -> None:
-    """Decompress a state file; raise UnusableStateError for anything else."""
+    """Decompress a state file; raise OutputError for anything else."""
     written = 0
     try:
         with zstd.open(packed) as source, state.open("wb") as target:
             while written <= MAX_STATE_BYTES and (piece := source.read(_PIECE_BYTES)):
                 written += target.write(piece)
     except (zstd.ZstdError, EOFError) as error:
-        raise UnusableStateError(f"it is damaged: {error}") from None
+        raise OutputError(f"it is damaged: {error}") from None
     if not 0 < written <= MAX_STATE_BYTES:
-        raise UnusableStateError(f"it unpacks to {written} bytes")
+        raise OutputError(f"it unpacks to {written} bytes")
 
 
 NO_MEMORY, KEPT = "none", "kept"
@@ -126,7 +125,7 @@ def _load_state(storage: Storage, path: str, state: Path) -> str:
     try:
         storage.download(path, packed)
         unpack_state(packed, state)
-    except (FileNotFoundError, UnusableStateError) as error:
+    except (FileNotFoundError, OutputError) as error:
         state.unlink(missing_ok=True)
         return f"{path} cannot be used: {error}"
     finally:
@@ -259,12 +258,12 @@ class PartitionReader:
     ) -> Commit:
         """Upload the files of an attempt, which count only once it is committed."""
         partition, now = self._partition, now_utc()
-        rows = [carry_row(row) for row in memory.waiting] + [
+        rows = [row | {"read": False} for row in memory.waiting] + [
             make_row(outcome, memory.rows.get(outcome["site"]), partition, now)
             for outcome in reading.outcomes
         ]
         status, packed = folder / "status.parquet", folder / "state.db.zst"
-        write_rows(rows, status)
+        pq.write_table(pa.Table.from_pylist(rows, STATUS_SCHEMA), status, compression="zstd")
         names = name_files(self._run.folder, partition, attempt, len(reading.parts))
         if memory.state is not None and memory.state.exists():
             pack_state(memory.state, packed)

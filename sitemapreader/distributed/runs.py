@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
 
 import attrs
 
+from sitemapreader.distributed.hosts import Row, load_rows
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.parts import Row, load_rows
 from sitemapreader.distributed.planning import HostList, load_list
 from sitemapreader.distributed.storage import (
     ATTEMPTS,

@@ -285,7 +285,7 @@ class AiohttpTransport:
             await self._default.close()
 
     async def send(self, request: Transmission, clock: DeadlineClock) -> AiohttpAnswer:
-        """Send one GET request and wait for the headers; raise FetchError without an answer."""
+        """Send a GET request, and return its answer; raise FetchError if there is none."""
         if request.is_trusted not in self._sessions:
             self._sessions[request.is_trusted] = self._make_session()
         session, known = self._sessions[request.is_trusted]

@@ -138,7 +138,13 @@ def find_settings(
 
     Raises TypeError for what is no fetcher, and for settings that are given beside the fetcher's.
     """
-    _check_fetcher(fetcher)
+    is_class = isinstance(fetcher, type)
+    if fetcher is not None and (is_class or not callable(getattr(fetcher, "open", None))):
+        kind = fetcher if is_class else type(fetcher)
+        raise TypeError(
+            f"fetcher must be an object with the method `open` of `Fetcher`, not {kind}: write "
+            "fetcher=HttpFetcher(options), or HttpxFetcher(client) for a client of httpx"
+        )
     own_limits, own_options = getattr(fetcher, "limits", None), getattr(fetcher, "options", None)
     if not (isinstance(own_limits, Limits) and isinstance(own_options, FetchOptions)):
         return limits or _LIMITS, options or _OPTIONS
@@ -149,14 +155,3 @@ def find_settings(
                 f"fetcher=HttpFetcher({name}=...), and not to the walk"
             )
     return own_limits, own_options
-
-
-def _check_fetcher(value: object) -> None:
-    """Raise TypeError for what is no fetcher, such as an HTTP client."""
-    is_class = isinstance(value, type)
-    if value is not None and (is_class or not callable(getattr(value, "open", None))):
-        kind = value if is_class else type(value)
-        raise TypeError(
-            f"fetcher must be an object with the method `open` of `Fetcher`, not {kind}: write "
-            "fetcher=HttpFetcher(options), or HttpxFetcher(client) for a client of httpx"
-        )

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sitemapreader.errors import FetchError, advise_extra
 from sitemapreader.fetch.http import NetworkFetcher
 from sitemapreader.fetch.request import SAFE_CROSS_ORIGIN, read_headers
+from sitemapreader.fetch.transport import make_address
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 
@@ -191,27 +192,13 @@ class HttpxTransport:
         """Return the addresses of a name; raise OSError if there is none."""
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        return [
-            {
-                "hostname": host,
-                "host": str(place[0]),
-                "port": port,
-                "family": family,
-                "proto": proto,
-                "flags": socket.AI_NUMERICHOST,
-            }
-            for family, _, proto, _, place in found
-        ]
+        return [make_address(host, str(place[0]), port) for *_, place in found]
 
     async def aclose(self) -> None:
         """Do nothing: the client is the caller's."""
 
     async def send(self, request: Transmission, clock: DeadlineClock) -> HttpxAnswer:
-        """Send one GET request and wait for the headers of its answer.
-
-        Raises:
-            FetchError: there is no answer.
-        """
+        """Send a GET request, and return its answer; raise FetchError if there is none."""
         url = str(request.target)
         with _map_errors(url, in_body=False):
             answer = await clock.wait(_run_apart(self._send(request)), request.seconds)

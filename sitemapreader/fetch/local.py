@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import re
 import zlib
 from contextlib import asynccontextmanager
 from email.utils import formatdate
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -22,7 +24,7 @@ from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.urls import origin_of, parse_url
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
 CHUNK_BYTES = 65_536
 FALLBACK_BASE_URL = "http://localhost/"
@@ -44,30 +46,24 @@ _FIRST_URL = re.compile(
 )
 
 
-@attrs.define
+@attrs.frozen
 class FileResponse:
-    """A Response whose body is an open file."""
+    """A Response whose body is a file."""
 
     url: str
-    headers: Mapping[str, str]
-    _file: IO[bytes]
+    chunks: Callable[[], AsyncIterator[bytes]]
     status: int = 200
+    headers: Mapping[str, str] = attrs.field(factory=dict)
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the file in pieces; nothing for a 304.
 
-        Raises:
-            FetchError: BODY_CUT, the file could not be read.
-        """
-        while self.status == 200 and (piece := self._read()):
+async def read_file(url: str, file: IO[bytes]) -> AsyncIterator[bytes]:
+    """Yield an open file in pieces; raise FetchError, BODY_CUT, if it cannot be read."""
+    try:
+        while piece := file.read(CHUNK_BYTES):
             yield piece
             await asyncio.sleep(0)  # lets other tasks run between two pieces
-
-    def _read(self) -> bytes:
-        try:
-            return self._file.read(CHUNK_BYTES)
-        except OSError as error:
-            raise FetchError(IssueCode.BODY_CUT, self.url, str(error)) from error
+    except OSError as error:
+        raise FetchError(IssueCode.BODY_CUT, url, str(error)) from error
 
 
 class FolderFetcher:
@@ -115,8 +111,11 @@ class FolderFetcher:
                 # Not in seconds: a generator may write a file twice in one.
                 "etag": f'"{about.st_mtime_ns:x}-{about.st_size:x}"',
             }
-            status = 304 if headers and is_current(headers, current) else 200
-            yield FileResponse(url.partition("#")[0], current, file, status)
+            url = url.partition("#")[0]
+            if headers and is_current(headers, current):
+                yield FileResponse(url, partial(read_file, url, io.BytesIO()), 304, current)
+            else:
+                yield FileResponse(url, partial(read_file, url, file), headers=current)
 
     def find_file(self, url: str) -> Path:
         """Return the file of a URL; raise FetchError if there is none."""

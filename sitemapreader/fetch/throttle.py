@@ -97,10 +97,6 @@ class _HostQueue:
     _queue: OrderedDict[Slot, asyncio.Future[None]] = attrs.field(factory=OrderedDict, init=False)
     _alarm: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
 
-    def has_memory(self, delay: float) -> bool:
-        """Return whether the host has asked for fewer requests than others get."""
-        return bool(self.slowed_at) or self.delay > delay
-
     async def admit(self, slot: Slot) -> None:
         """Wait until there is room for a slot; the first that fits is admitted first."""
         now = time.monotonic()
@@ -278,12 +274,14 @@ class HostThrottle:
 
     def _evict_idle(self) -> None:
         now = time.monotonic()
+        long_ago = now - REMEMBERED_SECONDS
         self._hosts = {
             name: queue
             for name, queue in self._hosts.items()
             if queue.users
             or queue.not_before > now
-            or (queue.has_memory(self._delay) and queue.used_at > now - REMEMBERED_SECONDS)
+            # those that have asked for fewer requests than others get
+            or ((queue.slowed_at or queue.delay > self._delay) and queue.used_at > long_ago)
         }
         # Twice as many as are left: then an eviction costs each new host the same.
         self._next_eviction = max(MAX_IDLE_HOSTS, 2 * len(self._hosts))

@@ -104,10 +104,11 @@ _CODES = (
 )
 
 
-def _write_literal(host: str, port: int) -> ResolveResult:
+def make_address(name: str, host: str, port: int) -> ResolveResult:
+    """Make an address of a name, as aiohttp's resolvers do."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return {
-        "hostname": host,
+        "hostname": name,
         "host": host,
         "port": port,
         "family": family,
@@ -142,7 +143,7 @@ class AddressBook:
         host = "localhost" if target.host.endswith(".localhost") else host
         try:
             if read_address(target.host) is not None:
-                found = [_write_literal(target.host, target.port)]
+                found = [make_address(target.host, target.host, target.port)]
             elif not (found := self._get_known(host, target.port)):
                 found = await clock.wait(self._resolve(host, target.port), seconds)
         except (OSError, UnicodeError) as error:

@@ -16,7 +16,7 @@ import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import run_in_daemon
-from sitemapreader.fetch.local import FALLBACK_BASE_URL, FolderFetcher
+from sitemapreader.fetch.local import FALLBACK_BASE_URL, FileResponse, FolderFetcher
 from sitemapreader.issues import IssueCode, show_url
 from sitemapreader.options import one_of
 from sitemapreader.urls import (
@@ -30,7 +30,7 @@ from sitemapreader.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
     from yarl import URL
 
@@ -228,16 +228,6 @@ async def _read_pieces(path: str, descriptor: int) -> AsyncGenerator[bytes, None
         await asyncio.sleep(0)  # a regular file never waits: let other tasks and signals run
 
 
-@attrs.frozen
-class FileBody:
-    """A Response whose body is a file."""
-
-    url: str
-    chunks: Callable[[], AsyncGenerator[bytes, None]]
-    status: int = 200
-    headers: Mapping[str, str] = attrs.field(factory=dict)
-
-
 class FileFetcher:
     """Serve one file, or standard input, and nothing else.
 
@@ -256,10 +246,10 @@ class FileFetcher:
     @asynccontextmanager
     async def open(
         self, url: str, *, headers: Mapping[str, str] | None = None
-    ) -> AsyncIterator[FileBody]:
+    ) -> AsyncIterator[FileResponse]:
         """Open the file; raise UnreadableError, or FetchError for any other URL."""
         del headers
         if url != self.url:
             raise FetchError(IssueCode.HTTP_STATUS, url, "404, a file alone", http_status=404)
         async with open_pieces(self._path) as pieces:
-            yield FileBody(url, lambda: pieces)
+            yield FileResponse(url, lambda: pieces)

@@ -16,10 +16,10 @@ from sitemapreader.errors import FetchError
 from sitemapreader.fetch import Fetcher, Response
 from sitemapreader.fetch.local import (
     CHUNK_BYTES,
-    FileResponse,
     FolderFetcher,
     MemoryFetcher,
     StoredResponse,
+    read_file,
 )
 from sitemapreader.issues import IssueCode
 
@@ -235,8 +235,7 @@ async def test_a_disk_that_fails() -> None:
                 raise OSError(errno.EIO, "Input/output error")
             return super().read(size)
 
-    response = FileResponse(BASE + "a.xml", {}, Worn(b"a"))
-    pieces = response.chunks()
+    pieces = read_file(BASE + "a.xml", Worn(b"a"))
     assert await anext(pieces) == b"a"
     with pytest.raises(FetchError, match="Input/output error") as caught:
         await anext(pieces)

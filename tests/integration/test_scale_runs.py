@@ -11,7 +11,7 @@ import pytest
 
 from sitemapreader import FetchOptions, Limits
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.partition import UnusableStateError, pack_state, unpack_state
+from sitemapreader.distributed.partition import pack_state, unpack_state
 from sitemapreader.distributed.planning import (
     count_layout_partitions,
     plan,
@@ -175,14 +175,14 @@ def test_a_packed_state_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     whole = packed.read_bytes()
     for at in range(0, len(whole) - 4, 3):  # the last four bytes are a checksum
         packed.write_bytes(whole[:at])
-        with pytest.raises(UnusableStateError):
+        with pytest.raises(OutputError):
             unpack_state(packed, back)
         packed.write_bytes(whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :])
-        with pytest.raises(UnusableStateError):
+        with pytest.raises(OutputError):
             unpack_state(packed, back)
     packed.write_bytes(whole)
     monkeypatch.setattr("sitemapreader.distributed.partition.MAX_STATE_BYTES", 16_383)
-    with pytest.raises(UnusableStateError, match="unpacks to 16384"):
+    with pytest.raises(OutputError, match="unpacks to 16384"):
         unpack_state(packed, back)
 
 

@@ -50,7 +50,7 @@ SHORT_KEYS = {
     "readers.xml.patterns.grammar.write_atom_link_pattern": "the same",
     "readers.xml.patterns.grammar.write_clean_pattern": "the same",
     "readers.xml.patterns.grammar.write_clean_media_pattern": "prefixes of 500 characters at most",
-    "readers.xml.patterns.unread._write_link_pattern": "orders of the attributes of our table",
+    "readers.xml.patterns.values._write_link_pattern": "orders of the attributes of our table",
 }
 """Every cache of the package, and why what is kept in it is short."""
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sitemapreader.distributed.parts import (
+from sitemapreader.distributed.hosts import (
     MAX_WAIT_DAYS,
     NO_SITEMAP_DAYS,
     is_due,

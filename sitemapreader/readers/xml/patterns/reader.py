@@ -35,7 +35,6 @@ from sitemapreader.readers.records.vocabulary import (
 )
 from sitemapreader.readers.xml.boundaries import find_unsound, pass_nothing
 from sitemapreader.readers.xml.characters import SECTION, are_sound
-from sitemapreader.readers.xml.patterns.columns import Columns, make_posts
 from sitemapreader.readers.xml.patterns.grammar import (
     BORDER,
     FEED_DATE_NAMES,
@@ -52,11 +51,13 @@ from sitemapreader.readers.xml.patterns.grammar import (
     write_record_pattern,
     write_uniform_pattern,
 )
-from sitemapreader.readers.xml.patterns.unread import (
+from sitemapreader.readers.xml.patterns.values import (
+    Columns,
     UnreadMedia,
     UnreadParts,
     Vocabulary,
     are_clean_media,
+    make_posts,
 )
 from sitemapreader.rows import EntryColumns
 
