@@ -194,7 +194,7 @@ async def next_step(
 
 
 async def _ask_feedparser(data: bytes, cpu_seconds: int) -> FeedparserAnswer:
-    """Do what `run_feedparser` does beside the event loop; the process ends with the task."""
+    """Do what `run_feedparser` does, in a task; the process ends with it."""
     if (process := start_feedparser(cpu_seconds)) is None:
         return FeedparserAnswer()
     return await run_in_thread(

@@ -113,7 +113,7 @@ def start_feedparser(cpu_seconds: int) -> subprocess.Popen[bytes] | None:
 def ask_feedparser(
     process: subprocess.Popen[bytes], data: bytes, cpu_seconds: int
 ) -> FeedparserAnswer:
-    """Give a feed to the process, and wait for its answer, or for the process to be killed."""
+    """Give a feed to the process, and wait for its answer, or its end."""
     with process:
         try:
             answer, _ = process.communicate(data, WALL_SECONDS_PER_CPU_SECOND * cpu_seconds)

@@ -1,4 +1,4 @@
-"""The texts that a pattern has found -> values: at once by columns, or when asked for.
+"""The texts that a pattern found -> values: by columns, or when asked for.
 
 Many callers never use images, videos, news, alternates and extras. The pattern has proved that they
 need no Issue; their values are read from the text of their elements when one of them is asked for.
