@@ -6,7 +6,7 @@ Misuse raises at once, with what to write instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
 from functools import wraps
 from inspect import iscoroutinefunction, signature
@@ -42,6 +42,8 @@ Scope: TypeAlias = Literal["keep", "drop"]
 """What `walk` does with entries outside the folder of their sitemap."""
 Follow: TypeAlias = Callable[[SitemapEntry], bool]
 """Called with every child before it is fetched; returns whether to fetch it."""
+Gate: TypeAlias = Callable[[SitemapEntry], Awaitable[str]]
+"""Awaited before each sitemap is fetched; returns the reason to skip it, or ""."""
 OnDocument: TypeAlias = Callable[[Document], object]
 """Called with each document when its outcome is known."""
 Sitemaps: TypeAlias = Iterable[str | SitemapEntry]
@@ -218,6 +220,8 @@ class WalkConfig:
     """An allowance may be shared by several walks."""
     on_document: OnDocument | None = None
     trusted: bool = True
+    gate: Gate | None = None
+    """Of what asks for the walk; its reasons are in `outcomes.ASKED_FOR`, or cost something."""
     reads: bool = True
     """Whether sitemaps are read, and not only found."""
     base_url: str | None = None

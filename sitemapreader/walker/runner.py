@@ -219,8 +219,10 @@ class WalkRunner:
         parent_read = job.parent.last_read if job.parent else None
         return await DocumentTracker.open(self._writer, job.entry, job.scope, parent_read)
 
-    async def _find_refusal(self, job: Job) -> IssueCode | None:
-        entry, budget = job.entry, self._context.budget
+    async def _find_refusal(self, job: Job) -> str | None:
+        entry, budget, gate = job.entry, self._context.budget, self._config.gate
+        if gate is not None and (reason := await gate(entry)):
+            return reason
         try:
             budget.check(entry.loc)
             code = await self._rules.check_fetch(entry, job.referrers, self._config.hosts)
