@@ -29,10 +29,12 @@ _PAGE = re.compile(rb".*\.html?", re.DOTALL)
 _MAX_HOST_FILE_BYTES = 1_000 * MAX_LINES
 _REWRITERS = frozenset({b".htaccess", b"web.config", b"_worker.js", b"staticwebapp.config.json"})
 """Files that make a host answer for URLs without a file; what they say is not read."""
-# Error and offline pages, and files by which a search engine knows the owner.
 _SITEMAP = re.compile(rb"(?:.*/)?[^/]*sitemap[^/]*\.xml(?:\.gz)?", re.DOTALL | re.IGNORECASE)
+# Error and offline pages, searches, indexes of words, and files that prove who owns the site.
 _NO_PAGE = re.compile(
-    rb"(?:404|50x|5\d\d|offline)\.html?|google[0-9a-f]{16}\.html|yandex_\w+\.html"
+    rb"(?:.*/)?(?:(?:404|50x|5\d\d|offline|(?:search|genindex(?:-\w+)?|[a-z]+-modindex)(?:/index)?)"
+    rb"\.html?|google[0-9a-f]{16}\.html|yandex_\w+\.html)",
+    re.DOTALL | re.IGNORECASE,
 )
 
 
@@ -90,7 +92,7 @@ class PageFolder:
         for name in sorted(self._files):
             folders, _, last = name.rpartition(b"/")
             is_hidden = any(part[:1] in b"_." for part in folders.split(b"/") if part)
-            if is_hidden or not _PAGE.fullmatch(last.lower()) or _NO_PAGE.fullmatch(last.lower()):
+            if is_hidden or not _PAGE.fullmatch(last.lower()) or _NO_PAGE.fullmatch(name):
                 continue
             path = folders + b"/" * bool(folders) if last.startswith(b"index.") else name
             yield os.fsdecode(name), self.base_url + quote_from_bytes(path)

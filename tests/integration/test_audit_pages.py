@@ -280,24 +280,36 @@ async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:
 
 
 async def test_a_sitemap_that_nothing_names(tmp_path: Path) -> None:
-    """It is found, its pages are not called unlisted, and other files of that name are no hits."""
+    """It is found once, its pages are not called unlisted, and other files of its name are none.
+
+    Below a path it is a note, for the host's robots.txt is not in the folder.
+    """
     base = "https://example.org/"
     texts = {f"{folder}/{number}.html": page() for folder in ("a", "de") for number in range(5)}
-    texts |= {"lone.html": page(), "assets/sitemap-icon.xml": "<svg/>"}
+    texts |= {"lone.html": page(), "search.html": page(), "assets/sitemap-icon.xml": "<svg/>"}
+    de = list_pages(base, *(f"de/{number}" for number in range(5)))
     site = build(
         tmp_path,
         **texts,
         **{
             "robots.txt": f"User-agent: *\nSitemap: {base}sitemap.xml\n",
             "sitemap.xml": list_pages(base, *(f"a/{number}" for number in range(5))),
-            "de/sitemap.xml": list_pages(base, *(f"de/{number}" for number in range(5))),
+            "de/sitemap.xml": de,
+            "de/sitemap-copy.xml": de,
         },
     )
     with await judge(site, None, select=["pages", "sitemap-unnamed"]) as result:
         assert hits(result) == {
-            "sitemap-unnamed": [("de/sitemap.xml", "5 URLs")],
+            "sitemap-unnamed": [("de/sitemap-copy.xml", "5 pages")],
             "page-unlisted": [("lone.html", "lone.html")],
         }
+        assert finding_of(result, "sitemap-unnamed").severity.name == "WARNING"
+    (site / "de/sitemap-copy.xml").unlink()
+    for path in (site / "sitemap.xml", site / "de/sitemap.xml"):
+        path.write_text(path.read_text().replace(base, f"{base}docs/"))
+    with await judge(site, None, select=["sitemap-unnamed"], base_url=f"{base}docs/") as result:
+        assert hits(result) == {"sitemap-unnamed": [("docs/de/sitemap.xml", "5 pages")]}
+        assert finding_of(result, "sitemap-unnamed").severity.name == "INFO"
 
 
 async def test_a_folder_of_sitemaps_is_no_built_site(tmp_path: Path) -> None:

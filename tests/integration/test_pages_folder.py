@@ -97,6 +97,7 @@ def test_pages_that_may_be_unlisted(tmp_path: Path) -> None:
     """Error pages, parts of pages and tokens of search engines need no sitemap."""
     names = ["index.html", "a/index.html", "b.html", "404.html", "50x.html", "offline.html"]
     names += ["_next/x.html", ".vitepress/y.html", "google0123456789abcdef.html", "a.txt"]
+    names += ["en/search/index.html", "search.html", "genindex-A.html", "en/py-modindex.html"]
     pages = PageFolder(build(tmp_path, *names), BASE).list_pages()
     assert dict(pages) == {
         "index.html": BASE,

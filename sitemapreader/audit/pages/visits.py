@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -104,7 +104,7 @@ def visit_built(
     table.flush()
     listed = {visit.file for visit in visits}
     if number is None:
-        listed |= _read_unnamed(database, site, folder)
+        listed |= _read_unnamed(database, site, folder, {visit.url for visit in visits})
         for file, url in site.list_pages():
             rules = robots.get(origin_of(url))
             refused = rules is not None and any(
@@ -114,21 +114,25 @@ def visit_built(
                 table.add(site.visit(url))
         table.flush()
     may_answer = site.may_answer_more or site.answers_all
-    database.ask("INSERT INTO built SELECT $more, $all", more=may_answer, all=site.answers_all)
+    is_whole = site.base_url.count("/") == 3
+    database.insert_rows("built", [(may_answer, site.answers_all, is_whole)])
     return ""
 
 
-def _read_unnamed(database: AuditDatabase, site: PageFolder, folder: FolderFetcher) -> set[str]:
+def _read_unnamed(
+    database: AuditDatabase, site: PageFolder, folder: FolderFetcher, listed: set[str]
+) -> set[str]:
     """Insert the sitemaps that nothing names; return the files of their pages."""
     known = {key for (key,) in database.ask("SELECT key FROM document")}
     files: set[str] = set()
     unread = ((file, url) for file, url in site.list_sitemaps() if url_key(url) not in known)
     for file, url in islice(unread, _MAX_UNNAMED):
-        with (folder.folder / file).open("rb") as opened:
-            locs = [entry.loc for entry in read(opened, url) if isinstance(entry, UrlEntry)]
-        if locs:
-            database.insert_rows("unnamed", [(url, len(locs))])
-            files |= {site.visit(loc).file for loc in locs}
+        with suppress(OSError), (folder.folder / file).open("rb") as opened:
+            locs = {entry.loc for entry in read(opened, url) if isinstance(entry, UrlEntry)}
+            added = {site.visit(loc).file for loc in locs - listed} - files - {""}
+            if added:  # else a copy, as sitemap.xml.gz beside sitemap.xml
+                database.insert_rows("unnamed", [(url, len(added))])
+                files |= added
     return files
 
 

@@ -206,10 +206,11 @@ CREATE TABLE probe (
     folder VARCHAR, final_key VARCHAR, text_hash VARCHAR    -- of a made-up path, answered 200
 );
 CREATE TABLE unnamed (         -- sitemaps of a built folder that nothing names
-    url VARCHAR, urls UBIGINT
+    url VARCHAR, pages UBIGINT -- that no other lists
 );
-CREATE TABLE built (
-    may_answer_more BOOLEAN, answers_all BOOLEAN    -- one row if the source is a built folder
+CREATE TABLE built (           -- one row if the source is a built folder
+    may_answer_more BOOLEAN, answers_all BOOLEAN,
+    is_whole BOOLEAN           -- the site, and not a folder of it
 );
 CREATE TABLE sample (
     url UBIGINT, loc VARCHAR, key VARCHAR, stratum UINTEGER,

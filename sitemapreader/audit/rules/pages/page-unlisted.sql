@@ -2,9 +2,9 @@
 -- severity: warning
 -- unit: unlisted pages
 -- needs: folder, complete
--- detects: The built folder has a page that may be indexed, and no sitemap lists it. Error pages, parts of
---   pages (without a title), refreshes, noindex, other canonicals and what robots.txt disallows are
---   left out.
+-- detects: The built folder has a page that may be indexed, and no sitemap lists it. Error pages, search.html,
+--   indexes of words, parts of pages (without a title), refreshes, noindex, other canonicals and what
+--   robots.txt disallows are left out.
 -- meaning: Search engines find it late.
 -- advice: List it, if it is to be indexed.
 -- source: https://www.screamingfrog.co.uk/guides/sitemaps/
