@@ -22,10 +22,9 @@ async def main():
 asyncio.run(main())
 ```
 
-Public are the names in `__all__`, those in `__all__` of `sitemapreader.fetch`, `pages`,
-`state`, `audit` and `distributed`, `sitemapreader.fetch.httpx`, the functions of
-`sitemapreader.urls`, and the modules of `sitemapreader.recipes` with the names that their
-documentation shows. Everything else is internal and may change in any version.
+Public are the names that docs/reference.md has, those in `__all__` of `sitemapreader.audit`,
+`distributed` and `fetch.httpx`, and the modules of `sitemapreader.recipes` with the names that
+their documentation shows. Everything else is internal and may change in any version.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from contextlib import AbstractAsyncContextManager
+__all__ = ["end_task", "run_blocking", "run_in_thread"]
 
 T = TypeVar("T")
 

@@ -17,6 +17,7 @@ from sitemapreader.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 MIB = 1024 * 1024
 
 PROTOCOL_MAX_ENTRIES = 50_000

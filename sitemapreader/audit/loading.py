@@ -18,35 +18,19 @@ from sitemapreader.audit.issues import ABOUT_US, REFUSING_STATUSES
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import Role, Status
-from sitemapreader.output.arrow import make_array, make_batch
-from sitemapreader.output.columns import choose_columns
-from sitemapreader.rows import RowBuffer, Rows, join_rows
+from sitemapreader.output.arrow import make_array
 from sitemapreader.urls import NORMAL_URL, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.issues import Issue
     from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
-    from sitemapreader.walker.config import OnDocument
     from sitemapreader.walker.walks import Walk
 
-FIELDS = (
-    "loc",
-    "lastmod",
-    "changefreq",
-    "priority",
-    "sitemap",
-    "lastmod_text",
-    "images",
-    "videos",
-    "news",
-    "alternates",
-)
-"""The columns of entries that an audit needs."""
 _TIME = pa.timestamp("us")
 _NORMAL = f"^(?:{NORMAL_URL.pattern})$"
 _FOLDER = "[a-z0-9_~-][a-z0-9_.~-]*"
@@ -173,9 +157,6 @@ def _without_zone(column: pa.Array) -> pa.Array:
     return column.cast(_TIME) if pa.types.is_timestamp(column.type) else column
 
 
-_ROWS_AT_ONCE = 16_384
-"""Entries that are inserted at once; they take 10 MB, twice while the next ones are read."""
-_COLUMNS = choose_columns(FIELDS)
 _QUERIES = read_queries("preparing")
 _READ = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 
@@ -190,10 +171,11 @@ _DOCUMENT_FIELDS = (
 class WalkLoader:
     """Loader of a walk into the database."""
 
-    def __init__(self, database: AuditDatabase, on_document: OnDocument | None = None) -> None:
+    def __init__(
+        self, database: AuditDatabase, on_document: Callable[[Document], object] | None = None
+    ) -> None:
         self._numbering = RowNumbering()
         self._database = database
-        self._waiting = RowBuffer[Rows](_ROWS_AT_ONCE)
         self._inserting: asyncio.Future[None] | None = None
         self._ended_at: dict[str, datetime] = {}
         self._on_document = on_document
@@ -207,26 +189,19 @@ class WalkLoader:
     async def load(self, walk: Walk) -> None:
         """Read an entered walk to its end; insert its entries in a thread meanwhile."""
         try:
-            async for rows in walk.rows():
-                if self._waiting.add(rows):
-                    await self._flush()
-            await self._flush()
+            async for batch in walk.record_batches():
+                await self._wait()
+                inserting = self._database.run_in_thread(partial(self._insert, batch))
+                self._inserting = asyncio.create_task(inserting)
         finally:
             await self._wait()
-
-    async def _flush(self) -> None:
-        await self._wait()
-        if waiting := self._waiting.take():
-            inserting = self._database.run_in_thread(partial(self._insert, waiting))
-            self._inserting = asyncio.create_task(inserting)
 
     async def _wait(self) -> None:
         inserting, self._inserting = self._inserting, None
         if inserting is not None:
             await inserting
 
-    def _insert(self, waiting: list[Rows]) -> None:
-        batch = make_batch(join_rows(waiting), _COLUMNS)
+    def _insert(self, batch: pa.RecordBatch) -> None:
         for table, rows in make_rows(batch, self._numbering):
             self._database.insert(table, rows)
 

@@ -14,7 +14,6 @@ from sitemapreader.audit.report import count_units, show_number
 from sitemapreader.dates import as_since
 from sitemapreader.errors import suggest
 from sitemapreader.issues import Severity
-from sitemapreader.options import MIB
 from sitemapreader.outcomes import show_bytes
 
 if TYPE_CHECKING:
@@ -82,11 +81,11 @@ class AuditOptions:
     least_children: int = _number(10)
     tiny_children: int = _number(20)
     tiny_urls: int = _number(100)
-    large_bytes: int = _number(MIB)
+    large_bytes: int = _number(1_048_576)
     slow_first_byte_seconds: float = _number(3)
     slow_seconds: float = _number(20)
     near_urls: int = _number(45_000)
-    near_bytes: int = _number(45 * MIB)
+    near_bytes: int = _number(47_185_920)
     # pages
     page_seconds: float = _number(900)
     """For all visits; what is not reached then is not judged."""

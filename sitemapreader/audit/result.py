@@ -13,9 +13,8 @@ from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix, format_audit
 from sitemapreader.issues import Severity
-from sitemapreader.output import open_output
+from sitemapreader.output import open_output, write_file
 from sitemapreader.output.columns import Column
-from sitemapreader.output.sink import write_file
 
 if TYPE_CHECKING:
     import os

@@ -13,8 +13,8 @@ import attrs
 
 from sitemapreader.audit.models import AuditInputError, Example, Finding, Place
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.local import FALLBACK_BASE_URL, FolderFetcher
-from sitemapreader.issues import without_userinfo
+from sitemapreader.fetch import FolderFetcher
+from sitemapreader.issues import show_url
 from sitemapreader.many.sources import SiteTask
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url
@@ -39,8 +39,8 @@ def find_source(
     text = str(source)
     if isinstance(source, str) and has_web_scheme(text):
         if parse_url(text) is None:
-            raise AuditInputError(f"{without_userinfo(text)!r} is not a URL that can be requested")
-        name = without_userinfo(text)
+            raise AuditInputError(f"{show_url(text)!r} is not a URL that can be requested")
+        name = show_url(text)
         if is_sitemap is None:
             return SiteTask(text, name=name)
         return SiteTask(text, "sitemap" if is_sitemap else "site", name=name)
@@ -52,13 +52,13 @@ def find_source(
         files = FolderFetcher(path.parent, base_url or _find_base_url(path))
         return SiteTask(files.base_url + quote(path.name), "sitemap", fetcher=files, name=text)
     raise AuditInputError(
-        f"{without_userinfo(text)!r} is neither an http(s) URL nor a file or folder that exists"
+        f"{show_url(text)!r} is neither an http(s) URL nor a file or folder that exists"
     )
 
 
 def _find_base_url(path: Path) -> str:
-    """Return the origin of the first URL in a sitemap."""
-    reader = SitemapReader(FALLBACK_BASE_URL)
+    """Return the origin of the first URL in a sitemap, or ""."""
+    reader = SitemapReader("")
     try:
         with path.open("rb") as file:
             events = reader.feed(file.read(_START_BYTES))
@@ -67,7 +67,7 @@ def _find_base_url(path: Path) -> str:
     events += reader.close()
     locs = (event.loc for event in events if not hasattr(event, "code"))
     first = next(locs, "")
-    return (origin_of(first) or FALLBACK_BASE_URL.rstrip("/")) + "/"
+    return origin_of(first)
 
 
 def locate_findings(

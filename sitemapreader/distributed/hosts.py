@@ -31,7 +31,7 @@ from sitemapreader import IssueCode, SiteOutcome, SiteStatus, walk_many
 from sitemapreader.distributed.options import ScaleOptions
 from sitemapreader.distributed.storage import OutputError
 from sitemapreader.output.arrow import GroupWriter, make_schema
-from sitemapreader.output.columns import OUTCOME_COLUMNS, SITE_COLUMNS
+from sitemapreader.output.columns import OUTCOME_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,7 +180,7 @@ class PartWriter:
             return
         self._waiting.setdefault(site, []).append(batch)
         if self.rows[site] > OWN_FILE_ROWS:
-            self._own[site] = writer = self._begin_file()
+            self._own[site] = writer = self._begin_file(batch.schema)
             for each in self._waiting.pop(site):
                 writer.add(each)
 
@@ -190,7 +190,7 @@ class PartWriter:
             self._own.pop(site).close()
         for batch in self._waiting.pop(site, ()):
             if self._shared is None:
-                self._shared = self._begin_file()
+                self._shared = self._begin_file(batch.schema)
             self._shared.add(batch)
             self._shared_rows += len(batch)
         if self._shared_rows >= _FILE_ROWS:
@@ -209,9 +209,9 @@ class PartWriter:
             self._shared.close()
         self._shared, self._shared_rows = None, 0
 
-    def _begin_file(self) -> GroupWriter:
+    def _begin_file(self, schema: pa.Schema) -> GroupWriter:
         self.parts.append(self._folder / f"{len(self.parts):04}.parquet")
-        return GroupWriter(self.parts[-1], make_schema(SITE_COLUMNS), rows=_GROUP_ROWS)
+        return GroupWriter(self.parts[-1], schema, rows=_GROUP_ROWS)
 
 
 @attrs.frozen

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sitemapreader.distributed.storage import LAYOUT, OutputError, Storage, write_json
-from sitemapreader.many.sources import name_site
+from sitemapreader.many import name_site
 from sitemapreader.options import MAX_URL_CHARS
 from sitemapreader.urls import has_web_scheme, host_of, site_of, url_key
 

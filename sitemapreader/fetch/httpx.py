@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.answers import DeadlineClock
     from sitemapreader.fetch.request import RequestUrl
     from sitemapreader.fetch.transport import Transmission
+__all__ = ["HttpxFetcher"]
 
 T = TypeVar("T")
 

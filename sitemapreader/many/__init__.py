@@ -9,7 +9,7 @@ import attrs
 
 from sitemapreader.fetch.client import find_settings
 from sitemapreader.many.run import BlockingSiteRun, SiteRun
-from sitemapreader.many.sources import SiteTask
+from sitemapreader.many.sources import SiteTask, name_site
 from sitemapreader.many.visitor import RunPlan
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.walker.config import SharedArguments, is_function, make_config, refuse_unknown
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.many.visitor import OnBegin, OnSite, Sites
 
-__all__ = ["BlockingSiteRun", "SiteRun", "SiteTask", "walk_many", "walk_many_sync"]
+__all__ = ["BlockingSiteRun", "SiteRun", "SiteTask", "name_site", "walk_many", "walk_many_sync"]
 
 AT_ONCE = 64
 """Sites that are read at the same time, by default."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sitemapreader.output.columns import Column
     from sitemapreader.output.sink import Output
 
-__all__ = ["FORMATS", "find_format", "open_output"]
+__all__ = ["FORMATS", "find_format", "open_output", "write_file"]
 
 FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
 """Names of the formats."""
@@ -110,6 +110,14 @@ def find_format(path: str | None) -> str:
             f"end it with {', '.join(SUFFIXES)}, or pass one of {', '.join(FORMATS)}"
         )
     return SUFFIXES[suffix]
+
+
+def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file, which appears when it is complete; raise OSError."""
+    from sitemapreader.output.sink import Sink
+
+    with Sink(os.fspath(path), end=None) as sink:
+        sink.put(data)
 
 
 def _is_gzip(path: str | None) -> bool:

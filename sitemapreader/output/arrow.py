@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sitemapreader.output.columns import Column
+__all__ = ["GroupWriter", "make_array", "make_schema"]
 
 GROUP_ROWS = 40_960
 """Rows of a group, which is written at once; about 7 MB. DuckDB reads groups in parallel."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sitemapreader.rows import OutputRows
+__all__ = ["OUTCOME_COLUMNS", "Column"]
 
 SCHEMA_VERSION = 1
 """Raised when a column, or a field in one, is renamed, removed or changes its type.

@@ -144,12 +144,6 @@ def find_encoding(path: str | None) -> str:
     return "utf-8" if path else (sys.stdout.encoding or "utf-8")
 
 
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file, which appears when it is complete; raise OSError."""
-    with Sink(os.fspath(path), end=None) as sink:
-        sink.put(data)
-
-
 def write_records(descriptor: int, data: bytes, end: bytes) -> None:
     """Write whole records, in portions that a pipe takes completely or not at all."""
     # A signal may end a write that waits for its reader; it must not leave half a record behind.

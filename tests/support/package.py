@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,6 +52,30 @@ def modules() -> dict[str, ast.Module]:
 def imports_of(name: str) -> frozenset[str]:
     """Return every module that a module imports anywhere, for types as well."""
     return frozenset(imports(parse(name)))
+
+
+@cache
+def list_public() -> dict[str, set[str]]:
+    """Return what docs/reference.md documents: modules, and of each the names that it exports."""
+    public: dict[str, set[str]] = {}
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    for path in re.findall(r"^\.\. auto\w+:: sitemapreader\.([\w.]+)$", page, re.MULTILINE):
+        module, _, name = path.rpartition(".")
+        if path in paths():
+            public[path] = exports_of(path)
+        else:
+            public.setdefault(module, set()).add(name)
+    return public
+
+
+def exports_of(name: str) -> set[str]:
+    """Return the names in a module's `__all__`."""
+    return {
+        each
+        for node in parse(name).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        for each in ast.literal_eval(node.value)
+    }
 
 
 def used_modules(name: str) -> set[str]:

@@ -9,9 +9,6 @@ from graphlib import CycleError, TopologicalSorter
 import package
 import pytest
 
-import sitemapreader
-import sitemapreader.fetch
-
 LAYERS = (
     {"version"},
     {"models", "issues", "errors", "event_loop", "options", "logs"},
@@ -151,28 +148,10 @@ def test_readers_touch_nothing(module: str) -> None:
             assert called not in OPENERS
 
 
-FOR_EXTENSIONS = {"urls", "output", "dates", "event_loop", "errors", "fetch"}
-FOR_EXTENSIONS |= {"fetch.httpx", "pages"}
-"""Modules whose names are public where they stand; of `fetch`, those in its `__all__`."""
-PUBLIC = {*sitemapreader.__all__, *sitemapreader.fetch.__all__}
-NOT_PUBLIC = {
-    "audit": {
-        *("Column", "OnDocument", "RowBuffer", "Rows", "__version__", "choose_columns", "excerpt"),
-        *("FALLBACK_BASE_URL", "MIB", "ROBOTS_MAX_BYTES", "join_rows", "make_array", "make_batch"),
-        *("show_bytes", "without_userinfo", "write_file"),
-    },
-    "distributed": {
-        *("GroupWriter", "MAX_URL_CHARS", "OUTCOME_COLUMNS", "SITE_COLUMNS"),
-        *("make_schema", "name_site"),
-    },
-    "recipes": set[str](),
-}
-"""What these rooms still import that others cannot; it only becomes less."""
-
-
-@pytest.mark.parametrize("room", NOT_PUBLIC)
+@pytest.mark.parametrize("room", ["audit", "distributed", "recipes"])
 def test_rooms_on_top_use_public_names(room: str) -> None:
     """Audits, distributed runs and recipes are built as others could build them."""
+    public = {name for names in package.list_public().values() for name in names}
     used = {
         alias.name
         for module in MODULES
@@ -180,17 +159,15 @@ def test_rooms_on_top_use_public_names(room: str) -> None:
         for node in ast.walk(package.parse(module))
         if isinstance(node, ast.ImportFrom)
         and (node.module or "").partition(".")[0] == "sitemapreader"
-        and room_of(name := (node.module or "").partition(".")[2]) != room
-        and (name == "fetch" or name not in FOR_EXTENSIONS)
+        and room_of((node.module or "").partition(".")[2]) != room
         for alias in node.names
     }
-    assert used - PUBLIC <= NOT_PUBLIC[room]
+    assert used - public == set()
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if room_of(name) == "recipes"])
 def test_recipes_use_public_doors(module: str) -> None:
     """A recipe that is copied into another project imports each name from where it is public."""
-    doors = {"sitemapreader", *(f"sitemapreader.{name}" for name in FOR_EXTENSIONS)}
     imported = {
         node.module or ""
         for node in ast.walk(package.parse(module))
@@ -198,4 +175,4 @@ def test_recipes_use_public_doors(module: str) -> None:
         and (node.module or "").startswith("sitemapreader")
         and not (node.module or "").startswith("sitemapreader.recipes")
     }
-    assert imported <= doors
+    assert imported <= {f"sitemapreader.{door}".rstrip(".") for door in package.list_public()}
