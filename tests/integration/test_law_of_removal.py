@@ -162,7 +162,7 @@ async def test_a_loss_that_stays_is_a_removal(told: Told) -> None:
 async def test_a_loss_that_a_short_day_follows_waits_no_longer(told: Told) -> None:
     """Each recovery of a list that is short now and then does not count its old losses anew."""
 
-    def serve(one: list[str], two: object) -> Pages:
+    def serve(one: list[str], two: Any) -> Pages:
         return {TOP: index(ONE, TWO), ONE: urlset(*one), TWO: two}
 
     whole, short, fine = pages(*range(1, 40)), pages(*range(1, 9)), urlset(*pages(90))

@@ -77,8 +77,10 @@ class PageTable:
 
     def _describe(self, facts: PageFacts | None, final_key: str) -> dict[str, Any]:
         """Return the columns of what a page says of itself."""
-        names = ("title", "is_noindex", "canonical", "canonical_key", "canonicals")
-        names += ("canonical_differs_by", "refresh_seconds", "refresh_url", "modified", "text_hash")
+        names = (
+            *("title", "is_noindex", "canonical", "canonical_key", "canonicals"),
+            *("canonical_differs_by", "refresh_seconds", "refresh_url", "modified", "text_hash"),
+        )
         if facts is None:
             return dict.fromkeys(names)
         keys = {url_key(url): url for url in reversed(facts.canonicals)}
