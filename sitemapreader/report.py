@@ -284,7 +284,7 @@ class Report:
         self.left_out[reason] += number
         if reason not in NOTHING_LOST:
             self._lost = True
-            self.tally.note_skipped(reason)
+            self.tally.reason = self.tally.reason or reason
 
     @contextmanager
     def ensure_outcome(self, document: Document) -> Iterator[Document]:
@@ -315,12 +315,13 @@ class SiteTally:
     its URLs was listed."""
     elsewhere: Counter[str] = attrs.field(factory=Counter)
     """How many URLs were listed on which other hosts until then."""
+    reason: str = ""
+    """Why the first document was lost."""
     _home: str = ""
     _documents: int = 0
     _requests: int = 0
     _is_known: bool = False
     _is_unanswered: bool = False
-    _reason: str = ""
     _http_status: int | None = None
     _retry_after: float | None = None
     _began: float = attrs.field(factory=time.monotonic)
@@ -374,13 +375,9 @@ class SiteTally:
         if is_known(document):
             self._is_known = True
         if document.is_lost:
-            self._reason = self._reason or document.reason
+            self.reason = self.reason or document.reason
             self._http_status = self._http_status or document.http_status
             self._is_unanswered |= not document.is_answered
-
-    def note_skipped(self, reason: str) -> None:
-        """Record why sitemaps without their own outcomes were lost."""
-        self._reason = self._reason or reason
 
     def make_outcome(self, report: Report) -> SiteOutcome:
         """Return the outcome of the walk, as it stands."""
@@ -419,4 +416,4 @@ class SiteTally:
             return str(IssueCode.NO_SITEMAP)
         errors = [code for code in counts if code.severity is Severity.ERROR and counts[code]]
         causes = [code for code in errors if code is not IssueCode.NO_SITEMAP]
-        return str(next(iter(causes), None) or self._reason or next(iter(errors), ""))
+        return str(next(iter(causes), None) or self.reason or next(iter(errors), ""))

@@ -65,13 +65,7 @@ def make_issues_frame(issues: Iterable[Issue]) -> pd.DataFrame:
 
 
 def show_table(name: str, records: Sequence[Document | Issue], total: int) -> str:
-    """Write the first documents or Issues as an HTML table; needs pandas.
-
-    Args:
-        name: "documents" or "Issues".
-        records: those that were kept, the worst first.
-        total: how many there were.
-    """
+    """Write "documents" or "Issues", of `total`, as an HTML table; needs pandas."""
     if not total:
         return ""
     pd, rows = import_pandas(), [record.to_dict() for record in records[:_MAX_ROWS]]

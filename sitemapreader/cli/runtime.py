@@ -26,13 +26,7 @@ _SIGNALS = [
 
 
 def run_process(work: Callable[[], Coroutine[None, None, int]], name: str, console: Console) -> int:
-    """Run the work to its end or until a signal, and return the exit code.
-
-    Args:
-        work: makes the coroutine, which returns the exit code.
-        name: of the output, for the message if it cannot be written.
-        console: prints the error that ends the program.
-    """
+    """Run the work to its end or until a signal; return the exit code."""
     stop = _SignalStop()
     try:
         return asyncio.run(stop.run(work))

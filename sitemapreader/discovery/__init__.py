@@ -28,6 +28,7 @@ from sitemapreader.outcomes import REFUSALS, Document, Role, Status, issue_from_
 from sitemapreader.readers.decode.content_type import charset_of
 from sitemapreader.readers.pages.hints import read_header_hints, read_page_hints
 from sitemapreader.readers.records.vocabulary import check_formats
+from sitemapreader.readers.robots import Robots
 from sitemapreader.urls import (
     check_url,
     has_suffixes,
@@ -269,7 +270,7 @@ class SiteSearch:
 
     async def probe_platforms(self, evidence: str) -> bool:
         """Try the sitemaps of the platforms that a site may run on, with `probe="deep"`."""
-        search, robots = self.search, self.rules.cached(self.search.site)
+        search, robots = self.search, self.rules.find_cached(self.search.site) or Robots()
         if search.probe != "deep" or not (robots.complete or not search.respect_robots):
             return False
         named = "\n".join(entry.loc for entry in robots.sitemaps)

@@ -232,10 +232,7 @@ class LoopShare:
         _INTERVALS[self._loop] = self._interval
 
     async def yield_if_due(self) -> None:
-        """Let other tasks run, if the walks of this loop have run for 5 ms.
-
-        For loops that may wait for nothing for thousands of rounds.
-        """
+        """Let other tasks run, if the walks of this loop have run for 5 ms."""
         if self._loop.time() >= self._interval.due_at:
             await self._interval.end(self._loop)
 

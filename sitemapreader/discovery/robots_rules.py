@@ -62,11 +62,7 @@ class RobotsRules:
     async def check_fetch(
         self, entry: SitemapEntry, referrers: Sequence[str], hosts: Hosts
     ) -> IssueCode | None:
-        """Return why a sitemap must not be fetched, or `None` if it may be.
-
-        Raises:
-            FetchError: the budget ends before the answer is known.
-        """
+        """Return why a sitemap must not be fetched; raise FetchError without budget."""
         if entry.via in _NAMED:
             return None
         return await self._check(entry, entry.loc, referrers, hosts)
@@ -119,10 +115,6 @@ class RobotsRules:
             self._cache[origin] = known  # now the most recently used
             self._evict()
         return known[0]
-
-    def cached(self, url: str) -> Robots:
-        """Return the robots.txt of a URL if it was fetched, else one without rules."""
-        return self.find_cached(url) or Robots()
 
     def find_cached(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL if it was fetched, else `None`."""

@@ -102,12 +102,7 @@ def read_run(
 
 @contextmanager
 def open_client(scheduler: str | None = None, workers: int | None = None) -> Iterator[Client]:
-    """Connect to a scheduler, or open a cluster of processes on this machine.
-
-    Args:
-        scheduler: its address, such as tls://10.0.0.5:8786.
-        workers: processes of a cluster on this machine; by default one for each core.
-    """
+    """Connect to a scheduler, or open a cluster of processes on this machine."""
     if scheduler is not None:
         with Client(scheduler) as client:
             yield client

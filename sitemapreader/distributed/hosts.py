@@ -113,10 +113,7 @@ def _find_due(
 
 
 def load_rows(storage: Storage, path: str) -> dict[str, Row]:
-    """Load the rows of a partition by site.
-
-    Raises OSError, where the storage fails, and OutputError if the file is damaged.
-    """
+    """Load the rows of a partition by site; raise OutputError for a damaged file."""
     content = storage.read(path)
     if content is None:
         raise OutputError(f"{storage.output}/{path} is missing")
@@ -296,10 +293,7 @@ class ChildDiedError(Exception):
 async def read_isolated(
     sites: Sequence[str], folder: Path, state: Path | None, options: ScaleOptions
 ) -> Reading:
-    """Read hosts as `HostReader.read` does, in child processes.
-
-    Raises ChildDiedError if a child dies that has begun no host.
-    """
+    """Read hosts in child processes; raise ChildDiedError if one begins no host."""
     rest, suspects, readings = list(sites), list[str](), list[Reading]()
     while rest:
         place = folder / f"child-{len(suspects)}"

@@ -408,10 +408,7 @@ def _load_commits(storage: Storage, run: ScaleRun) -> list[Commit]:
 
 
 def _remove_uncommitted(storage: Storage, run: ScaleRun, commits: list[Commit]) -> None:
-    """Remove the files that no commit names, and old states.
-
-    They come from attempts that died or were second.
-    """
+    """Remove files of attempts that died or were second, and old states."""
     named = {path for commit in commits for path in commit.paths()}
     folders = [f"{run.folder}/urls", f"{run.folder}/status"]
     folders += [f"state/{name}" for name in storage.list("state") if _STATE_FOLDER.fullmatch(name)]

@@ -200,12 +200,9 @@ class TrustSet:
     """The trusts that count for a request, as one."""
 
     def __init__(self, trusts: tuple[Trust, ...], *, is_selective: bool) -> None:
-        self._is_selective = is_selective
+        self.is_selective = is_selective
+        """Whether headers of the caller are meant for origins that were named only."""
         self.trusts = trusts
-
-    def may_see_secrets(self, origin: str) -> bool:
-        """Return whether headers of the caller are meant for an origin."""
-        return not self._is_selective or self.has_origin(origin)
 
     def has_origin(self, origin: str) -> bool:
         """Return whether a URL of this origin was named."""

@@ -257,7 +257,7 @@ class AiohttpTransport:
 
     def is_home(self, origin: str, trust: TrustSet) -> bool:
         """Return whether the headers of the caller are meant for an origin."""
-        return trust.may_see_secrets(origin)
+        return not trust.is_selective or trust.has_origin(origin)
 
     def resolves(self, *, is_home: bool) -> bool:
         """Return whether the proxy resolves names."""

@@ -134,10 +134,7 @@ def make_client(fetcher: Fetcher, user_agent: str) -> Client:
 def find_settings(
     fetcher: object, limits: Limits | None, options: FetchOptions | None
 ) -> tuple[Limits, FetchOptions]:
-    """Return the limits and options of a walk: those of its fetcher, if it has some.
-
-    Raises TypeError for what is no fetcher, and for settings that are given beside the fetcher's.
-    """
+    """Return the limits and options of a walk: those of its fetcher, if it has some."""
     is_class = isinstance(fetcher, type)
     if fetcher is not None and (is_class or not callable(getattr(fetcher, "open", None))):
         kind = fetcher if is_class else type(fetcher)

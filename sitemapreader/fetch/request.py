@@ -81,11 +81,7 @@ class RequestUrl:
 
 
 def parse_request_url(url: str) -> RequestUrl:
-    """Check and parse a URL.
-
-    Raises:
-        FetchError: INVALID_URL, with the reason.
-    """
+    """Check and parse a URL; raise FetchError, INVALID_URL, with the reason."""
     check_text(url)
     if not has_web_scheme(url):
         raise _invalid(url, "not an absolute http or https URL")
@@ -100,11 +96,7 @@ def parse_request_url(url: str) -> RequestUrl:
 
 
 def check_text(url: str) -> None:
-    """Refuse characters that parsers drop or people misread, in any URL reference.
-
-    Raises:
-        FetchError: INVALID_URL, with the reason.
-    """
+    """Refuse characters that parsers drop or people misread, in any reference."""
     if len(url) > MAX_URL_CHARS:
         raise _invalid(url, f"longer than {MAX_URL_CHARS} characters")
     if unfit := _UNFIT.search(url):
@@ -147,11 +139,7 @@ class RedirectChain:
         self._seen = {start.key}
 
     def follow(self, location: str, *, status: int = 301, sets_cookie: bool = False) -> None:
-        """Make the `Location` of a redirect the target.
-
-        Raises:
-            FetchError: INVALID_URL, REDIRECT_LOOP, TOO_MANY_REDIRECTS or DOWNGRADE.
-        """
+        """Make the `Location` of a redirect the target, or raise FetchError."""
         source = self.target
         target = self._read(location)
         self.redirects.append(Redirect(str(source), str(target), status, sets_cookie))

@@ -45,11 +45,7 @@ async def fetch_with_retries(
     url: str = "",
     breaker: HostBreaker | None = None,
 ) -> tuple[T, int]:
-    """Call `fetch` until it succeeds or a retry cannot help.
-
-    Raises:
-        FetchError: the last one; `tries` is the number of attempts.
-    """
+    """Call `fetch` until it succeeds or a retry cannot help; return the tries too."""
     attempts = 0
     while True:
         attempts += 1

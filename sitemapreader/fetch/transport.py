@@ -132,11 +132,7 @@ class AddressBook:
     async def find(
         self, target: RequestUrl, trust: TrustSet, clock: DeadlineClock, seconds: float
     ) -> Addresses:
-        """Return the addresses of a URL's host that may be connected to.
-
-        Raises:
-            FetchError: DNS, INVALID_URL, TIMEOUT after some seconds, or BLOCKED_ADDRESS.
-        """
+        """Return the addresses that may be connected to; raise FetchError for none."""
         # A final dot says that it is no name of a search domain. RFC 6761, section 6.3: all names
         # below `localhost` are loopback.
         host = target.host + "." * (target.url.raw_host or "").endswith(".")

@@ -243,10 +243,7 @@ class BlockingSiteRun(BlockingStream[SiteBatch]):
 
 
 def open_report(path: str | PathLike[str] | None) -> Output | None:
-    """Return the report for a path, a row a site; `None` without a path.
-
-    Raises ValueError: the name has no suffix of a format.
-    """
+    """Return the report, a row a site, if there is a path; ValueError for its suffix."""
     if path is None:
         return None
     if Path(path).suffix.lower() not in _REPORT_SUFFIXES:

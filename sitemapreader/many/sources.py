@@ -74,16 +74,7 @@ class InvalidSiteError(ValueError):
 def find_source(
     text: str, kind: SiteKind = "auto", base_url: str | None = None, *, trusted: bool | None = None
 ) -> SiteTask:
-    """Return the task of a text: standard input, a folder, a file, else a URL.
-
-    Args:
-        text: what somebody has named.
-        kind: what a URL is.
-        base_url: URL at which the folder or file would be served.
-        trusted: whether a URL is trusted.
-
-    Raises InvalidSiteError: it is none of these.
-    """
+    """Return the task of standard input, a folder, a file, else of a URL."""
     if folder := find_folder(text, base_url):
         return folder
     if text == STANDARD_INPUT or os.path.exists(text):  # noqa: PTH110 (as below)
@@ -194,10 +185,7 @@ _PIECE_BYTES = 65_536
 
 @asynccontextmanager
 async def open_pieces(path: str) -> AsyncIterator[AsyncGenerator[bytes, None]]:
-    """Open a file, or standard input, and give its pieces; the event loop goes on.
-
-    Raises UnreadableError, then or while the pieces are read.
-    """
+    """Open a file, or standard input, and give its pieces; raise UnreadableError."""
     try:
         if path == STANDARD_INPUT:
             descriptor = sys.stdin.fileno()

@@ -175,18 +175,13 @@ def _neutralise_parts(column: Column, cells: list[str]) -> list[str]:
 
 
 def quote(cells: list[str]) -> list[str]:
-    """Quote the cells that have a comma, a semicolon or a quote.
-
-    None has a line break.
-    """
+    """Quote the cells that have a comma, a semicolon or a quote."""
     text = "".join(cells)
     if "," not in text and ";" not in text and '"' not in text:
         return cells
-    return [_quote(cell) if _TO_QUOTE.search(cell) else cell for cell in cells]
-
-
-def _quote(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"'
+    return [
+        '"' + cell.replace('"', '""') + '"' if _TO_QUOTE.search(cell) else cell for cell in cells
+    ]
 
 
 def _write_cells(column: Column, rows: OutputRows) -> list[str]:

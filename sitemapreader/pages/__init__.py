@@ -1,14 +1,13 @@
 """Pages: what listed URLs answer, and what a page says of itself.
 
 Facts are read from bytes (`readers.pages`). `visit` asks servers for pages, as robots.txt allows,
-and `folder` the files of a built site; `visits` has the values that both give.
+and `folder` the files of a built site; both give a `PageVisit`.
 """
 
 from sitemapreader.errors import Redirect
 from sitemapreader.pages.folder import PageFolder, visit_folder
 from sitemapreader.pages.robots import PageRobots
-from sitemapreader.pages.visit import VisitOptions, visit_pages
-from sitemapreader.pages.visits import NotJudged, PageVisit
+from sitemapreader.pages.visit import NotJudged, PageVisit, VisitOptions, visit_pages
 from sitemapreader.readers.decode.content_type import HTML_TYPES, page_type_of
 from sitemapreader.readers.pages.facts import PageFacts, read_page
 

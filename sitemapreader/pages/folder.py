@@ -16,7 +16,7 @@ import attrs
 from sitemapreader.errors import Redirect
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.fetch.request import APART
-from sitemapreader.pages.visits import MAX_REDIRECTS, PageVisit
+from sitemapreader.pages.visit import MAX_REDIRECTS, PageVisit
 from sitemapreader.readers.pages.facts import MAX_PAGE_BYTES, read_page
 from sitemapreader.readers.pages.host_files import MAX_LINES, HostHeaders, HostRedirects
 from sitemapreader.urls import origin_of, parse_url, resolve

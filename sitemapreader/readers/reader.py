@@ -276,7 +276,10 @@ class SitemapReader:
         if self.stats.inflated_bytes > PROTOCOL_MAX_BYTES:
             self.stats.add_issue_once(events, IssueCode.OVER_PROTOCOL_LIMIT)
         if self._transcoder is None:
-            started = start_transcoder(events, self.stats, block, self._find_charset(block))
+            charset = self._charset
+            if not charset and Format.HTML in self._extra_formats and is_html(block):
+                charset = find_meta_charset(block)
+            started = start_transcoder(events, self.stats, block, charset)
             if started is None:
                 self.finished = True
                 yield events
@@ -313,11 +316,6 @@ class SitemapReader:
         code = IssueCode.NOT_A_SITEMAP if start else IssueCode.EMPTY
         self.stats.add_issue(events, code, value=start[:40].decode("latin-1") or None)
         return None
-
-    def _find_charset(self, block: bytes) -> str | None:
-        if self._charset or Format.HTML not in self._extra_formats or not is_html(block):
-            return self._charset
-        return find_meta_charset(block)
 
     def _finish(self, cut: IssueCode | None, detail: str = "") -> Iterator[Events]:
         """Read the remaining bytes and close the reader; `cut` is why it was cut."""

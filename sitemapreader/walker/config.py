@@ -255,10 +255,7 @@ _SEARCH = ("probe", "extra_paths", "feeds", "respect_robots", "extra_formats")
 
 
 def make_config(site: str | None, **arguments: Any) -> WalkConfig:
-    """Check the arguments of a walk, or fields of `WalkConfig`.
-
-    Raises TypeError or ValueError for what makes no sense.
-    """
+    """Check the arguments of a walk, or fields of `WalkConfig`."""
     named = {name: arguments.pop(name) for name in _SEARCH if name in arguments}
     # They are checked even if there is no site to search.
     search = Search(site="https://localhost/" if site is None else site, **named)

@@ -69,10 +69,7 @@ class Job:
     """The run of the state that read it last, if it has not changed since."""
 
     def find_original(self) -> Job | Document:
-        """Return the outcome of what this job duplicates, or a job without one.
-
-        Redirects in a circle have no original.
-        """
+        """Return the outcome of what this duplicates, or a job in a circle."""
         job: Job | Document = self
         passed: set[int] = set()
         while isinstance(job, Job) and job.duplicate_of is not None and id(job) not in passed:
@@ -320,10 +317,7 @@ class Frontier:
         self._unlisted.discard(job.key)
 
     def listed(self) -> dict[str, bool]:
-        """Return the key of each sitemap that was named -> whether it was wanted.
-
-        Duplicates are left out.
-        """
+        """Return the key of each sitemap but duplicates -> whether it was wanted."""
         read = {
             key: True
             for key, known in self._known.items()

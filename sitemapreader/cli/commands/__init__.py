@@ -88,7 +88,7 @@ sitemapreader -u "reader:$PASSWORD" https://example.org --limit 10 --format json
             "discover",
             "SITE...",
             "find the sitemaps of sites without reading them",
-            "discover",
+            "sitemaps",
             """\
 sitemapreader discover example.org
     the sitemaps of a site, one a line
@@ -99,7 +99,7 @@ sitemapreader discover -i sites.txt --format jsonl
             "tree",
             "SOURCE...",
             "show the sitemaps of sites, and the outcome of each",
-            "tree",
+            "sitemaps",
             """\
 sitemapreader tree example.org
     each sitemap below the one that lists it
@@ -136,7 +136,7 @@ sitemapreader audit example.org --urls gsc.csv --select comparison
             "compare",
             "BEFORE AFTER",
             "compare the reports of two audits",
-            "compare",
+            "audit",
             """\
 sitemapreader compare last.json today.json
     which findings are new, worse, better or fixed

@@ -1,4 +1,4 @@
-"""`sitemapreader audit`: the sitemaps of a site, judged by rules."""
+"""`sitemapreader audit`: the sitemaps of a site, judged; `compare`: two audits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from sitemapreader.audit.compare import Trend, compare_audits, format_differences
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.options import AuditOptions, find_settings
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix
@@ -232,3 +233,19 @@ async def _copy_standard_input(path: Path) -> None:
         with path.open("wb") as copy:
             async for piece in pieces:
                 copy.write(piece)
+
+
+def run_compare(arguments: argparse.Namespace) -> int:
+    """Print the differences; return whether some are grave enough."""
+    try:
+        differences = compare_audits(arguments.before, arguments.after)
+    except AuditInputError as error:
+        raise UsageError(str(error)) from None
+    code = print_text(format_differences(arguments.format, differences))
+    if code != ALL_READ or arguments.fail_on == "never":
+        return code
+    least = Severity[arguments.fail_on.upper()]
+    is_worse = any(
+        each.trend in (Trend.NEW, Trend.WORSE) and each.severity >= least for each in differences
+    )
+    return FOUND if is_worse else ALL_READ

@@ -266,27 +266,20 @@ class BrotliDecoder:
         # SECURITY: older versions cannot bound the output of a call: 1 kB may become 600 MB at once
         if not hasattr(self._stream, "can_accept_more_data"):
             raise DecompressionError(IssueCode.CONTENT_ENCODING, MISSING_BROTLI)
-        self._out = bytearray()
+        self.out = bytearray()
+        """What was decoded and not handed on yet."""
 
     def read_start(self, first: bytes) -> bytes | None:
-        """Decode the first bytes of a body as a trial.
-
-        Returns the part of `first` that must still be fed; `None` if the body is not br.
-        """
+        """Decode the first bytes as a trial; return what must be fed, `None` if not br."""
         taken = 0
-        while taken < min(len(first), _TRIAL_BYTES) and len(self._out) < _OUTPUT_BYTES:
+        while taken < min(len(first), _TRIAL_BYTES) and len(self.out) < _OUTPUT_BYTES:
             piece = first[taken : taken + _INPUT_BYTES]
             taken += len(piece)
             try:
-                self._out += self._stream.process(piece, output_buffer_limit=_OUTPUT_BYTES)
+                self.out += self._stream.process(piece, output_buffer_limit=_OUTPUT_BYTES)
             except self._error:
                 return None
         return first[taken:]
-
-    @property
-    def decoded_start(self) -> bytes:
-        """The output of the trial."""
-        return bytes(self._out)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Decode `data`; yield the output, or raise DecompressionError."""
@@ -302,23 +295,23 @@ class BrotliDecoder:
 
     def _decode(self, piece: bytes) -> Iterator[bytes]:
         """Decode a piece; output of less than one step waits for the next piece."""
-        stream, has_more = self._stream, bool(piece) or len(self._out) >= _OUTPUT_BYTES
+        stream, has_more = self._stream, bool(piece) or len(self.out) >= _OUTPUT_BYTES
         while has_more:
             try:
                 part = stream.process(piece, output_buffer_limit=_OUTPUT_BYTES)
             except self._error:
                 yield self._drain_output()
                 raise DecompressionError(IssueCode.COMPRESSION_CORRUPT, "br") from None
-            self._out += part
+            self.out += part
             # The library may have consumed the whole piece and still hold back output.
             has_more = len(part) >= _OUTPUT_BYTES or not stream.can_accept_more_data()
             piece = b""
-            if len(self._out) >= _OUTPUT_BYTES:
+            if len(self.out) >= _OUTPUT_BYTES:
                 yield self._drain_output()
 
     def _drain_output(self) -> bytes:
-        out = bytes(self._out)
-        self._out.clear()
+        out = bytes(self.out)
+        self.out.clear()
         return out
 
 

@@ -243,7 +243,7 @@ class Decompressor:
         with suppress(DecompressionError):  # the library is missing
             decoder = BrotliDecoder()
             rest = decoder.read_start(first)
-            start = decoder.decoded_start.removeprefix(codecs.BOM_UTF8).lstrip().lower()
+            start = bytes(decoder.out).removeprefix(codecs.BOM_UTF8).lstrip().lower()
             if rest is not None and start.startswith(_CERTAIN_STARTS):
                 return "br", decoder, rest
         return None

@@ -305,13 +305,10 @@ def _find_loc_error(text: str, record: Record, loc: Element | None) -> IssueCode
     if not text:
         return IssueCode.MALFORMED if record.repairs else IssueCode.MISSING_LOC
     is_glued = "<" in text and _OF_RECORDS.search(text)
-    if is_glued or (_may_hold_markup(text, record.repairs) and MARKUP.search(text)):
+    may_hold_markup = bool(record.repairs & _RESTRUCTURED) or not has_web_scheme(text)
+    if is_glued or (may_hold_markup and MARKUP.search(text)):
         return find_url_error(text) or IssueCode.MALFORMED
     return find_url_error(text)
-
-
-def _may_hold_markup(text: str, repairs: AbstractSet[IssueCode]) -> bool:
-    return bool(repairs & _RESTRUCTURED) or not has_web_scheme(text)
 
 
 def _find_relative_error(text: str, base: str, url: str) -> IssueCode | None:

@@ -214,8 +214,9 @@ def _deliver(
     date = _find_date(context, record, ranks)
     lastmod, written = context.read_value(date, url, parse_lastmod, IssueCode.LASTMOD)
     sitemap = context.stats.sitemap
-    title = _find_title(context, record)
-    entry = UrlEntry(url, lastmod, sitemap=sitemap, lastmod_text=written, title=title or None)
+    titles = (child for child in record if context.names[child.tag].own == "title")
+    title = next((text for each in titles if (text := find_plain_text(each))), None)
+    entry = UrlEntry(url, lastmod, sitemap=sitemap, lastmod_text=written, title=title)
 
     report = partial(context.add_issue, IssueCode.EXTENSION, url=url)
     media = MediaReader(context.names, record, report).read()
@@ -252,11 +253,6 @@ def _find_date(context: RecordContext, record: Element, ranks: Dates) -> Element
     return found
 
 
-def _find_title(context: RecordContext, record: Element) -> str:
-    titles = (child for child in record if context.names[child.tag].own == "title")
-    return next((text for title in titles if (text := find_plain_text(title))), "")
-
-
 # -- links
 
 
@@ -280,10 +276,7 @@ def find_page_relations(link: dict[str, str]) -> set[str]:
 def deliver_pages(
     events: list[Event], stats: ReadStats, pages: Mapping[str, Sequence[str]]
 ) -> None:
-    """Deliver the pages that a feed links to, by relation; they are no records of it.
-
-    Each is the link as written, behind the bases that it has besides the document's URL.
-    """
+    """Deliver the pages that a feed links to: relation -> its bases, and the link."""
     for relation, (*bases, href) in pages.items():
         base = stats.sitemap
         for each in filter(None, bases):

@@ -42,12 +42,7 @@ ROOTLESS = {"url": "urlset", "sitemap": "sitemapindex"}
 
 
 def check_formats(names: ExtraFormats) -> frozenset[Format]:
-    """Return extra formats by their names.
-
-    Raises:
-        TypeError: for a single string.
-        ValueError: for a name that is not an extra format.
-    """
+    """Return extra formats by their names; raise TypeError or ValueError."""
     if isinstance(names, str):
         raise TypeError(f"extra_formats must be several: write {{{names!r}}}, not {names!r}")
     formats: frozenset[str] = frozenset(names)
@@ -131,10 +126,7 @@ MAX_NAMESPACE_CHARS, MAX_NAMESPACES_CHARS = 1_024, 4_096
 
 
 def namespace_key(uri: str, format_: Format) -> str:
-    """Return the key of a namespace URI in any spelling, or the URI itself.
-
-    That of the document's format is `OWN`.
-    """
+    """Return the key of a namespace in any spelling (`OWN`), or the URI itself."""
     return _known_key(uri, format_) if len(uri) <= MAX_URI_CHARS else uri
 
 

@@ -245,10 +245,7 @@ class LenientParser:
     def _find_uri(
         self, prefix: str, tag: str, namespaces: dict[str, str], repairs: set[IssueCode]
     ) -> str:
-        """Return the URI of a prefix.
-
-        An undeclared one means a vocabulary by convention, or that of the records.
-        """
+        """Return the URI of a prefix; an undeclared one has it by convention."""
         uri = namespaces.get(prefix, "")
         if uri or not prefix:
             return uri

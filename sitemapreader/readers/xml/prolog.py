@@ -153,10 +153,7 @@ class Prolog:
             self.namespaces = namespaces
 
     def guess_uri(self, prefix: str) -> str:
-        """Return the namespace that an undeclared prefix means.
-
-        It is that of the records, or the one that the prefix has by convention.
-        """
+        """Return what an undeclared prefix means: the records' namespace, or the usual."""
         return self.uri if prefix == self.own_prefix else USUAL_PREFIXES.get(prefix, prefix)
 
     def is_record(self, name: Name) -> bool:

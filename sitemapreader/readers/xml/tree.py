@@ -45,10 +45,7 @@ _RECORD_NAME = re.compile(r"<(?:([^\s<>/:]++):)?[^\s<>/]++")
 def repair_batch(
     text: str, spans: Sequence[Span], prolog: Prolog
 ) -> Generator[list[Event], None, tuple[str, list[set[IssueCode]]]]:
-    """Repair the records of a batch; with pauses.
-
-    Returns the text of the batch, and what was repaired in each record.
-    """
+    """Repair a batch, with pauses; return its text, and what was repaired in each."""
     repairs: list[set[IssueCode]] = []
     pieces = []
     position, work = spans[0][0], 0

@@ -237,10 +237,7 @@ def _write_link_run(link: str) -> str:
 def write_head_pattern(
     format_: Format, prefix: str, bound: tuple[tuple[str, str], ...]
 ) -> re.Pattern[str]:
-    """Write the pattern of everything in a feed before its first record.
-
-    Group: the channel's name, if the records stand in it.
-    """
+    """Write the pattern of what stands before a feed's records; group: the channel."""
     bound = tuple((each, "?" if key == MEDIA else key) for each, key in bound)
     grammar = FeedGrammar(prefix, bound)
     channel, _ = grammar.name(f"{prefix}channel" if format_ is Format.RSS else "(?!)")
@@ -253,10 +250,7 @@ def write_head_pattern(
 
 @lru_cache(maxsize=16)
 def write_atom_link_pattern(start: str) -> re.Pattern[str]:
-    """Write the pattern of Atom's links, each behind a border.
-
-    Groups: each attribute with its quotes, and the rest.
-    """
+    """Write the pattern of Atom's links behind borders; groups: attributes, rest."""
     grammar = Grammar()
     value = """(?:"[^"<]*+"|'[^'<]*+')"""
     names = [grammar.once(f"{name}=", value) for name in LINK_ATTRIBUTES]

@@ -33,10 +33,9 @@ from sitemapreader.rows import EntryColumns
 from sitemapreader.urls import PLAIN_URL, are_clean_urls, parse_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias
 
-    from sitemapreader.models import Extra
     from sitemapreader.readers.records.vocabulary import Names
 
     Column: TypeAlias = Sequence[Any]
@@ -183,7 +182,7 @@ class UnreadParts:
         slots: dict[str, list[Any]] = {"images": [], "videos": [], "news": []}
         fields: dict[str, Any] = {}
         made = []
-        keys = self.vocabulary.keys
+        keys, start_tag, others = self.vocabulary.keys, self.vocabulary.start_tag, self.others
         for prefix, tag, raw, written in _START_TAG.findall(self.known):
             extension = EXTENSIONS[keys[prefix]]
             if tag == extension.tag:
@@ -205,13 +204,9 @@ class UnreadParts:
             **{slot: tuple(values) for slot, values in slots.items()},
             "news": news,
             "alternates": tuple(_read_links(self.links)) if self.links else (),
-            "extras": tuple(self._read_extras()),
+            "extras": tuple(map(make_extra, parse_element(start_tag, others))) if others else (),
             "title": news.title if news else None,
         }
-
-    def _read_extras(self) -> Iterator[Extra]:
-        if self.others:
-            yield from map(make_extra, parse_element(self.vocabulary.start_tag, self.others))
 
 
 @attrs.define(weakref_slot=False)
