@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         walk,
         walk_sync,
     )
+    from sitemapreader.walker.newest import Newest, newest, newest_sync
 
 
 __all__ = [
@@ -109,6 +110,7 @@ __all__ = [
     "IssueError",
     "IssueGroup",
     "Limits",
+    "Newest",
     "News",
     "OtherLine",
     "Price",
@@ -135,6 +137,8 @@ __all__ = [
     "WalkArguments",
     "discover",
     "discover_sync",
+    "newest",
+    "newest_sync",
     "open_output",
     "parse_robots",
     "read",
@@ -165,6 +169,7 @@ _EXPORTS_BY_MODULE = {
     "report": "Report",
     "state": "DocumentState SiteState State",
     "walker": "BlockingWalk Discovery Walk WalkArguments discover discover_sync walk walk_sync",
+    "walker.newest": "Newest newest newest_sync",
 }
 _EXPORTS = {name: module for module, names in _EXPORTS_BY_MODULE.items() for name in names.split()}
 """Public name -> the module that it is loaded from when it is first used."""

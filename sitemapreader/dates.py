@@ -218,6 +218,24 @@ def end_of_span(moment: datetime, text: str) -> datetime | None:
         return _END_OF_TIME
 
 
+_SECONDS = re.compile(r":\d\d:\d\d")
+_ZONE = re.compile(r":.*(?:[A-Za-z]|[+-]\d\d(?::?\d\d)?)$")
+_FARTHEST = timedelta(hours=12)
+"""A day ends so much later than in UTC where it ends last; a text without a zone may mean that."""
+
+
+def latest_moment(moment: datetime | None, text: str) -> datetime | None:
+    """Return the last moment that a date may mean as it is written, in any zone."""
+    if moment is None:
+        return None
+    unit = timedelta(seconds=1) if _SECONDS.search(text) else timedelta(minutes=1)
+    try:
+        end = end_of_span(moment, text) or moment + unit
+        return end - timedelta.resolution + (timedelta() if _ZONE.search(text) else _FARTHEST)
+    except OverflowError:
+        return _END_OF_TIME
+
+
 def select_until(
     entries: Iterable[UrlEntry], until: datetime, *, keep_undated: bool = True
 ) -> list[UrlEntry]:
@@ -226,13 +244,13 @@ def select_until(
     return [entry for entry, day in dated if (keep_undated if day is None else day <= until)]
 
 
-_TOLERANCE = timedelta(hours=24)
+TOLERANCE = timedelta(hours=24)
 """A date that is later than this much from now lies in the future, in any zone."""
 
 
 def count_odd(entries: Iterable[UrlEntry]) -> tuple[int, int]:
     """Return how many entries have no date, and how many one in the future."""
-    limit = datetime.now(UTC) + _TOLERANCE
+    limit = datetime.now(UTC) + TOLERANCE
     dates = [entry.date for entry in entries]
     return dates.count(None), sum(day is not None and day > limit for day in dates)
 

@@ -27,6 +27,10 @@ LEFT_EARLY = "left-early"
 """Partial or skipped: the consumer left the walk before the document was read."""
 NOT_READ = "not-read"
 """Skipped: discovery only finds sitemaps and does not read them."""
+NOT_NEWER = "not-newer"
+"""Skipped: its index says that it is older than the newest URLs that were asked for."""
+OVER_LIMIT = "over-limit"
+"""Skipped: `newest` has read as many documents as it may."""
 ALREADY_READ = "already-read"
 """Skipped: redirects lead to a document that has an outcome of its own."""
 NOT_MODIFIED = "not-modified-since"
@@ -41,7 +45,7 @@ SAME_BODY = "same-body"
 """Unchanged: the server sent the same bytes again."""
 FINISHED_BEFORE = "finished-before"
 """Skipped: the resumed walk had read it before it was interrupted."""
-ASKED_FOR = frozenset({NOT_MODIFIED, NOT_FOLLOWED, str(IssueCode.ROBOTS_DISALLOWED)})
+ASKED_FOR = frozenset({NOT_MODIFIED, NOT_FOLLOWED, NOT_NEWER, str(IssueCode.ROBOTS_DISALLOWED)})
 """Reasons that the caller (`since`, `follow`) or the site's robots.txt asked for."""
 NOTHING_LOST = ASKED_FOR | {NOT_READ, ALREADY_READ, FINISHED_BEFORE}
 """Reasons to skip a listed sitemap that leave the walk complete."""
@@ -97,7 +101,7 @@ class Document:
         status: how it ended.
         reason: why it is not complete: an Issue's code, or "not-modified-since", "not-followed",
             "already-read", "not-read", "left-early", "same-lastmod", "same-feed",
-            "same-body", "finished-before".
+            "same-body", "finished-before", "not-newer", "over-limit".
         http_status: status of the answer, where there was one.
         tries: how many requests were made, redirects not counted; 0 for none.
         retry_after_seconds: the wait that the server asked for in its last answer, where the

@@ -108,9 +108,10 @@ class Option:
 
 
 _WALK = "urls tree audit"
-_WEB = "urls tree audit discover"
+_WEB = "urls tree audit discover newest"
 _ROWS = "urls read"
-_NOT_STATE = "urls discover tree read audit scale"
+_ENTRIES = "urls read newest"
+_NOT_STATE = "urls discover newest tree read audit scale"
 _ALL = f"{_NOT_STATE} compare state completion help"
 _TOPICS = tuple(_ALL.split()[:-1])
 _ANY, _ONE = {"nargs": "*"}, {"nargs": "?"}
@@ -130,6 +131,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "what to read": (
         Option("sources", "urls tree", "site, sitemap, page, folder or file", metavar="SOURCE",
                more=_ANY),
+        Option("sources", "newest", "site, such as example.org, or the URL of a sitemap",
+               metavar="SITE", more={"nargs": 1}),
         Option("sources", "discover", "site, such as example.org", metavar="SITE", more=_ANY),
         Option("sources", "read", "sitemap, compressed or not; - is standard input (the default)",
                metavar="FILE", default=["-"], more=_ANY),
@@ -175,8 +178,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--undated", "urls read tree", "what --since and --until do with URLs that have no "
                "lastmod or news date (default: keep; the summary counts them)",
                choices=("keep", "drop")),
-        Option("--include", _ROWS, "only URLs that contain a match (may be repeated)", **_REGEX),
-        Option("--exclude", _ROWS, "no URLs that contain a match (may be repeated)", **_REGEX),
+        Option("-n --number", "newest", "how many URLs (default: 10)", default=10, **_COUNT),
+        Option("--include", _ENTRIES, "only URLs that contain a match (may be repeated)", **_REGEX),
+        Option("--exclude", _ENTRIES, "no URLs that contain a match (may be repeated)", **_REGEX),
         Option("--limit", _ROWS, "stop after N URLs", "", ("max_urls",), **_COUNT),
         Option("--unique", _ROWS, "print each URL once"),
     ),
@@ -218,7 +222,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                 choices=names,
             )
             for commands, names in (
-                (_ROWS, FORMATS),
+                (_ENTRIES, FORMATS),
                 ("discover", LIST_FORMATS),
                 ("tree", TREE_FORMATS),
             )
@@ -227,7 +231,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                choices=AUDIT_FORMATS),
         Option("--format", "compare", "format (default: text)", choices=COMPARE_FORMATS,
                default="text"),
-        Option("-o --output", "urls read discover tree",
+        Option("-o --output", "urls read newest discover tree",
                "file to write (default, or -: standard output)", **_FILE),
         Option("-o --output", "audit",
                "file to write; its suffix is the format: .html .json .sarif .md .xml (JUnit) .txt "
@@ -235,12 +239,13 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                metavar="FILE", repeats=True),
         Option("-o --output", "scale", "folder to write, or its URL, such as s3://bucket/crawl",
                metavar="FOLDER", more={"required": True}),
-        Option("--fields", _ROWS,
+        Option("--fields", _ENTRIES,
                "write only these fields, in this order, such as loc,lastmod or loc,date,title",
                metavar="NAME,...", type=parse_fields),
-        Option("-0 --null", _ROWS, "end each record with NUL instead of a newline, for xargs -0"),
-        Option("--no-header", _ROWS, "omit the first line of csv and tsv, to append with >> FILE",
-               "header", const=False, default=True),
+        Option("-0 --null", _ENTRIES, "end each record with NUL instead of a newline, for xargs "
+               "-0"),
+        Option("--no-header", _ENTRIES, "omit the first line of csv and tsv, to append with >> "
+               "FILE", "header", const=False, default=True),
         Option("--examples", "audit", "hits to show for a rule (default: 20)", **_COUNT),
         Option("--hits", "audit",
                "write all hits: .parquet, .csv, .jsonl, or the last two with .gz", **_FILE),
@@ -259,8 +264,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                rivals="workers", **_COUNT),
         Option("--parallel", "scale", "hosts that one process reads at once (default: 64)",
                **_COUNT),
-        Option("--parallel", _WEB, f"sites at once (default: {PARALLEL})", default=PARALLEL,
-               **_COUNT),
+        Option("--parallel", f"{_WALK} discover", f"sites at once (default: {PARALLEL})",
+               default=PARALLEL, **_COUNT),
     ),
     "where to look": (
         Option("--probe", _WEB, "when to try the well-known paths: auto (the default), if nothing "
@@ -280,6 +285,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "how far": (
         Option("--depth", _WALK, f"levels of indexes inside indexes (default: {_LIMITS.depth})",
                metavar="N", type=parse_depth),
+        Option("--documents", "newest", "sitemaps that are read at most (default: 20)", "most",
+               default=20, **_COUNT),
         Option("--site-timeout", _WALK, "longest time for one site; what was read until then is "
                f"printed (default: {SITE_SECONDS:g} for each of several sites, a day for a single "
                "one)", "walk_seconds", **_SECONDS),
@@ -297,7 +304,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                **_REGEX),
     ),
     "network": (
-        Option("-c --concurrency", _WEB, f"documents of one site at once (default: "
+        Option("-c --concurrency", f"{_WALK} discover", f"documents of one site at once (default: "
                f"{_FETCH.concurrency}; never more than {_FETCH.per_host} from one host)", **_COUNT),
         Option("--delay", f"{_WEB} scale",
                "wait between two requests to one host; robots.txt may demand more", "delay_seconds",

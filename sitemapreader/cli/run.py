@@ -93,7 +93,7 @@ class SourceRun:
         self.console = Console.from_arguments(arguments)
         self.summary = RunSummary(what, is_for_many(arguments))
         self._list: str | None = getattr(arguments, "input_file", None)
-        self._named = _find_all(arguments, find)
+        self._named = find_sources(arguments, find)
         self._on_end: Callable[[SiteWalk], Awaitable[None]] | None = None
         self._sites: SiteRun
 
@@ -214,8 +214,9 @@ def print_lines(run: SourceRun, lines: LineWriter, work: Callable[[], Awaitable[
 NO_SOURCE = "is neither an http(s) URL nor a file or folder that exists"
 
 
-def _find_all(
-    arguments: argparse.Namespace, find: Callable[[str, argparse.Namespace], SiteTask]
+def find_sources(
+    arguments: argparse.Namespace,
+    find: Callable[[str, argparse.Namespace], SiteTask] = find_rooted,
 ) -> list[SiteTask]:
     """Return what the words of the command line name, before anything is fetched.
 

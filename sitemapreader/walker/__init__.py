@@ -107,8 +107,9 @@ def walk(
         prune: with `since`, do not fetch children that their index says are older.
         follow: called with every child in an index; returns whether to fetch it.
         order: which of the sitemaps that wait are fetched first: as they are listed ("document"),
-            or the "newest" by the lastmod in their index. Undated children come last then; and the
-            children of an index wait until it is read to its end, where the newest may be.
+            or the "newest" by the lastmod in their index. Undated children come last then, the
+            last of them first; and the children of an index wait until it is read to its end, where
+            the newest may be.
         include: regular expressions; leave out entries whose loc none of them is found in.
         exclude: regular expressions; leave out entries whose loc one of them is found in.
         unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.

@@ -95,9 +95,9 @@ class Children:
             await self.report(IssueCode.DUPLICATE_DOCUMENT)
         if digest is not None:
             parts.digests.add(digest)
-        while self._held:
+        for packed in self._take_held():
             await parts.context.loop_share.yield_if_due()
-            entry = unpack_entry(self._held.pop())
+            entry = unpack_entry(packed)
             parts.frontier.free(entry.loc)
             if is_duplicate:
                 parts.frontier.skip(entry, IssueCode.DUPLICATE_DOCUMENT)
@@ -105,6 +105,15 @@ class Children:
                 await self._add(entry)
         for code, number in self._skipped.items():
             await self.report(code, self._first_skipped[code], value=f"{number} children")
+
+    def _take_held(self) -> list[PackedEntry]:
+        """Remove the children that were held; of those without a date, the last first."""
+        held = [self._held.pop() for _ in range(len(self._held))]
+        if self._parts.config.order == "document":
+            return held
+        dates = [lastmod for _, lastmod, *_ in held]
+        dated = len(dates) - dates.count(None)
+        return held[:dated] + held[dated:][::-1]
 
     async def report(
         self, code: IssueCode, url: str | None = None, *, value: str | None = None

@@ -142,6 +142,10 @@ class Walk(TaskStream[Batch]):
             is_all = all(isinstance(batch, tuple) for batch in rest)
             await self._writer.stop(self._channel.offered if is_all else taken)
 
+    async def wait_for_consumer(self) -> None:
+        """Wait until the consumer has handled all that there is, and asks for more."""
+        await self._channel.wait_until_dry()
+
     def robots_of(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL's origin if the walk has fetched it, else `None`.
 

@@ -2,26 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import random
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
-from walking import index, urlset
+import pytest
+from commands import run
+from walking import index, status, urlset
 
-from sitemapreader import FetchOptions, Limits, Walk
+from sitemapreader import FetchOptions, Limits, Newest, Walk, newest, newest_sync, walk_sync
+from sitemapreader.dates import latest_moment, parse_lastmod
 from sitemapreader.fetch import MemoryFetcher
+from sitemapreader.urls import url_key
 from sitemapreader.walker.config import make_config
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from walking import Pages
+
     from sitemapreader import SitemapEntry
 
-TOP = "https://example.org/top.xml"
+SITE = "https://example.org/"
+TOP = f"{SITE}top.xml"
+ROBOTS = {f"{SITE}robots.txt": f"Sitemap: {TOP}\n".encode()}
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+Listed = list[tuple[str, str]]
 
 
-def child(name: str) -> str:
-    return f"https://example.org/{name}.xml"
+def child(name: object) -> str:
+    return f"{SITE}{name}.xml"
 
 
-def page(name: str) -> str:
-    return f"https://example.org/{name}"
+def page(name: object) -> str:
+    return f"{SITE}{name}"
+
+
+async def find(pages: Any, number: int = 20, **arguments: Any) -> Newest:
+    return await newest(SITE, number, fetcher=MemoryFetcher(ROBOTS | pages), **arguments)
+
+
+def make_site(children: dict[str, Listed], lastmods: dict[str, str] | None = None) -> Pages:
+    """Make a site of an index, whose children are dated by their newest URL."""
+    dates = {name: max((date for _, date in urls), default="") for name, urls in children.items()}
+    dates |= lastmods or {}
+    pages: Pages = {TOP: index(*((child(name), dates[name]) for name in children))}
+    return pages | {child(name): urlset(*urls) for name, urls in children.items()}
+
+
+def write_day(hours: float, form: str = "%Y-%m-%dT%H:%M:%SZ") -> str:
+    return (NOW - timedelta(hours=hours)).strftime(form)
 
 
 async def test_the_gate() -> None:
@@ -40,3 +70,191 @@ async def test_the_gate() -> None:
     assert (locs, asked) == ([page("x")], [TOP, child("a"), child("b")])
     assert child("b") not in fetcher.requested
     assert entries.report.left_out == {"not-wanted": 1}
+
+
+def make_blog(form: str) -> dict[str, Listed]:
+    """Make 50 children, the newest first, with 100 URLs each, one an hour."""
+    return {
+        f"posts-{k}": [(page(f"{k}/{n}"), write_day(100 * k + n, form)) for n in range(100)]
+        for k in range(50)
+    }
+
+
+BLOG, DAYS = make_blog("%Y-%m-%dT%H:%M:%SZ"), make_blog("%Y-%m-%d")
+MONTHS = {
+    f"2025-{m:02}": [(page(f"{m}/{d}"), f"2025-{m:02}-{d:02}") for d in range(1, 28)]
+    for m in range(1, 13)
+}
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        make_site(BLOG),
+        make_site(dict(reversed(DAYS.items()))),
+        make_site(MONTHS, {name: name for name in MONTHS}),
+        {TOP: urlset(*BLOG["posts-0"])},
+    ],
+    ids=["dated children", "dated by days", "archives by month", "news"],
+)
+async def test_proven_from_three_documents(pages: Pages) -> None:
+    """Dates in the index prove 20 of up to 5,000 URLs by 3 documents, robots.txt included."""
+    found = await find(pages)
+    assert (found.proven, found.reason, len(found.entries)) == (True, "", 20)
+    assert len([each for each in found.report.documents if each.tries or each.http_status]) <= 3
+    assert found.report.complete
+    with walk_sync(SITE, fetcher=MemoryFetcher(ROBOTS | pages)) as entries:
+        dates = sorted((entry.date for entry in entries if entry.date), reverse=True)
+    assert [entry.date for entry in found.entries] == dates[:20]
+
+
+UNPROVEN: dict[str, tuple[Any, int]] = {
+    "undated-sitemaps": (make_site(BLOG, dict.fromkeys(BLOG, "")), 5),
+    "equal-dates": (make_site(BLOG, dict.fromkeys(BLOG, write_day(0))), 5),
+    "dates-exceeded": (make_site(BLOG, dict.fromkeys(BLOG, "2020-01-01")), 5),
+    "documents-limit": (make_site(BLOG), 2),
+    "undated-urls": ({TOP: urlset((page("a"), "2026-01-01"), page("b"))}, 20),
+    "http-status": ({**make_site(BLOG), child("posts-0"): status(500, child("posts-0"))}, 20),
+}
+
+
+@pytest.mark.parametrize("reason", UNPROVEN)
+async def test_not_proven(reason: str) -> None:
+    """Where it cannot be known, it is said why; and no more is asked for than was allowed."""
+    pages, documents = UNPROVEN[reason]
+    found = await find(pages, 120, documents=documents)
+    assert (found.proven, found.reason) == (False, reason)
+    assert found.documents <= documents
+
+
+async def test_undated_children_from_the_last() -> None:
+    """Of children without a date the last one is read first: most sites append."""
+    pages = make_site(dict(reversed(BLOG.items())), dict.fromkeys(BLOG, ""))
+    found = await find(pages, documents=2)
+    assert [entry.loc for entry in found.entries] == [page(f"0/{n}") for n in range(20)]
+
+
+async def test_what_has_no_rank() -> None:
+    """URLs without a date, of the future, and a second time are not among the newest."""
+    urls: Any = [page("undated"), (page("far"), "2999-01-01"), *BLOG["posts-0"][:3]]
+    again = urlset((page("0/0"), "2020-01-01"), (page("0/0"), write_day(0)))
+    found = await find(
+        {
+            TOP: index((child("a"), "2999-01-01"), child("b")),
+            child("a"): urlset(*urls),
+            child("b"): again,
+        },
+        3,
+    )
+    assert [entry.loc for entry in found.entries] == [page(f"0/{n}") for n in range(3)]
+    assert (found.undated, found.future, found.proven) == (1, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("2026", "2027-01-01T11:59:59.999999Z"),
+        ("2026-03", "2026-04-01T11:59:59.999999Z"),
+        ("2026-03-05", "2026-03-06T11:59:59.999999Z"),
+        ("2026-03-05T10:30", "2026-03-05T22:30:59.999999Z"),
+        ("2026-03-05T10:30+02:00", "2026-03-05T08:30:59.999999Z"),
+        ("2026-03-05T10:30:00-0500", "2026-03-05T15:30:00.999999Z"),
+        ("Thu, 05 Mar 2026 10:30:00 GMT", "2026-03-05T10:30:00.999999Z"),
+        ("Thu, 05 Mar 2026", "2026-03-06T11:59:59.999999Z"),
+        ("9999-12-31", "9999-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_the_last_moment_of_a_date(text: str, last: str) -> None:
+    """A date means any moment of its span, in any zone if it names none."""
+    assert latest_moment(parse_lastmod(text), text) == parse_lastmod(last)
+
+
+def make_random_site(rng: random.Random) -> Pages:
+    """Make a site with one habit of dating, as sites have: right, late, cut, equal, stale, none."""
+    habit = rng.choice(("right", "built", "days", "none", "some", "equal", "stale", "nested"))
+    form = rng.choice(("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%MZ"))
+    is_mixed = rng.random() < 0.3
+    children: dict[str, Listed] = {}
+    lastmods: dict[str, str] = {}
+    for k in range(rng.randint(1, 30)):
+        hours = [
+            (0 if is_mixed else 200 * k) + rng.randint(0, 200 * (30 if is_mixed else 1))
+            for _ in range(rng.randint(0, 40))
+        ]
+        children[f"c{k}"] = [
+            (page(rng.randint(0, 2_000)), "" if rng.random() < 0.05 else write_day(each, form))
+            for each in hours
+        ]
+        latest = min(hours, default=200 * k)
+        lastmods[f"c{k}"] = {
+            "built": write_day(latest - rng.randint(0, 50), form),
+            "days": write_day(latest, "%Y-%m-%d"),
+            "none": "",
+            "some": rng.choice(["", write_day(latest, form)]),
+            "equal": write_day(0, form),
+            "stale": write_day(latest + 300, form),
+        }.get(habit, write_day(latest, form))
+    pages = make_site(children, lastmods)
+    if habit == "nested":
+        inner = pages[TOP]
+        pages[TOP] = index((child("inner"), write_day(0)), (child("more"), write_day(7)))
+        pages |= {child("inner"): inner, child("more"): urlset((page("m"), write_day(7)))}
+    return pages
+
+
+async def test_never_proven_in_vain() -> None:
+    """On 300 random sites, what is proven is what a full walk finds."""
+    rng = random.Random(27)
+    proven = asked = whole = 0
+    for _ in range(300):
+        pages, number = make_random_site(rng), rng.choice((1, 5, 20))
+        found = await find(pages, number, documents=rng.choice((4, 20)))
+        if not found.proven:
+            assert found.reason
+            continue
+        truth: dict[str, datetime] = {}
+        with walk_sync(SITE, fetcher=MemoryFetcher(ROBOTS | pages)) as entries:
+            for entry in entries:
+                if date := entry.date:
+                    key = url_key(entry.loc)
+                    truth[key] = max(date, truth.get(key, date))
+        dates = sorted(truth.values(), reverse=True)[:number]
+        assert [entry.date for entry in found.entries] == dates
+        proven, asked, whole = proven + 1, asked + found.documents, whole + len(pages)
+    assert proven > 100
+    assert asked < 0.5 * whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"number": 0}, "number must be 1 or more"),
+        ({"number": "3"}, "number must be a whole number"),
+        ({"documents": 0}, "documents must be 1 or more"),
+        ({"state": "a.db"}, "newest has no argument 'state'"),
+        ({"exlude": "b"}, "did you mean exclude"),
+    ],
+)
+def test_misuse(arguments: dict[str, Any], said: str) -> None:
+    """What makes no sense is refused before anything is fetched."""
+    with pytest.raises((TypeError, ValueError), match=said):
+        newest_sync(SITE, **arguments)
+
+
+def test_in_the_shell(tmp_path: Path) -> None:
+    """The command prints the newest URLs, says if that is proven, and exits with 3 if not."""
+    for url, body in {**ROBOTS, **make_site(BLOG)}.items():
+        assert isinstance(body, bytes)
+        (tmp_path / url.removeprefix(SITE)).write_bytes(body)
+    shown = run("newest", str(tmp_path), "-n", "3", "--format", "csv", "--fields", "date,loc")
+    lines = [f"{write_day(n, '%Y-%m-%dT%H:%M:%S+00:00')},{page(f'0/{n}')}" for n in range(3)]
+    assert shown.stdout.split() == ["date,loc", *lines]
+    assert "proven: no other URL with a date is newer (2 sitemaps read" in shown.stderr
+    assert shown.returncode == 0
+    shown = run("newest", str(tmp_path), "-n", "150", "--documents", "2")
+    assert (shown.returncode, len(shown.stdout.split())) == (3, 100)
+    assert (
+        "not proven to be the newest: more sitemaps may have newer ones: raise --documents"
+        in shown.stderr
+    )
+    assert run("newest", str(tmp_path), "-n", "0").returncode == 2

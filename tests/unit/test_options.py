@@ -37,6 +37,8 @@ VALUES: dict[str, tuple[str, object]] = {
     "--since": ("2026-01-31", "2026-01-31 00:00:00+00:00"),
     "--until": ("2026-01", "2026-01-31 23:59:59.999999+00:00"),
     "--undated": ("drop", "drop"),
+    "--number": ("3", 3),
+    "--documents": ("9", 9),
     "--include": ("a", [re.compile("a")]),
     "--exclude": ("b", [re.compile("b")]),
     "--limit": ("3", 3),
@@ -159,7 +161,11 @@ def test_an_option_is_understood(name: str, flag: str, long: str, dest: str) -> 
     words = [flag, typed] if typed else [flag]
     if name == "scale" and long != "--output":
         words += ["--output", "crawl"]
-    words += {"state": ["site.db"], "compare": ["before.json", "after.json"]}.get(name, [])
+    words += {
+        "newest": ["a.example"],
+        "state": ["site.db"],
+        "compare": ["before.json", "after.json"],
+    }.get(name, [])
     value = getattr(COMMANDS[name].make_parser().parse(words), dest)
     assert (str(value) if long in ("--since", "--until") else value) == expected
 

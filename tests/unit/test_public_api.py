@@ -46,6 +46,9 @@ API = (
     "WalkArguments",
     "discover",
     "discover_sync",
+    "Newest",
+    "newest",
+    "newest_sync",
     "walk",
     "walk_sync",
     # many sites

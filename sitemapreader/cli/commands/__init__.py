@@ -96,6 +96,17 @@ sitemapreader discover -i sites.txt --format jsonl
     the sitemaps of many sites, and how each was found""",
         ),
         Command(
+            "newest",
+            "SITE",
+            "print the newest URLs of a site, from as few sitemaps as possible",
+            "newest",
+            """\
+sitemapreader newest example.org -n 20
+    the 20 newest URLs; exits with 3 if it is not proven that there are no newer ones
+sitemapreader newest example.org --format csv --fields date,loc
+    with their dates""",
+        ),
+        Command(
             "tree",
             "SOURCE...",
             "show the sitemaps of sites, and the outcome of each",

@@ -1,0 +1,203 @@
+"""The newest URLs of a site, and whether it is proven that no others are newer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import attrs
+
+from sitemapreader.dates import TOLERANCE, latest_moment
+from sitemapreader.event_loop import run_blocking
+from sitemapreader.fetch.client import find_settings
+from sitemapreader.models import SitemapEntry, UrlEntry
+from sitemapreader.outcomes import NOT_NEWER, OVER_LIMIT
+from sitemapreader.urls import url_key
+from sitemapreader.walker.config import WalkArguments, make_config, refuse_unknown
+from sitemapreader.walker.walks import Walk
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from sitemapreader.report import Report
+
+_OWN = ("state", "changes", "removed", "max_urls", "order")
+"""Arguments of a walk by which this one would not see every URL in its own order."""
+_SPARE = 1_000
+"""Entries that may wait to be compared."""
+
+
+@attrs.frozen(eq=False)
+class Newest:
+    """The newest URLs of a site.
+
+    Attributes:
+        entries: newest first by their `date`, each URL once.
+        proven: whether no other URL that has a date is newer: each sitemap that was not read is
+            dated before the last of these, and none that was read had a URL newer than its own date
+            in the index.
+        reason: why it is not proven: "dates-exceeded", "undated-sitemaps", "equal-dates" (of all
+            sitemaps), "documents-limit", "undated-urls" (there are fewer with a date than were
+            asked for), or the reason of the walk's outcome; "" if it is.
+        documents: how many sitemaps were asked for.
+        undated: how many URLs had no date, and are not among the entries.
+        future: how many had one more than a day ahead; so they are not either.
+        report: of the walk.
+    """
+
+    entries: tuple[UrlEntry, ...]
+    proven: bool
+    reason: str
+    documents: int
+    undated: int
+    future: int
+    report: Report
+
+
+class _Search:
+    """The newest entries so far, and the gate that decides by them what is read."""
+
+    def __init__(self, number: int, documents: int) -> None:
+        self.best: list[UrlEntry] = []
+        self.documents = self.undated = self.future = 0
+        self.walk: Walk
+        self._number, self._most = number, documents
+        self._horizon = datetime.now(UTC) + TOLERANCE
+        self._floor: datetime | None = None
+        """The date of the last of as many as were asked for."""
+        self._bound: datetime | None = None
+        """No URL of the sitemap that is read is newer, if its index is right."""
+        self._is_exceeded = self._has_skipped = False
+        self._unread: list[datetime | None] = []
+
+    async def gate(self, entry: SitemapEntry) -> str:
+        """Return why a sitemap is not read, or ""."""
+        await self.walk.wait_for_consumer()
+        self.sort()
+        bound = latest_moment(entry.lastmod, entry.lastmod_text or "")
+        is_older = bound is not None and self._floor is not None and bound < self._floor
+        if is_older and not self._is_exceeded:
+            self._has_skipped = True
+            return NOT_NEWER
+        if not entry.via.is_guess:
+            if self.documents >= self._most:
+                self._unread.append(bound)
+                return OVER_LIMIT
+            self.documents += 1
+        self._bound = bound
+        return ""
+
+    def add(self, entry: UrlEntry) -> None:
+        """Compare an entry with the newest."""
+        date = entry.date
+        self._compare(date)
+        if date is None:
+            self.undated += 1
+        elif date > self._horizon:
+            self.future += 1
+        elif self._floor is None or date > self._floor:
+            self.best.append(entry)
+            if len(self.best) > self._number + _SPARE:
+                self.sort()
+
+    def add_sitemap(self, entry: SitemapEntry) -> None:
+        """Compare what an index in an index says with what is said of that."""
+        self._compare(entry.lastmod)
+
+    def _compare(self, date: datetime | None) -> None:
+        if date is not None and self._bound is not None and date > self._bound:
+            self._is_exceeded = True
+
+    def sort(self) -> None:
+        """Keep the newest, each URL once."""
+        ranked = sorted(self.best, key=attrgetter("date"), reverse=True)
+        newest: dict[str, UrlEntry] = {}
+        for entry in ranked:
+            newest.setdefault(url_key(entry.loc), entry)
+        self.best = list(newest.values())[: self._number]
+        if len(self.best) == self._number:
+            self._floor = self.best[-1].date
+
+    def find_doubt(self, report: Report) -> str:
+        """Return why it is not proven that these are the newest, or ""."""
+        if self._is_exceeded and (self._has_skipped or self._unread):
+            return "dates-exceeded"
+        if None in self._unread:
+            return "undated-sitemaps"
+        if self._unread:
+            is_one = len(self._unread) > 1 and len(set(self._unread)) == 1
+            return "equal-dates" if is_one else "documents-limit"
+        if not report.complete:
+            return report.outcome.reason or "incomplete"
+        return "undated-urls" if self._floor is None and self.undated else ""
+
+
+async def newest(
+    site: str | None = None,
+    number: int = 10,
+    *,
+    documents: int = 20,
+    **arguments: Unpack[WalkArguments],
+) -> Newest:
+    """Find the newest URLs of a site; read only the sitemaps that may have them.
+
+    ```python
+    found = await newest("https://example.org/", 20)
+    for entry in found.entries:
+        print(entry.date, entry.loc)
+    print(found.proven, found.reason)
+    ```
+
+    Args:
+        site: its URL, as `walk` takes it.
+        number: how many URLs.
+        documents: how many sitemaps are read at most.
+        arguments: those of `walk`, but for `state`, `changes`, `removed`, `max_urls` and `order`.
+
+    One sitemap is read at a time, in the order of the dates in their index: the newest first, and
+    of those without a date the last one. It ends when none that is left can have a newer URL; the
+    dates are taken as they are written, a day to its end in the farthest zone. Raises what `walk`
+    raises.
+    """
+    refuse_unknown("newest", arguments.keys() - (WalkArguments.__annotations__.keys() - {*_OWN}))
+    for name, value in (("number", number), ("documents", documents)):
+        if not isinstance(value, int):
+            raise TypeError(f"{name} must be a whole number, not {value!r}")
+        if value < 1:
+            raise ValueError(f"{name} must be 1 or more, not {value!r}")
+    search = _Search(number, documents)
+    fetcher = arguments.get("fetcher")
+    limits, options = find_settings(fetcher, arguments.get("limits"), arguments.get("options"))
+    shared = {n: v for n, v in arguments.items() if n not in ("fetcher", "limits", "options")}
+    config = make_config(site, order="newest", gate=search.gate, **shared)
+    one = attrs.evolve(options, concurrency=1)
+    async with Walk(config, fetcher=fetcher, limits=limits, options=one) as search.walk:
+        async for event in search.walk.events():
+            if isinstance(event, UrlEntry):
+                search.add(event)
+            elif isinstance(event, SitemapEntry):
+                search.add_sitemap(event)
+    search.sort()
+    report = search.walk.report
+    doubt = search.find_doubt(report)
+    return Newest(
+        entries=tuple(search.best),
+        proven=not doubt,
+        reason=doubt,
+        documents=search.documents,
+        undated=search.undated,
+        future=search.future,
+        report=report,
+    )
+
+
+def newest_sync(
+    site: str | None = None,
+    number: int = 10,
+    *,
+    documents: int = 20,
+    **arguments: Unpack[WalkArguments],
+) -> Newest:
+    """Find the newest URLs as `newest` does, but without `await`."""
+    return run_blocking(newest(site, number, documents=documents, **arguments))
