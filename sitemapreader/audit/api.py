@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import attrs
 
@@ -16,8 +16,9 @@ from sitemapreader.audit.known import load_known
 from sitemapreader.audit.loading import WalkLoader
 from sitemapreader.audit.models import FOREMOST, AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.options import AuditOptions, fill_figures
-from sitemapreader.audit.pages.judging import count_pages, describe_doubt, judge_pages
-from sitemapreader.audit.pages.visits import visit_built, visit_site
+from sitemapreader.audit.pages.judging import count_fates, count_pages
+from sitemapreader.audit.pages.migration import OldSite
+from sitemapreader.audit.pages.visits import SiteVisits
 from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
 from sitemapreader.audit.result import Audit, read_baseline
 from sitemapreader.audit.rules import (
@@ -28,7 +29,7 @@ from sitemapreader.audit.rules import (
     suggest_word,
 )
 from sitemapreader.audit.runner import RuleRunner, find_missing
-from sitemapreader.audit.sources import find_source, locate_findings
+from sitemapreader.audit.sources import find_source, locate_findings, open_walk
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.issues import Severity
@@ -36,7 +37,6 @@ from sitemapreader.models import Via
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.outcomes import Status
 from sitemapreader.version import __version__
-from sitemapreader.walker import walk
 from sitemapreader.walker.config import WalkArguments
 
 if TYPE_CHECKING:
@@ -111,9 +111,6 @@ def plan_rules(
     )
 
 
-_NOT_ASKED = "no page was visited: give a number of them with `pages`, such as 400"
-
-
 @attrs.define
 class AuditRun:
     """One audit, step by step: `walk`, `judge`, `finish`."""
@@ -122,80 +119,60 @@ class AuditRun:
     _plan: RulePlan
     _figures: AuditOptions
     _parameters: dict[str, object]
+    _visits: SiteVisits
     _robots: dict[str, Robots] = attrs.field(factory=dict, init=False)
     _report: Report = attrs.field(init=False)
     _runner: RuleRunner = attrs.field(init=False)
     _is_http: bool = attrs.field(default=False, init=False)
     _folder: Fetcher | None = attrs.field(default=None, init=False)
     _is_site: bool = attrs.field(default=False, init=False)
-    _no_pages: str = attrs.field(default=_NOT_ASKED, init=False)
 
     async def walk(
         self,
         source: SiteTask,
         arguments: WalkArguments,
-        pages: int | Literal["all"] | None = None,
+        old: OldSite | None = None,
     ) -> None:
         """Read the sitemaps and robots.txt files into the database, and visit pages."""
+        self._is_http = source.fetcher is None
+        self._folder = source.fetcher
+        network = arguments.get("options") or FetchOptions()
         async with AsyncExitStack() as stack:
-            site = None if source.kind == "sitemap" else source.url
-            fetcher = source.fetcher or arguments.get("fetcher")
-            network: FetchOptions = arguments.get("options") or FetchOptions()
-            self._is_http = source.fetcher is None
-            self._folder = source.fetcher
-            if fetcher is None:
+            online = arguments
+            if arguments.get("fetcher") is None and (self._is_http or (old and old.is_http)):
                 from sitemapreader.fetch.http import HttpFetcher  # noqa: PLC0415 (150 ms)
 
-                fetcher = await stack.enter_async_context(
-                    HttpFetcher(
-                        arguments.get("options") or FetchOptions(),
-                        limits=arguments.get("limits") or Limits(),
-                    )
-                )
-                arguments = {**arguments, "limits": None, "options": None}  # the fetcher has them
-            loader = WalkLoader(self._database, arguments.get("on_document"))
-            passed: WalkArguments = {
-                **arguments,
-                "sitemaps": [source.url] if site is None else (),
-                "fetcher": fetcher,
-                "on_document": loader.note_end,
-            }
-            entries = walk(site, **passed)
-            if source.kind == "site":
-                entries.search_only()
-            async with entries:
-                await loader.load(entries)
-                self._robots = list_known_robots(entries, is_http=self._is_http)
-            self._report = entries.report
-            self._is_site = site is not None and not any(
-                each.via is Via.SITE and each.status is not Status.SKIPPED
-                for each in entries.report.documents
-            )
-            loader.load_report(self._report, is_http=self._is_http, now=self._figures.now)
+                limits = arguments.get("limits") or Limits()
+                opened = await stack.enter_async_context(HttpFetcher(network, limits=limits))
+                # it has the limits and options
+                online = {**arguments, "fetcher": opened, "limits": None, "options": None}
+            if old is not None:
+                await old.load(self._database, online if old.is_http else arguments)
+            await self._read(source, online if self._is_http else arguments)
+            fetcher = cast("Fetcher", source.fetcher or online["fetcher"])
             if self._is_http and self._needs_robots():
                 self._robots |= await fetch_robots(
                     self._database, fetcher, self._robots, network.user_agent
                 )
-            if self._is_http and pages is not None:
-                await visit_site(
-                    self._database,
-                    None if pages == "all" else pages,
-                    fetcher,
-                    self._figures,
-                    robots=self._robots,
-                    network=network,
-                    trusted=[source.url],
+            if self._is_http or (isinstance(fetcher, FolderFetcher) and source.kind != "sitemap"):
+                named = [source.url, *([old.task.url] if old is not None and old.task else [])]
+                await self._visits.visit(
+                    fetcher, self._robots, network, named, is_http=self._is_http
                 )
-                self._no_pages = ""
-            elif isinstance(source.fetcher, FolderFetcher) and site is not None and pages != 0:
-                self._no_pages = visit_built(
-                    self._database,
-                    pages if isinstance(pages, int) else None,
-                    source.fetcher,
-                    self._figures,
-                    robots=self._robots,
-                    is_asked=pages is not None,
-                )
+
+    async def _read(self, source: SiteTask, arguments: WalkArguments) -> None:
+        """Walk, and load what is read."""
+        loader = WalkLoader(self._database, arguments.get("on_document"))
+        entries = open_walk(source, {**arguments, "on_document": loader.note_end})
+        async with entries:
+            await loader.load(entries)
+            self._robots = list_known_robots(entries, is_http=self._is_http)
+        self._report = entries.report
+        self._is_site = source.kind != "sitemap" and not any(
+            each.via is Via.SITE and each.status is not Status.SKIPPED
+            for each in entries.report.documents
+        )
+        loader.load_report(self._report, is_http=self._is_http, now=self._figures.now)
 
     def _needs_robots(self) -> bool:
         """Return whether a chosen rule judges URLs of hosts outside the walk."""
@@ -208,11 +185,7 @@ class AuditRun:
         self._database.end_loading()
         prepare(self._database, self._parameters, self._robots, self._figures.robots)
         report = self._report
-        if self._database.ask("SELECT 1 FROM crawled LIMIT 1"):
-            self._no_pages = ""
-        if not self._no_pages:
-            judge_pages(self._database)
-            self._no_pages = describe_doubt(self._database)
+        self._visits.judge()
         missing = find_missing(
             self._database,
             report,
@@ -220,7 +193,7 @@ class AuditRun:
             is_site=self._is_site,
             has_known=has_known,
             least_overlap=self._figures.least_overlap,
-            no_pages=self._no_pages,
+            unvisited=self._visits.missing,
         )
         self._runner = runner = RuleRunner(
             self._database,
@@ -256,6 +229,8 @@ class AuditRun:
             complete=self._report.complete,
             files=files,
             pages=count_pages(self._database),
+            old_pages=count_pages(self._database, "old"),
+            old_folders=count_fates(self._database),
             baseline=None if baseline is None else baseline.total,
             **head,
         )
@@ -284,6 +259,7 @@ class AuditArguments(WalkArguments, total=False):
     base_url: str | None
     is_sitemap: bool | None
     pages: int | Literal["all"] | None
+    was: Known | None
 
 
 async def audit(
@@ -300,6 +276,7 @@ async def audit(
     base_url: str | None = None,
     is_sitemap: bool | None = None,
     pages: int | Literal["all"] | None = None,
+    was: Known | None = None,
     **arguments: Unpack[WalkArguments],
 ) -> Audit:
     """Judge the sitemaps of a site by rules; needs the extra `audit`.
@@ -329,6 +306,8 @@ async def audit(
             its content tells.
         pages: how many listed pages are visited, or "all" of them: what do they answer? By default
             none of a site, and all of a built folder (0: none), where nothing is requested.
+        was: the old site, whose URLs are to lead to the new one: a list as for `urls`, or a URL,
+            folder or sitemap. All of them are visited, or as many as `pages` says.
         arguments: arguments of `walk`, without those that leave out URLs.
 
     Raises:
@@ -342,6 +321,7 @@ async def audit(
     begin, begun = monotonic(), datetime.now(UTC)
     plan = plan_rules(rules, select, ignore, severities or {}, figures)
     found = find_source(source, base_url, is_sitemap=is_sitemap)
+    old = None if was is None else OldSite.find(was)
     store = AuditDatabase(database)
     try:
         with store.map_disk_errors():
@@ -349,8 +329,9 @@ async def audit(
             if urls is not None:
                 known = await store.run_in_thread(partial(load_known, store, urls))
             before = None if baseline is None else read_baseline(baseline, store)
-            run = AuditRun(store, plan, figures, figures.make_parameters(begun))
-            await run.walk(found, arguments, pages)
+            visits = SiteVisits(store, figures, pages, old is not None, database is not None)
+            run = AuditRun(store, plan, figures, figures.make_parameters(begun), visits)
+            await run.walk(found, arguments, old)
             await store.run_in_thread(partial(run.judge, has_known=known is not None))
             finish = partial(
                 run.finish,

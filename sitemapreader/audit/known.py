@@ -1,4 +1,4 @@
-"""Known URLs from a crawl, a log or Search Console: rows of the table `known`."""
+"""Lists of URLs, of a crawl, a log or Search Console: rows of the tables `known` and `old`."""
 
 from __future__ import annotations
 
@@ -58,35 +58,64 @@ def load_known(database: AuditDatabase, source: Known) -> int:
     A file is .txt, .csv, .tsv, .jsonl or .parquet, all but the last with .gz behind it if they are
     compressed. Raises AuditInputError if it cannot be read, or has no column of URLs, or no URL.
     """
-    name = "the list of known URLs"
-    database.ask("CREATE OR REPLACE TABLE arrived (loc VARCHAR)")
-    if isinstance(source, str | PathLike):
-        name = str(source)
-        _read(database, Path(source))
-    else:
-        urls = iter(source)
-        while batch := list(islice(urls, _ROWS_AT_ONCE)):
-            database.insert("arrived", pa.table({"loc": make_array(batch, pa.string())}))
-    # nine of ten URLs are simple: only the others become objects of Python
-    database.ask(_QUERIES["find_unusual"], simple=SIMPLE_URL, blanks=_BLANKS)
-    database.ask(_QUERIES["keep_simple"], simple=SIMPLE_URL)
-    for after in range(0, database.ask("SELECT count(*) FROM unusual")[0][0], _ROWS_AT_ONCE):
-        rows = database.ask(_QUERIES["list_unusual"], after=after, until=after + _ROWS_AT_ONCE)
-        locs = make_array([loc for (loc,) in rows], pa.string())
-        database.insert("arrived", pa.table({"loc": locs, "key": make_keys(locs)}))
-    database.ask(_QUERIES["add_known"])
-    for table in ("arrived", "unusual"):
-        database.ask(f"DROP TABLE {table}")
-    count: int = database.ask("SELECT count(*) FROM known")[0][0]
-    if not count:
-        raise AuditInputError(f"{name} has no URL that begins with http:// or https://")
-    return count
+    return UrlList(database, "known").load(source)
 
 
-def _read(database: AuditDatabase, path: Path) -> None:
+def is_list(path: str | PathLike[str]) -> bool:
+    """Return whether a file has a list of URLs by its suffix, and is no sitemap."""
+    name = Path(path).name.lower().removesuffix(".gz")
+    return Path(name).suffix in _READERS.keys() - {""} and Path(path).is_file()
+
+
+class UrlList:
+    """URLs on their way into a table, "known" or "old"; `add` some, then `end`."""
+
+    def __init__(self, database: AuditDatabase, table: str) -> None:
+        self._database = database
+        self._table = table
+        database.ask("CREATE OR REPLACE TABLE arrived (loc VARCHAR)")
+
+    def load(self, source: Known) -> int:
+        """Insert a list, and return how many different URLs it has; raise AuditInputError."""
+        if not isinstance(source, str | PathLike):
+            urls = iter(source)
+            while batch := list(islice(urls, _ROWS_AT_ONCE)):
+                self.add(batch)
+            return self.end(f"the list of {self._table} URLs")
+        _read(self._database, Path(source), self._table)
+        return self.end(str(source))
+
+    def add(self, urls: list[str]) -> None:
+        """Insert some URLs."""
+        self._database.insert("arrived", pa.table({"loc": make_array(urls, pa.string())}))
+
+    def end(self, name: str) -> int:
+        """Fill the table, and return how many different URLs there are.
+
+        Raises AuditInputError for none; `name` is what they came from.
+        """
+        ask = self._database.ask
+        # nine of ten URLs are simple: only the others become objects of Python
+        ask(_QUERIES["find_unusual"], simple=SIMPLE_URL, blanks=_BLANKS)
+        ask(_QUERIES["keep_simple"], simple=SIMPLE_URL)
+        for after in range(0, ask("SELECT count(*) FROM unusual")[0][0], _ROWS_AT_ONCE):
+            rows = ask(_QUERIES["list_unusual"], after=after, until=after + _ROWS_AT_ONCE)
+            locs = make_array([loc for (loc,) in rows], pa.string())
+            self._database.insert("arrived", pa.table({"loc": locs, "key": make_keys(locs)}))
+        ask(_QUERIES["add_urls"].format(self._table))
+        for table in ("arrived", "unusual"):
+            ask(f"DROP TABLE {table}")
+        count: int = ask(f"SELECT count(*) FROM {self._table}")[0][0]
+        if not count:
+            raise AuditInputError(f"{name} has no URL that begins with http:// or https://")
+        return count
+
+
+def _read(database: AuditDatabase, path: Path, table: str) -> None:
     """Insert the texts of a file that may be URLs."""
+    what = f"the list of {table} URLs"
     if not path.is_file():
-        raise AuditInputError(f"the list of known URLs cannot be read: there is no file {path}")
+        raise AuditInputError(f"{what} cannot be read: there is no file {path}")
     name = path.name.lower().removesuffix(".gz")
     if (reader := _READERS.get(Path(name).suffix)) is None:
         suffixes = ".txt, .csv, .tsv, .jsonl or .parquet"
@@ -104,13 +133,14 @@ def _read(database: AuditDatabase, path: Path) -> None:
         names = [each for (each,) in found]
         column = _find_column(names, path)
         database.ask(f'INSERT INTO arrived SELECT "{column}"::VARCHAR FROM {reader}', **passed)
-        _read_answers(database, names, column, reader, passed)
+        if table == "known":
+            _read_answers(database, names, column, reader, passed)
     except (duckdb.Error, OSError, EOFError, UnicodeError, zlib.error) as error:
         if isinstance(error, DISK_ERRORS) and "write" in str(error):
             raise  # our disk is full
         lines = (line for line in str(error).splitlines() if not line.startswith("Original Line"))
         reason = excerpt(" ".join(islice(lines, 2)))
-        raise AuditInputError(f"the list of known URLs {path} cannot be read: {reason}") from None
+        raise AuditInputError(f"{what} {path} cannot be read: {reason}") from None
 
 
 def _read_answers(

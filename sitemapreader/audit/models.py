@@ -53,6 +53,8 @@ class Need(StrEnum):
     """A list of known URLs."""
     PAGES = "pages"
     """Pages that were visited, half of which could be judged."""
+    WAS = "was"
+    """Old URLs that were visited, half of which could be judged."""
     FOLDER = "folder"
     """A built folder, all of whose pages were looked up."""
     OVERLAP = "overlap"
@@ -166,6 +168,8 @@ MAX_SECTIONS = 500
 """Folders in `Facts.sections`; the rest is one number."""
 MAX_HOSTS = 500
 """Hosts in `Facts.hosts`; the rest is one number."""
+MAX_OLD_FOLDERS = 500
+"""Folders in `Facts.old_folders`."""
 MAX_LANGUAGES = 40
 """Languages whose pairs are in `Facts.languages`."""
 
@@ -264,6 +268,18 @@ class PageTally:
     exact: bool = True
 
 
+@attrs.frozen
+class OldFolder:
+    """What became of the pages in a first folder of the old site, as far as they were judged."""
+
+    folder: str  # with its host: "https://example.org/blog/"
+    pages: int
+    lost: int  # `was-lost`
+    to_start: int
+    temporary: int
+    unlisted: int
+
+
 @attrs.frozen(kw_only=True)
 class Facts:
     """The numbers of an audit, for the head of a report and its charts.
@@ -299,6 +315,8 @@ class Facts:
         passed: rules that ran and did not hit.
         not_run: rules that were not run, with the reason.
         pages: of the visits; `None` if no page was to be visited.
+        old_pages: of the visits of old URLs, where `listed` is how many there are; or `None`.
+        old_folders: what became of them, the most losses first; at most `MAX_OLD_FOLDERS`.
         known_urls: number of different known URLs; `None` without a list.
         baseline: number of hits that the baseline has; `None` without a baseline.
     """
@@ -331,5 +349,7 @@ class Facts:
     passed: tuple[AuditRule, ...] = ()
     not_run: tuple[NotRun, ...] = ()
     pages: PageTally | None = None
+    old_pages: PageTally | None = None
+    old_folders: tuple[OldFolder, ...] = ()
     known_urls: int | None = None
     baseline: int | None = None

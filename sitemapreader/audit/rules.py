@@ -272,6 +272,7 @@ _NEEDS = {
     "complete": "a walk that read all",
     "urls": "`--urls`",
     "pages": "`--pages`",
+    "was": "`--was`",
     "folder": "a built folder",
     "overlap": "a list that knows most of the URLs",
 }

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sitemapreader.report import Report
 
 _QUERIES, _PAGE_QUERIES = read_queries("runner"), read_queries("pages")
+_SAMPLED = ("pages", "old URLs")
+"""Units of which a sample may have been visited."""
 _MAY_BE_EXCUSED = (IssueCode.HTTP_STATUS, IssueCode.ROBOTS_UNREACHABLE)
 """Issues that may come from a site that refuses us, or from the network: no fault of the site."""
 
@@ -36,18 +38,16 @@ def find_missing(
     is_site: bool,
     has_known: bool,
     least_overlap: float,
-    no_pages: str,
+    unvisited: Mapping[Need, str],
 ) -> dict[Need, str]:
     """Return the needs of rules that are not met, each with the reason and what to do.
 
-    `no_pages` is why no page can be judged, or ""; `is_site` is whether a site was searched, and
-    not a sitemap given; `least_overlap` is the share of the URLs that a list of known ones must
-    have.
+    `unvisited` are those that visits of pages do not meet; `is_site` is whether a site was
+    searched, and not a sitemap given; `least_overlap` is the share of the URLs that a list of known
+    ones must have.
     """
-    missing = {}
-    if no_pages:
-        missing[Need.PAGES] = no_pages
-    if no_pages or not database.ask("SELECT 1 FROM built"):
+    missing = dict(unvisited)
+    if Need.PAGES in missing or not database.ask("SELECT 1 FROM built"):
         missing[Need.FOLDER] = "no built folder was looked through: give one, with all its pages"
     if not is_http:
         missing[Need.FETCH] = "sitemaps were read from files: give the URL of the site"
@@ -202,14 +202,15 @@ class RuleRunner:
             of=self._looked_at.get(rule.rule.unit, 0),
             places=tuple(places.values()),
             examples=tuple(self._choose_examples(hits)),
-            rate=self._estimate(rule, passed) if rule.rule.unit == "pages" else None,
+            rate=self._estimate(rule, passed) if rule.rule.unit in _SAMPLED else None,
         )
         self._add_finding(finding, {number: place.count for number, place in places.items()})
 
     def _estimate(self, rule: SqlRule, passed: dict[str, object]) -> Rate | None:
         """Return the rate of all pages, if some were not judged."""
         query = _PAGE_QUERIES["strata"].format(rule.query)
-        rate = estimate_rate(Stratum(*row) for row in self._database.ask(query, **passed))
+        rows = self._database.ask(query, **passed, is_old=rule.rule.unit == "old URLs")
+        rate = estimate_rate(Stratum(*row) for row in rows)
         return None if rate is None or rate.low == rate.high else rate
 
     def _add_pass(self, rule: AuditRule) -> None:

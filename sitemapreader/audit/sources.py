@@ -18,9 +18,13 @@ from sitemapreader.issues import show_url
 from sitemapreader.many.sources import SiteTask
 from sitemapreader.readers.reader import SitemapReader
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url
+from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from sitemapreader.walker.config import WalkArguments
+    from sitemapreader.walker.walks import Walk
 
 T = TypeVar("T", Place, Example)
 
@@ -54,6 +58,20 @@ def find_source(
     raise AuditInputError(
         f"{show_url(text)!r} is neither an http(s) URL nor a file or folder that exists"
     )
+
+
+def open_walk(source: SiteTask, arguments: WalkArguments) -> Walk:
+    """Return the walk over a source; `arguments` have a fetcher, or the source has one."""
+    is_sitemap = source.kind == "sitemap"
+    passed: WalkArguments = {
+        **arguments,
+        "fetcher": source.fetcher or arguments.get("fetcher"),
+        "sitemaps": [source.url] if is_sitemap else (),
+    }
+    entries = walk(None if is_sitemap else source.url, **passed)
+    if source.kind == "site":
+        entries.search_only()
+    return entries
 
 
 def _find_base_url(path: Path) -> str:

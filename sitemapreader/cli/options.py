@@ -153,6 +153,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--pages", "audit", "visit so many of the listed pages, or all: what do they "
                "answer? (default: none of a site, all of a built folder; 0: none)", metavar="N|all",
                type=parse_pages),
+        Option("--was", "audit", "sitemap, folder, URL or list of the old site: do its URLs lead "
+               "to listed pages? (all of them, or as many as --pages says)", metavar="OLD"),
         Option("--full", "scale", "forget what was read: write every URL of every host"),
         Option("--retry", "scale", "read also hosts that failed and are not due yet"),
         Option("--failed", "scale", "with status: print the hosts that were not read"),

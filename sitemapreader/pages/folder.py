@@ -44,16 +44,20 @@ class PageFolder:
     Args:
         folder: the output of a generator.
         base_url: the URL of the folder on the site; found as `FolderFetcher` finds it.
+        text: whether the main text of pages is read, which takes most of the time.
 
     Raises:
         NotADirectoryError: `folder` is not a directory.
         ValueError: `base_url` is not an http or https URL.
     """
 
-    def __init__(self, folder: str | Path, base_url: str | None = None) -> None:
+    def __init__(
+        self, folder: str | Path, base_url: str | None = None, *, text: bool = False
+    ) -> None:
         fetcher = FolderFetcher(folder, base_url)
         self.base_url = fetcher.base_url
         self._folder = fetcher.folder
+        self._has_text = text
         self._origin = origin_of(self.base_url)
         base = parse_url(self.base_url)
         self._prefix = unquote_to_bytes(base.raw_path if base else "/")
@@ -156,7 +160,7 @@ class PageFolder:
                 data = opened.read(MAX_PAGE_BYTES + 1)
         except OSError as error:  # it was there when the folder was listed
             return attrs.evolve(visit, status=None, error=error.strerror or str(error))
-        facts = read_page(data, final, headers, text=False)
+        facts = read_page(data, final, headers, text=self._has_text)
         return attrs.evolve(visit, headers=headers, facts=facts)
 
     def _read_host_file(self, name: str) -> str:

@@ -6,57 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
-from page_server import PageServer, answer, serve_pages
+from page_audits import (
+    OPTIONS,
+    WORDS,
+    build,
+    finding_of,
+    hits,
+    judge,
+    list_pages,
+    page,
+    publish,
+)
+from page_server import answer, serve_pages
 
-from sitemapreader.audit import AuditOptions, audit
-from sitemapreader.options import FetchOptions
+from sitemapreader.audit import audit
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sitemapreader.audit import Audit, Finding
-
-WORDS = " ".join(f"word{number}" for number in range(40))
-OPTIONS = FetchOptions(max_attempts=1, host_pause_seconds=0.05)
-FIGURES = AuditOptions(slow_page_seconds=0.1, page_seconds=60)
-
-
-def page(head: str = "", text: str = WORDS) -> str:
-    return f"<!doctype html><title>T</title>{head}<body><main><p>{text}</main>"
-
-
-def list_pages(base: str, *paths: str, **lastmods: str) -> str:
-    records = "".join(f"<url><loc>{base}{path}</loc></url>" for path in paths)
-    records += "".join(
-        f"<url><loc>{base}{path}</loc><lastmod>{date}</lastmod></url>"
-        for path, date in lastmods.items()
-    )
-    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{records}</urlset>'
-
-
-def publish(server: PageServer, *paths: str, robots: str = "", **lastmods: str) -> None:
-    """Serve a sitemap with some pages, and the robots.txt that names it."""
-    sitemap = list_pages(server.base, *paths, **lastmods)
-    server.answers["/sitemap.xml"] = lambda _: web.Response(
-        text=sitemap, content_type="application/xml"
-    )
-    named = f"{robots}\nSitemap: {server.base}sitemap.xml\n"
-    server.answers["/robots.txt"] = lambda _: web.Response(text=named)
-
-
-async def judge(source: str | Path, pages: Any = "all", **arguments: Any) -> Audit:
-    found = {"options": OPTIONS, "figures": FIGURES, "select": ["pages", "lastmod-false"]}
-    return await audit(source, pages=pages, **{**found, **arguments})
-
-
-def hits(result: Audit) -> dict[str, list[tuple[str, str]]]:
-    """Return path and detail of each hit, by the code of its rule."""
-    return {
-        each.code: sorted(
-            (hit.url.partition("//")[2].partition("/")[2], hit.detail) for hit in each.examples
-        )
-        for each in result.findings
-    }
+    from sitemapreader.audit import Audit
 
 
 async def slow(_: web.Request) -> str:
@@ -130,10 +98,6 @@ async def test_each_rule_hits_what_is_planted() -> None:
 
 def result_detail(result: Audit, code: str) -> str:
     return finding_of(result, code).examples[0].detail
-
-
-def finding_of(result: Audit, code: str) -> Finding:
-    return next(finding for finding in result.findings if finding.code == code)
 
 
 def gate(request: web.Request) -> Any:
@@ -212,11 +176,12 @@ async def test_a_sample_has_parts_for_each_sitemap(tmp_path: Path) -> None:
         assert parts.fetchall() == [(30, 10), (90, 30)]
 
 
-async def test_no_page_is_visited_without_being_asked() -> None:
-    """By default an audit of a site opens no page, and says so."""
+@pytest.mark.parametrize("pages", [None, 0])
+async def test_no_page_is_visited_without_being_asked(pages: int | None) -> None:
+    """By default, and with 0, an audit of a site opens no page, and says so."""
     async with serve_pages(page=page()) as server:
         publish(server, "page")
-        with await judge(server.base, None) as result:
+        with await judge(server.base, pages) as result:
             assert result.facts.pages is None
             assert "give a number" in result.facts.not_run[0].reason
         assert "/page" not in server.asked
@@ -238,14 +203,6 @@ async def test_wrong_numbers_of_pages(pages: Any) -> None:
     """What is no number of pages is refused before anything is fetched."""
     with pytest.raises(match='pages must be a number of pages or "all"'):
         await audit("http://127.0.0.1:9/", pages=pages)
-
-
-def build(folder: Path, **texts: str) -> Path:
-    for name, text in texts.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
 
 
 async def test_a_built_folder_is_judged_by_its_pages(tmp_path: Path) -> None:

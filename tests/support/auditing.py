@@ -14,6 +14,7 @@ from sitemapreader.audit import AuditOptions, Finding, NotRun
 from sitemapreader.audit.api import AuditRun, plan_rules
 from sitemapreader.audit.database import AuditDatabase
 from sitemapreader.audit.known import load_known
+from sitemapreader.audit.pages.visits import SiteVisits
 from sitemapreader.fetch import MemoryFetcher, StoredResponse
 from sitemapreader.many.sources import SiteKind, SiteTask
 
@@ -177,7 +178,8 @@ class RuleTrial:
     async def _run(self, code: str, tried: AuditedSite) -> Finding | NotRun | None:
         figures = AuditOptions(now=NOW, **tried.figures)
         plan = plan_rules(None, [code], [], {}, figures)
-        run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW))
+        visits = SiteVisits(self.database, figures, None, has_old=False, has_text=False)
+        run = AuditRun(self.database, plan, figures, figures.make_parameters(NOW), visits)
         fetcher = tried.make_fetcher()
         if tried.known is not None:
             load_known(self.database, tried.known)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
+import package
 import pytest
 
 from sitemapreader import IssueCode, Severity
@@ -49,6 +50,13 @@ SAME = frozenset(
     """.split()  # noqa: SIM905 (a table)
 )
 """Codes that mean in an audit what they mean to the reader."""
+
+
+def test_the_docs_count_the_rules() -> None:
+    """The number of rules that README and the page of audits name is that of the package."""
+    for path in ("README.md", "docs/audit.md"):
+        text = (package.ROOT / path).read_text("utf-8")
+        assert set(re.findall(r"(\d+) rules", text)) == {str(len(load_rules()))}, path
 
 
 def test_each_issue_is_in_one_group() -> None:

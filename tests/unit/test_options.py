@@ -76,6 +76,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "--verbose": ("", True),
     "--urls": ("gsc.csv", "gsc.csv"),
     "--pages": ("400", 400),
+    "--was": ("old.xml", "old.xml"),
     "--select": ("url-*", ("url-*",)),
     "--ignore": ("hreflang,url-fragment", ("hreflang", "url-fragment")),
     "--fail-on": ("never", "never"),

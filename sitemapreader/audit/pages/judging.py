@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sitemapreader.audit.database import read_queries
-from sitemapreader.audit.models import PageTally
+from sitemapreader.audit.models import MAX_OLD_FOLDERS, OldFolder, PageTally
 
 if TYPE_CHECKING:
     from sitemapreader.audit.database import AuditDatabase
@@ -14,27 +14,35 @@ _QUERIES = read_queries("pages")
 
 
 def judge_pages(database: AuditDatabase) -> None:
-    """Find what visits say together: gates, hosts that hardly answer, and faults."""
+    """Find what visits say together: gates, hosts that hardly answer, faults and fates."""
     for name in (
-        *("add_crawled", "join_sample", "join_listed", "mark_gates", "mark_languages"),
-        *("mark_refused", "mark_network", "distrust_probes", "find_faults"),
+        *("join_sample", "add_crawled", "join_listed", "mark_gates", "mark_languages"),
+        *("mark_refused", "mark_network", "distrust_probes", "find_soft_errors", "find_faults"),
+        "find_fates",
     ):
         database.ask(_QUERIES[name])
 
 
-def describe_doubt(database: AuditDatabase) -> str:
+def describe_doubt(database: AuditDatabase, kind: str = "listed") -> str:
     """Return why the rules about pages cannot be run, or "" if half could be judged."""
-    tally = count_pages(database)
+    tally = count_pages(database, kind)
     if tally is None or 2 * tally.judged >= tally.visited:
         return ""
     said = ", ".join(f"{reason} {count}" for reason, count in tally.not_judged.items())
     return f"only {tally.judged} of {tally.visited} pages could be judged ({said})"
 
 
-def count_pages(database: AuditDatabase) -> PageTally | None:
-    """Return how many pages were visited; `None` if none was."""
-    visited, judged, reasons = database.ask(_QUERIES["tally"])[0]
+def count_pages(database: AuditDatabase, kind: str = "listed") -> PageTally | None:
+    """Return how many "listed" or "old" pages were visited; `None` if none was."""
+    query = _QUERIES["tally"].format(f"is_{kind}")
+    visited, judged, reasons = database.ask(query)[0]
     if not visited:
         return None
-    (listed,) = database.ask(_QUERIES["listed"])[0]
-    return PageTally(int(listed), visited, judged, reasons or {}, exact=judged == listed)
+    (total,) = database.ask(_QUERIES[kind])[0]
+    return PageTally(int(total), visited, judged, reasons or {}, exact=judged == total)
+
+
+def count_fates(database: AuditDatabase) -> tuple[OldFolder, ...]:
+    """Return what became of the pages in each folder of the old site."""
+    rows = database.ask(_QUERIES["fates"], limit=MAX_OLD_FOLDERS)
+    return tuple(OldFolder(*row) for row in rows)

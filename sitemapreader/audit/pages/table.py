@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from sitemapreader.pages import PageFacts, PageVisit
 
 _ROWS_AT_ONCE = 500
+_OF_THE_PAGE = (
+    *("title", "is_noindex", "canonical", "canonical_key", "canonicals", "canonical_differs_by"),
+    *("refresh_seconds", "refresh_url", "refresh_key", "modified", "text_hash"),
+)
+"""Columns of what a page says of itself."""
 _TEMPORARY = frozenset({302, 303, 307})
 
 
@@ -77,12 +82,8 @@ class PageTable:
 
     def _describe(self, facts: PageFacts | None, final_key: str) -> dict[str, Any]:
         """Return the columns of what a page says of itself."""
-        names = (
-            *("title", "is_noindex", "canonical", "canonical_key", "canonicals"),
-            *("canonical_differs_by", "refresh_seconds", "refresh_url", "modified", "text_hash"),
-        )
         if facts is None:
-            return dict.fromkeys(names)
+            return dict.fromkeys(_OF_THE_PAGE)
         keys = {url_key(url): url for url in reversed(facts.canonicals)}
         # the first that is another page, or the first
         key = next((each for each in map(url_key, facts.canonicals) if each != final_key), None)
@@ -92,10 +93,15 @@ class PageTable:
         values = (
             *(facts.title, facts.is_noindex(*self._robots)),
             *(key and keys[key], key, len(keys), key and name_difference(final_key, key)),
-            *(seconds, target, facts.modified and facts.modified.replace(tzinfo=None)),
+            *(
+                seconds,
+                target,
+                target and url_key(target),
+                facts.modified and facts.modified.replace(tzinfo=None),
+            ),
             facts.text_hash,
         )
-        return dict(zip(names, values, strict=True))
+        return dict(zip(_OF_THE_PAGE, values, strict=True))
 
     def flush(self) -> None:
         """Write what is left."""

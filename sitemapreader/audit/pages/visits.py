@@ -1,15 +1,21 @@
-"""The visits of an audit: pages of the sample, and made-up ones beside them."""
+"""The visits of an audit: listed pages, old ones, and made-up ones beside them."""
 
 from __future__ import annotations
 
 from contextlib import aclosing, suppress
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+import attrs
 
 from sitemapreader.audit.database import read_queries
+from sitemapreader.audit.models import Need
+from sitemapreader.audit.pages.judging import describe_doubt, judge_pages
 from sitemapreader.audit.pages.sample import draw_sample
 from sitemapreader.audit.pages.table import PageTable
+from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.models import UrlEntry
 from sitemapreader.pages import PageFolder, VisitOptions, visit_pages
 from sitemapreader.readers import read
@@ -21,7 +27,6 @@ if TYPE_CHECKING:
     from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.audit.options import AuditOptions
     from sitemapreader.fetch import Fetcher
-    from sitemapreader.fetch.local import FolderFetcher
     from sitemapreader.options import FetchOptions
     from sitemapreader.readers.robots import Robots
 
@@ -29,94 +34,146 @@ _LEAST_SHARE = 0.1
 """A folder with files for fewer of its URLs is one of sitemaps, not a built site."""
 _MAX_UNNAMED = 100
 """Sitemaps of a folder that are read, although nothing names them."""
-_ALL = 2**31 - 1
+_NEEDS = {"listed": Need.PAGES, "old": Need.WAS}
 _QUERIES = read_queries("pages")
 
 
-async def visit_site(
-    database: AuditDatabase,
-    number: int | None,
-    fetcher: Fetcher,
-    figures: AuditOptions,
-    *,
-    robots: Mapping[str, Robots],
-    network: FetchOptions,
-    trusted: Iterable[str],
-) -> None:
-    """Visit pages of a site, and a made-up one in each large folder of it.
+@attrs.define
+class SiteVisits:
+    """The visits of one audit: `visit` fills the table of pages, `judge` completes it.
 
-    Args:
-        database: with the URLs of the walk.
-        number: how many pages; `None` for all.
-        fetcher: of the walk.
-        figures: `page_seconds`, `page_seed`, `page_probes` and `slow_page_seconds`.
-        robots: origin -> its robots.txt, of those that were read.
-        network: how many failures of a host are too many.
-        trusted: URLs that the caller named.
+    Attributes:
+        missing: needs of rules that the visits do not meet, with the reason.
     """
-    draw_sample(database, number or _ALL, int(figures.page_seed))
-    options = VisitOptions(figures.page_seconds, figures.slow_page_seconds)
-    table = PageTable(database, figures.robots)
-    largest = database.ask(_QUERIES["largest_folders"], limit=int(figures.page_probes))
-    probes = [_make_up(folder) for (folder,) in largest]
-    urls = [*probes, *(loc for (loc,) in database.ask(_QUERIES["list_sample"]))]
-    visits = visit_pages(
-        urls, fetcher, options, robots=robots, network=network, trusted=tuple(trusted)
-    )
-    made_up = frozenset(probes)
-    async with aclosing(visits):
-        async for visit in visits:
-            if visit.url in made_up:
-                table.add_probe(visit)
+
+    _database: AuditDatabase
+    _figures: AuditOptions
+    _pages: int | Literal["all"] | None
+    """How many; `None` for none of a site, and all of a folder."""
+    _has_old: bool
+    """Whether the old URLs are visited as well, all or as many."""
+    _has_text: bool
+    """Whether the texts of a folder's files are to be compared."""
+    missing: dict[Need, str] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.missing = {
+            Need.PAGES: "no page was visited: give a number of them with `pages`, such as 400",
+            Need.WAS: "there are no old URLs: give the old sitemap with `was`",
+        }
+
+    async def visit(
+        self,
+        fetcher: Fetcher,
+        robots: Mapping[str, Robots],
+        network: FetchOptions,
+        trusted: Iterable[str],
+        *,
+        is_http: bool,
+    ) -> None:
+        """Visit pages of a site, and a made-up one in each large folder of it.
+
+        Args:
+            fetcher: of the walk.
+            robots: origin -> its robots.txt, of those that were read. What it disallows is not
+                visited, and need not be listed in a folder.
+            network: how many failures of a host are too many.
+            trusted: URLs that the caller named.
+            is_http: whether pages are requested; else they are files of the fetcher's folder.
+        """
+        number = None if self._pages == "all" else self._pages
+        wanted = {
+            "listed": 0 if is_http and self._pages is None else number,
+            "old": number if self._has_old else 0,
+        }
+        for kind, most in wanted.items():
+            draw_sample(self._database, most, int(self._figures.page_seed), kind)
+        why = ""
+        if any(most != 0 for most in wanted.values()):
+            if isinstance(fetcher, FolderFetcher):
+                why = self._look_up(fetcher, robots)
             else:
-                table.add(visit)
-    table.flush()
+                await self._request(fetcher, robots, network, trusted)
+        for kind, most in wanted.items():
+            if most != 0:
+                self._record(kind, why)
 
+    def judge(self) -> None:
+        """Find what the visits, and those of a crawl file, say together."""
+        if self._database.ask("SELECT 1 FROM crawled LIMIT 1"):
+            self._record("listed", "")
+        met = [kind for kind, need in _NEEDS.items() if need not in self.missing]
+        if met:
+            judge_pages(self._database)
+        for kind in met:
+            self._record(kind, describe_doubt(self._database, kind))
 
-def visit_built(
-    database: AuditDatabase,
-    number: int | None,
-    folder: FolderFetcher,
-    figures: AuditOptions,
-    *,
-    robots: Mapping[str, Robots],
-    is_asked: bool,
-) -> str:
-    """Look up pages of a built folder; return why there is nothing to look up, or "".
+    def _record(self, kind: str, why: str) -> None:
+        """Record why pages of a kind cannot be judged; "" if they can."""
+        self.missing.pop(_NEEDS[kind], None)
+        if why:
+            self.missing[_NEEDS[kind]] = why
 
-    Args:
-        database: with the URLs of the walk.
-        number: how many pages; `None` for all.
-        folder: with the files.
-        figures: `page_seed`.
-        robots: origin -> its robots.txt; what it disallows need not be listed.
-        is_asked: whether the caller said that the folder has pages.
-    """
-    draw_sample(database, number or _ALL, int(figures.page_seed))
-    site = PageFolder(folder.folder, folder.base_url)
-    table = PageTable(database, figures.robots)
-    visits = [site.visit(loc) for (loc,) in database.ask(_QUERIES["list_sample"])]
-    found = sum(bool(visit.file) for visit in visits)
-    if not is_asked and found < _LEAST_SHARE * len(visits):
-        return f"the folder has files for {found} of {len(visits)} URLs: it is no built site"
-    for visit in visits:
-        table.add(visit)
-    table.flush()
-    listed = {visit.file for visit in visits}
-    if number is None:
-        listed |= _read_unnamed(database, site, folder, {visit.url for visit in visits})
-        for file, url in site.list_pages():
-            rules = robots.get(origin_of(url))
-            refused = rules is not None and any(
-                rules.find_refusal(url, agent) for agent in figures.robots
-            )
-            if file not in listed and not refused:
-                table.add(site.visit(url))
+    async def _request(
+        self,
+        fetcher: Fetcher,
+        robots: Mapping[str, Robots],
+        network: FetchOptions,
+        trusted: Iterable[str],
+    ) -> None:
+        figures = self._figures
+        options = VisitOptions(figures.page_seconds, figures.slow_page_seconds)
+        table = PageTable(self._database, figures.robots)
+        largest = self._database.ask(_QUERIES["largest_folders"], limit=int(figures.page_probes))
+        probes = [_make_up(folder) for (folder,) in largest]
+        urls = [*probes, *(loc for (loc,) in self._database.ask(_QUERIES["list_sample"]))]
+        visits = visit_pages(
+            urls, fetcher, options, robots=robots, network=network, trusted=tuple(trusted)
+        )
+        made_up = frozenset(probes)
+        async with aclosing(visits):
+            async for visit in visits:
+                if visit.url in made_up:
+                    table.add_probe(visit)
+                else:
+                    table.add(visit)
         table.flush()
-    may_answer = site.may_answer_more or site.answers_all
-    is_whole = site.base_url.count("/") == 3
-    database.insert_rows("built", [(may_answer, site.answers_all, is_whole)])
-    return ""
+
+    def _look_up(self, folder: FolderFetcher, robots: Mapping[str, Robots]) -> str:
+        """Look up files of a built folder; return why there is nothing to look up, or ""."""
+        database = self._database
+        site = PageFolder(folder.folder, folder.base_url, text=self._has_text)
+        base = urlsplit(folder.base_url)
+        table = PageTable(database, self._figures.robots)
+        urls = [loc for (loc,) in database.ask(_QUERIES["list_listed"])]
+        listed = set[str]()
+        for loc in urls:
+            visit = site.visit(loc)
+            table.add(visit)
+            listed |= {visit.file} if visit.file else set()
+        table.flush()
+        if self._pages is None and len(listed) < _LEAST_SHARE * len(urls):
+            database.ask("DELETE FROM page")
+            found = f"{len(listed)} of {len(urls)}"
+            return f"the folder has files for {found} URLs: it is no built site"
+        for (loc,) in database.ask(_QUERIES["list_old"]):
+            # The folder will answer for the old host as well.
+            there = urlsplit(loc)._replace(scheme=base.scheme, netloc=base.netloc).geturl()
+            table.add(attrs.evolve(site.visit(there), url=loc))
+        if not isinstance(self._pages, int):
+            listed |= _read_unnamed(database, site, folder, set(urls))
+            for file, url in site.list_pages():
+                rules = robots.get(origin_of(url))
+                refused = rules is not None and any(
+                    rules.find_refusal(url, agent) for agent in self._figures.robots
+                )
+                if file not in listed and not refused:
+                    table.add(site.visit(url))
+        table.flush()
+        may_answer = site.may_answer_more or site.answers_all
+        is_whole = site.base_url.count("/") == 3
+        database.insert_rows("built", [(may_answer, site.answers_all, is_whole)])
+        return ""
 
 
 def _read_unnamed(

@@ -1,4 +1,4 @@
--- Lists of known URLs. A line `-- name:` begins a query.
+-- Lists of URLs. A line `-- name:` begins a query.
 
 -- text:
 read_csv($path, columns = {'url': 'VARCHAR'}, auto_detect = false, header = false,
@@ -35,5 +35,5 @@ SELECT loc, loc AS key FROM arrived WHERE regexp_matches(loc, $simple)
 -- list_unusual:
 SELECT loc FROM unusual WHERE number > $after AND number <= $until
 
--- add_known:
-INSERT INTO known SELECT min(loc), key FROM arrived GROUP BY key
+-- add_urls: {} is the table
+INSERT INTO {} SELECT min(loc) AS loc, key FROM arrived GROUP BY key ORDER BY key

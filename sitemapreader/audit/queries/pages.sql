@@ -5,10 +5,22 @@ SELECT first_folder(key) AS folder FROM sample GROUP BY folder
 ORDER BY count(*) DESC, folder LIMIT $limit
 
 -- list_sample: in the order of the visits
-SELECT loc FROM sample ORDER BY turn
+SELECT loc FROM sample GROUP BY loc ORDER BY min(turn), loc
 
--- join_sample: what was to be visited is listed
-UPDATE page SET is_listed = true, url = s.url FROM sample s WHERE s.loc = page.loc
+-- list_listed: of the sample
+SELECT loc FROM sample WHERE NOT is_old ORDER BY turn
+
+-- list_old: the others
+SELECT loc FROM sample WHERE is_old AND loc NOT IN (SELECT loc FROM sample WHERE NOT is_old)
+ORDER BY turn
+
+-- join_sample: why a page was visited
+UPDATE page SET is_listed = s.is_listed, is_old = s.is_old, url = s.url
+FROM (
+    SELECT loc, bool_or(NOT is_old) AS is_listed, bool_or(is_old) AS is_old,
+           min(url) FILTER (NOT is_old) AS url
+    FROM sample GROUP BY loc
+) s WHERE s.loc = page.loc
 
 -- join_listed: what sitemaps say of the pages
 UPDATE page SET document = l.document, lastmod = l.lastmod
@@ -35,12 +47,12 @@ SELECT min(loc) AS loc, key, true AS is_listed, '' AS file,
        any_value(canonical) AS canonical, any_value(canonical_key) AS canonical_key,
        1 AS canonicals, '' AS canonical_differs_by
 FROM crawled
-WHERE key IN (SELECT key FROM url) AND key NOT IN (SELECT key FROM page)
+WHERE key IN (SELECT key FROM url) AND key NOT IN (SELECT key FROM page WHERE is_listed)
 GROUP BY key
 
 -- mark_gates: many pages of several folders lead, for the time being, to one address
 UPDATE page SET not_judged = 'gate'
-WHERE not_judged IS NULL AND is_temporary AND split_part(final_url, '?', 1) IN (
+WHERE not_judged IS NULL AND is_temporary AND NOT (is_old AND path_of(final_key) = '/') AND split_part(final_url, '?', 1) IN (
     SELECT split_part(final_url, '?', 1) AS target FROM page
     WHERE not_judged IS NULL AND is_temporary
     GROUP BY target HAVING count(*) >= 5 AND count(DISTINCT first_folder(key)) >= 2
@@ -72,6 +84,14 @@ DELETE FROM probe WHERE text_hash IS NOT NULL AND folder IN (
     GROUP BY place HAVING 2 * count(*) FILTER (p.text_hash = q.text_hash) >= count(*)
 )
 
+-- find_soft_errors: pages that are as one that does not exist
+UPDATE page SET is_soft_404 = split_part(file, '/', -1) IN ('404.html', '404.htm') OR EXISTS (
+    SELECT 1 FROM probe WHERE probe.folder = first_folder(page.key) AND (
+        probe.text_hash = page.text_hash
+        OR (probe.final_key = page.final_key AND page.final_key <> page.key)
+    )
+)
+
 -- find_faults: each page has the first that fits
 UPDATE page SET fault = CASE
     WHEN NOT is_listed THEN NULL
@@ -81,29 +101,50 @@ UPDATE page SET fault = CASE
     WHEN status >= 500 OR error <> '' THEN 'page-error'
     WHEN status IN (401, 407) OR leads_to_login THEN 'page-login'
     WHEN status >= 400 THEN 'page-forbidden'
-    WHEN split_part(file, '/', -1) IN ('404.html', '404.htm') OR EXISTS (
-        SELECT 1 FROM probe WHERE probe.folder = first_folder(page.key) AND (
-            probe.text_hash = page.text_hash
-            OR (probe.final_key = page.final_key AND page.final_key <> page.key)
-        )
-    ) THEN 'page-soft-404'
+    WHEN is_soft_404 THEN 'page-soft-404'
     WHEN final_key <> key OR refresh_seconds <= 5 THEN 'page-redirects'
     END
 WHERE not_judged IS NULL
 
--- tally: pages that were visited, and judged, and why not
+-- find_fates: of old pages, by where they lead; a refresh within five seconds counts as a redirect
+UPDATE page SET fate = CASE
+    WHEN status IN (404, 410) THEN 'was-lost'
+    WHEN status >= 400 OR error <> '' THEN NULL
+    WHEN path_of(f.target) = '/' AND path_of(page.key) <> '/' THEN 'was-to-start'
+    WHEN is_soft_404 THEN 'was-lost'
+    WHEN NOT f.is_listed THEN 'was-unlisted'
+    WHEN regexp_matches(statuses, '30[237]') THEN 'was-temporary'
+    END
+FROM (
+    SELECT rowid AS id, CASE WHEN refresh_seconds <= 5 THEN refresh_key ELSE final_key END AS target,
+           target IN (SELECT key FROM url)
+           OR coalesce(canonical_key IN (SELECT key FROM url), false) AS is_listed
+    FROM page WHERE is_old AND not_judged IS NULL
+) f WHERE f.id = page.rowid
+
+-- fates: by folder, those that lost most first
+SELECT first_folder(key) AS folder, count(*),
+       count(*) FILTER (fate = 'was-lost'), count(*) FILTER (fate = 'was-to-start'),
+       count(*) FILTER (fate = 'was-temporary'), count(*) FILTER (fate = 'was-unlisted')
+FROM page WHERE is_old AND not_judged IS NULL
+GROUP BY folder ORDER BY count(fate) DESC, folder LIMIT $limit
+
+-- tally: pages that were visited, and judged, and why not; {} is which
 SELECT count(*), count(*) FILTER (not_judged IS NULL), (
     SELECT map(list(reason), list(number)) FROM (
         SELECT not_judged AS reason, count(*) AS number FROM page
-        WHERE is_listed AND not_judged IS NOT NULL GROUP BY reason ORDER BY number DESC, reason
+        WHERE {0} AND not_judged IS NOT NULL GROUP BY reason ORDER BY number DESC, reason
     )
 )
-FROM page WHERE is_listed
+FROM page WHERE {0}
 
 -- listed: different URLs
 SELECT count(DISTINCT key) FROM url
 
+-- old: as many as there were
+SELECT count(*) FROM old
+
 -- strata: of the sample, and the hits of a rule in them; {} is its query
 SELECT s.size, count(*) FILTER (not_judged IS NULL),
        count(*) FILTER (not_judged IS NULL AND loc IN (SELECT hit.url FROM ({}) AS hit))
-FROM page JOIN sample s USING (loc) GROUP BY s.stratum, s.size
+FROM page JOIN sample s USING (loc) WHERE s.is_old = $is_old GROUP BY s.stratum, s.size

@@ -19,6 +19,7 @@ SELECT {
     'videos': (SELECT count(*) FROM video),
     'links': (SELECT count(*) FROM alternate WHERE hreflang IS NOT NULL),
     'pages': (SELECT count(*) FROM page WHERE is_listed AND not_judged IS NULL),
+    'old URLs': (SELECT count(*) FROM page WHERE is_old AND not_judged IS NULL),
     'known URLs': (SELECT count(*) FROM known)
 }
 

@@ -1,16 +1,10 @@
--- draw:
+-- draw: the gaps are for candidates, and for the table of their URLs
 -- The pages to visit: $number of them, or all if there are no more, in strata of sitemap and folder.
 -- Which pages of a stratum are chosen depends on $seed and their keys alone, so the next audit of the
 -- site visits the same ones, and a few new ones in the place of those that are gone.
 INSERT INTO sample
-WITH listed AS (               -- a page that is listed twice belongs to the first sitemap, by its URL
-    SELECT md5_number_lower($seed || u.key) AS draw, min(place_of(d.rank, u.id)) AS place
-    FROM url u JOIN document d ON d.id = u.document
-    GROUP BY draw
-), page AS MATERIALIZED (
-    SELECT u.id, l.draw, (l.place >> 32)::BIGINT AS sitemap,
-           first_folder(u.key) AS folder
-    FROM listed l JOIN url u ON u.id = l.place & 4294967295
+WITH page AS MATERIALIZED (
+    {0}
 ), cell AS (
     SELECT sitemap, folder, count(*) AS size FROM page GROUP BY sitemap, folder
 ), total AS (
@@ -43,7 +37,21 @@ WITH listed AS (               -- a page that is listed twice belongs to the fir
     JOIN joined j ON j.sitemap = p.sitemap AND j.folder = p.folder
     JOIN stratum s ON s.home = j.home AND s.part = CASE WHEN j.home = -1 THEN '' ELSE j.part END
 )
-SELECT r.id AS url, u.loc, u.key, r.stratum::UINTEGER AS stratum, r.size::UBIGINT AS size,
+SELECT $is_old AS is_old, r.id AS url, u.loc, u.key, r.stratum::UINTEGER AS stratum,
+       r.size::UBIGINT AS size,
        row_number() OVER (ORDER BY (r.rank - 0.5) / r.number, r.draw) AS turn
-FROM ranked r JOIN url u ON u.id = r.id
+FROM ranked r JOIN {1} u ON u.id = r.id
 WHERE r.rank <= r.number
+
+-- listed: a page that is listed twice belongs to the first sitemap, by its URL
+SELECT u.id, l.draw, (l.place >> 32)::BIGINT AS sitemap, first_folder(u.key) AS folder
+FROM (
+    SELECT md5_number_lower($seed || u.key) AS draw, min(place_of(d.rank, u.id)) AS place
+    FROM url u JOIN document d ON d.id = u.document
+    GROUP BY draw
+) l JOIN url u ON u.id = l.place & 4294967295
+
+-- old:
+SELECT rowid AS id, md5_number_lower($seed || key) AS draw, 0::BIGINT AS sitemap,
+       first_folder(key) AS folder
+FROM old

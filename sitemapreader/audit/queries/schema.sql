@@ -158,6 +158,9 @@ CREATE TABLE cross_submit (
 CREATE TABLE known (
     loc VARCHAR, key VARCHAR   -- of --urls
 );
+CREATE TABLE old (
+    loc VARCHAR, key VARCHAR   -- of --was
+);
 CREATE TABLE crawled (         -- what --urls says that pages answered
     loc VARCHAR, key VARCHAR, status USMALLINT, redirect VARCHAR, redirect_key VARCHAR,
     canonical VARCHAR, canonical_key VARCHAR, is_noindex BOOLEAN,
@@ -173,6 +176,7 @@ CREATE MACRO first_folder(key) AS regexp_extract(key, '^[^/]*//[^/?]*/?(?:[^/?]+
 CREATE TABLE page (            -- a row a visit
     loc VARCHAR, key VARCHAR,  -- of --pages
     is_listed BOOLEAN DEFAULT false,        -- in a sitemap
+    is_old BOOLEAN DEFAULT false,           -- of the old site
     file VARCHAR,              -- of a built folder; '' on the network
     final_url VARCHAR, final_key VARCHAR,   -- after redirects
     status USMALLINT, error VARCHAR,
@@ -189,13 +193,15 @@ CREATE TABLE page (            -- a row a visit
     canonical VARCHAR, canonical_key VARCHAR,   -- the first that is another page, or the first
     canonicals UTINYINT,       -- how many different ones
     canonical_differs_by VARCHAR,
-    refresh_seconds UINTEGER, refresh_url VARCHAR,
+    refresh_seconds UINTEGER, refresh_url VARCHAR, refresh_key VARCHAR,
     modified TIMESTAMP,        -- as the page itself says
     text_hash VARCHAR,         -- of its main text
     url UBIGINT,               -- the number of its row
     document UINTEGER,         -- the first that lists it
     lastmod TIMESTAMP,         -- the oldest that sitemaps say
-    fault VARCHAR              -- the one rule about its answer that it hits
+    is_soft_404 BOOLEAN,       -- it answers as a made-up path does
+    fault VARCHAR,             -- the one rule about its answer that it hits, if it is listed
+    fate VARCHAR               -- the one rule about what became of it, if it is old
 );
 CREATE TABLE page_alternate (
     page VARCHAR,              -- key
@@ -213,7 +219,9 @@ CREATE TABLE built (           -- one row if the source is a built folder
     is_whole BOOLEAN           -- the site, and not a folder of it
 );
 CREATE TABLE sample (
-    url UBIGINT, loc VARCHAR, key VARCHAR, stratum UINTEGER,
+    is_old BOOLEAN,            -- of the old site, else of the sitemaps
+    url UBIGINT,               -- number of its row, there
+    loc VARCHAR, key VARCHAR, stratum UINTEGER,
     size UBIGINT,              -- pages of its stratum
     turn UBIGINT               -- of its visit
 );

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 GRADES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 """Severity, the gravest first -> what a finding of it is called, in SARIF too."""
+OLD_COLUMNS = ("folder", "judged", "lost", "to start", "temporary", "unlisted")
+"""What the fields of `OldFolder` are called in a table."""
+MOST_FOLDERS = 20
+"""Rows of that table where it is plain text."""
 _SHORT_UNITS = ((1_000_000_000, "bn"), (1_000_000, "M"), (1_000, "k"))
 _SINGULARS = {"indexes": "index", "sets of languages": "set of languages"}
 """Nouns, and rules' units, that do not only lose an s."""
@@ -45,10 +49,10 @@ def show_share(part: int, whole: int) -> str:
     return ">99.9%" if share > 99.9 else f"{share:.1f}%"
 
 
-def show_rate(rate: Rate) -> str:
+def show_rate(rate: Rate, units: str) -> str:
     """Write an estimate with its interval: "1.8% (0.9 to 3.6%) of 50,000 pages"."""
     low, high = (f"{100 * end:.2g}" for end in (rate.low, rate.high))
-    return f"{100 * rate.share:.2g}% ({low} to {high}%) of {rate.population:,} pages"
+    return f"{100 * rate.share:.2g}% ({low} to {high}%) of {rate.population:,} {units}"
 
 
 def inflect(count: int, units: str) -> str:

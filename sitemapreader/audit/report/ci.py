@@ -7,11 +7,13 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from sitemapreader.audit.report import GRADES, count_units, show_rate
+import attrs
+
+from sitemapreader.audit.report import GRADES, MOST_FOLDERS, OLD_COLUMNS, count_units, show_rate
 from sitemapreader.issues import Severity, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sitemapreader.audit.models import AuditRule, Facts, Finding
 
@@ -40,7 +42,17 @@ def format_markdown(findings: Sequence[Finding], facts: Facts) -> str:
         for each in findings
     ]
     lines += ["" if findings else "No findings.", _summarize(facts), ""]
+    if facts.old_folders:
+        lines += [_row(OLD_COLUMNS), "|---" + "|---:" * (len(OLD_COLUMNS) - 1) + "|"]
+        for each in facts.old_folders[:MOST_FOLDERS]:
+            folder, *counts = attrs.astuple(each)
+            lines.append(_row([_code(folder), *(f"{count:,}" for count in counts)]))
+        lines.append("")
     return _cut(lines, [list(_detail(each)) for each in findings])
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _cut(lines: list[str], details: list[list[str]]) -> str:
@@ -70,7 +82,7 @@ def _detail(finding: Finding) -> Iterator[str]:
 
 def _count(finding: Finding) -> str:
     new = "" if finding.new is None else f", {finding.new:,} new"
-    rate = "" if finding.rate is None else f", {show_rate(finding.rate)}"
+    rate = "" if finding.rate is None else f", {show_rate(finding.rate, finding.rule.unit)}"
     return f"{count_units(finding.count, finding.rule.unit)}{rate}{new}"
 
 

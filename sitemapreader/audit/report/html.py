@@ -79,7 +79,10 @@ def format_html(findings: Sequence[Finding], facts: Facts) -> str:
         counts=_count_severities(findings),
         first=_rank_findings(findings)[:_MOST_FIRST],
         categories=_chart_categories(findings),
-        rates=_chart_rates(findings),
+        rates=_chart_rates(findings, "pages"),
+        old_rates=_chart_rates(findings, "old URLs"),
+        old_columns=figures.OLD_COLUMNS,
+        cells=attrs.astuple,
         reasons=_REASONS,
         passed=_group_rules(facts.passed),
         not_run=_group_reasons(facts.not_run),
@@ -224,17 +227,17 @@ class _RateBar:
     words: str
 
 
-def _chart_rates(findings: Iterable[Finding]) -> list[_RateBar]:
-    """Return the rules about pages that hit, with how sure their shares are."""
+def _chart_rates(findings: Iterable[Finding], unit: str) -> list[_RateBar]:
+    """Return the rules about such pages that hit, with how sure their shares are."""
     rows = []
     for each in findings:
-        if each.rule.unit == "pages" and each.of:
+        if each.rule.unit == unit and each.of:
             share = each.count / each.of
             words = f"{figures.show_share(each.count, each.of)} of {each.of:,}"
             low = high = share
             if each.rate is not None:
                 share, low, high = each.rate.share, each.rate.low, each.rate.high
-                words = figures.show_rate(each.rate)
+                words = figures.show_rate(each.rate, unit)
             rows.append((each, share, low, high, words))
     most = max((high for _, _, _, high, _ in rows), default=0) / 100
     return [

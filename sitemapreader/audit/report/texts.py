@@ -14,7 +14,7 @@ from urllib.parse import quote
 import attrs
 
 from sitemapreader.audit.models import AuditInputError, Place
-from sitemapreader.audit.report import GRADES, count_units, show_rate
+from sitemapreader.audit.report import GRADES, MOST_FOLDERS, OLD_COLUMNS, count_units, show_rate
 from sitemapreader.audit.report.ci import format_junit, format_markdown
 from sitemapreader.issues import Severity, excerpt
 
@@ -83,6 +83,7 @@ _EXAMPLES = 3
 """Examples of a finding; the other formats have more."""
 _MAX_TEXT = 200
 _MAX_WHY = 500
+_MAX_FOLDER = 50
 
 
 def format_text(findings: Sequence[Finding], facts: Facts) -> str:
@@ -90,6 +91,8 @@ def format_text(findings: Sequence[Finding], facts: Facts) -> str:
     lines = [*_describe_site(facts), ""]
     for finding in findings:
         lines += [*_describe_finding(finding, facts), ""]
+    if facts.old_folders:
+        lines += [*_tabulate_folders(facts), ""]
     return "\n".join([*lines, *_summarize(findings, facts)]) + "\n"
 
 
@@ -100,13 +103,15 @@ def _describe_site(facts: Facts) -> Iterator[str]:
     found = f"{count_units(facts.urls, 'URLs')} in {sitemaps}; {complete}"
     yield found if facts.sitemaps else "no sitemap was read"
     if facts.pages is not None:
-        yield _describe_visits(facts.pages)
+        yield _describe_visits(facts.pages, "pages")
+    if facts.old_pages is not None:
+        yield _describe_visits(facts.old_pages, "old URLs")
 
 
-def _describe_visits(pages: PageTally) -> str:
+def _describe_visits(pages: PageTally, what: str) -> str:
     """Return how many pages were visited, and why some could not be judged."""
-    of_all = "all" if pages.visited == pages.listed else f"{pages.visited:,} of {pages.listed:,}"
-    said = f"{of_all} pages visited, {pages.judged:,} judged"
+    of_all = "all" if pages.visited == pages.listed else f"{pages.visited:,} of"
+    said = f"{of_all} {count_units(pages.listed, what)} visited, {pages.judged:,} judged"
     reasons = ", ".join(f"{reason} {number:,}" for reason, number in pages.not_judged.items())
     return said + (f"; not judged: {reasons}" if reasons else "")
 
@@ -119,13 +124,22 @@ def _describe_finding(finding: Finding, facts: Facts) -> Iterator[str]:
     if not finding.of:
         hits = count_units(finding.count, rule.unit)
     if finding.rate is not None:
-        hits += f", {show_rate(finding.rate)}"
+        hits += f", {show_rate(finding.rate, rule.unit)}"
     yield f"{GRADES[finding.severity]}: {rule.title} [{rule.code}]"
     yield f"    {hits}{new}. {rule.advice}"
     for example in finding.examples[:_EXAMPLES]:
         yield f"    - {_describe_example(example, facts)}"
     if finding.count > _EXAMPLES and finding.examples:
         yield f"    - and {finding.count - len(finding.examples[:_EXAMPLES]):,} more"
+
+
+def _tabulate_folders(facts: Facts) -> Iterator[str]:
+    """Yield what became of the old URLs, a line for each folder."""
+    rows = [OLD_COLUMNS, *map(attrs.astuple, facts.old_folders[:MOST_FOLDERS])]
+    for folder, *counts in rows:
+        yield f"{excerpt(folder, _MAX_FOLDER):<{_MAX_FOLDER}}" + "".join(f"{n:>11}" for n in counts)
+    if len(facts.old_folders) > MOST_FOLDERS:
+        yield f"and {len(facts.old_folders) - MOST_FOLDERS:,} more folders"
 
 
 def _describe_example(example: Example, facts: Facts) -> str:

@@ -115,6 +115,7 @@ class _AuditCommand:
             "base_url": arguments.base_url,
             "database": arguments.database,
             "pages": arguments.pages,
+            "was": arguments.was,
             **{name: self._choose(name) for name in ("urls", "rules", "baseline")},
         }
         self._source = self._find_source(config)

@@ -1,0 +1,187 @@
+"""An audit follows old URLs to the new site, and says which of them are lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiohttp import web
+from page_audits import WORDS, build, finding_of, hits, judge, list_pages, page, publish
+from page_server import answer, serve_pages
+
+from sitemapreader.audit import audit
+from sitemapreader.audit.models import AuditInputError, OldFolder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OLD = ("gone", "lost", "a/1", "a/2", "a/3", "b/x", "b/y", "b/soft", "c", "fine/1", "moved", "down")
+WAS = ("was-*",)
+
+
+async def test_old_urls_are_to_lead_to_listed_pages() -> None:
+    """Each old URL has one fate: lost, to the start page, temporary, unlisted, or none."""
+    answers: dict[str, Any] = {
+        "": page(text=f"{WORDS} start"),
+        "fine/1": page(),
+        "fine/2": page(text=f"{WORDS} two"),
+        "unlisted": page(text=f"{WORDS} unlisted"),
+        "gone": answer(301, Location="/none"),
+        "lost": answer(410),
+        "a/1": answer(301, Location="/"),
+        "a/2": answer(302, Location="/"),
+        "a/3": page("<meta http-equiv=refresh content='0;url=/'>"),
+        "b/x": answer(301, Location="/fine/1"),
+        "b/y": answer(302, Location="/fine/1"),
+        "b/soft": page(text=f"{WORDS} not found"),
+        "c": page("<link rel=canonical href=/fine/2>"),
+        "moved": answer(301, Location="/unlisted"),
+        "down": answer(503),
+    }
+    async with serve_pages(**answers) as server:
+
+        def soft(request: web.Request) -> Any:
+            return answers["b/soft"] if "/b/" in request.path else web.Response(status=404)
+
+        server.fallback = soft
+        publish(server, "", "fine/1", "fine/2")
+        old = [server.base + path for path in OLD]
+        with await judge(server.base, None, was=old, select=WAS) as result:
+            start = server.base
+            assert hits(result) == {
+                "was-lost": [("b/soft", "200"), ("gone", "301 404"), ("lost", "410")],
+                "was-to-start": [
+                    ("a/1", f"301 to {start}"),
+                    ("a/2", f"302 to {start}"),
+                    ("a/3", f"refresh to {start}"),
+                ],
+                "was-temporary": [("b/y", f"302 to {start}fine/1")],
+                "was-unlisted": [("moved", f"301 to {start}unlisted")],
+            }
+            tally = result.facts.old_pages
+            assert tally is not None
+            assert (tally.listed, tally.visited, tally.exact) == (12, 12, True)
+            assert result.facts.pages is None
+            folders = {each.folder.removeprefix(start): each for each in result.facts.old_folders}
+            assert folders["a/"] == OldFolder(f"{start}a/", 3, 0, 3, 0, 0)
+            assert folders["b/"] == OldFolder(f"{start}b/", 3, 1, 0, 1, 0)
+            assert f"| `{start}b/` | 3 | 1 | 0 | 1 | 0 |" in result.format("markdown")
+            assert f"{start}b/".ljust(50) + "          3          1" in result.format("text")
+            html = result.format("html")
+            assert "All 12 old URLs were looked at, and 12 could be judged." in html
+            assert f'<th scope="row" class="url">{start}b/</th><td>3</td><td>1</td>' in html
+
+
+@pytest.mark.parametrize("kind", ["sitemap", "text", "table", "url", "folder"])
+async def test_the_old_site_is_given_in_many_ways(tmp_path: Path, kind: str) -> None:
+    """A sitemap, a list, a crawl, a folder or a URL: its URLs are asked for as they are."""
+    async with serve_pages(**{"": page(), "new": page()}) as server:
+        publish(server, "", "new")
+        listed = list_pages(server.base, "new", "old")
+        server.answers["/old.xml"] = lambda _: web.Response(
+            text=listed, content_type="application/xml"
+        )
+        texts = {
+            "old.xml": listed,
+            "old.txt": f"{server.base}new\n{server.base}old\n",
+            "old.csv": f"Address,Status Code\n{server.base}new,200\n{server.base}old,200\n",
+            "folder/sitemap.xml": listed,
+            "folder/robots.txt": f"Sitemap: {server.base}sitemap.xml",
+        }
+        build(tmp_path, **texts)
+        sources = {
+            "sitemap": tmp_path / "old.xml",
+            "text": tmp_path / "old.txt",
+            "table": str(tmp_path / "old.csv"),
+            "url": f"{server.base}old.xml",
+            "folder": tmp_path / "folder",
+        }
+        with await judge(server.base, None, was=sources[kind], select=WAS) as result:
+            assert hits(result) == {"was-lost": [("old", "404")]}
+            assert result.facts.old_pages is not None
+            assert result.facts.old_pages.listed == 2
+
+
+async def test_a_sample_of_old_urls_gives_rates() -> None:
+    """With a number of pages, as many old ones are visited, and rates speak for all of them."""
+    answers = {f"p/{number}": page() for number in range(0, 200, 2)}
+    async with serve_pages(**answers) as server:
+        publish(server, *answers)
+        old = [f"{server.base}p/{number}" for number in range(200)]
+        with await judge(server.base, 50, was=old, select=WAS) as result:
+            rate = finding_of(result, "was-lost").rate
+            assert rate is not None
+            assert (rate.judged, rate.population) == (50, 200)
+            assert rate.low < 0.5 < rate.high
+            assert "of 200 old URLs" in result.format("text")
+            assert result.facts.pages is not None
+            assert result.facts.pages.visited == 50
+        # a page that is listed and old is visited once
+        assert all(server.asked[f"/{path}"] <= 1 for path in answers)
+
+
+async def test_a_built_folder_answers_for_the_old_host(tmp_path: Path) -> None:
+    """Before the new site is deployed, its files and `_redirects` answer for old URLs."""
+    base = "https://new.example/"
+    site = build(
+        tmp_path,
+        **{
+            "index.html": page(),
+            "a.html": page(),
+            "b.html": page("<meta http-equiv=refresh content='0;url=/a'>"),
+            "unlisted.html": page(),
+            "_redirects": "/moved /a 301\n/home / 301\n/soon /a 302\n",
+            "sitemap.xml": list_pages(base, "", "a"),
+            "robots.txt": f"Sitemap: {base}sitemap.xml",
+        },
+    )
+    paths = ("", "a", "b", "moved", "home", "soon", "unlisted", "none")
+    old = [f"http://www.old.example/{path}" for path in paths]
+    with await judge(site, None, was=old, base_url=base, select=WAS) as result:
+        assert hits(result) == {
+            "was-lost": [("none", "404")],
+            "was-to-start": [("home", f"301 to {base}")],
+            "was-temporary": [("soon", f"302 to {base}a")],
+            "was-unlisted": [("unlisted", "")],
+        }
+        assert result.facts.old_folders[0].folder == "http://www.old.example/"
+
+
+async def test_many_temporary_redirects_to_the_start_page_are_no_gate() -> None:
+    """Old pages of several folders that lead there are told, not excused as a consent page."""
+    old = [f"{folder}/{number}" for folder in "ab" for number in range(4)]
+    answers: dict[str, Any] = {"": page(), **dict.fromkeys(old, answer(302, Location="/"))}
+    async with serve_pages(**answers) as server:
+        publish(server, "")
+        urls = [server.base + path for path in old]
+        with await judge(server.base, None, was=urls, select=WAS) as result:
+            assert finding_of(result, "was-to-start").count == 8
+
+
+@pytest.mark.parametrize(
+    ("was", "message"),
+    [
+        ("none.xml", "neither an http"),
+        ("empty.csv", "no column of URLs"),
+        ("empty.xml", "the old site .*empty.xml has no URL"),
+        ([], "the list of old URLs has no URL"),
+    ],
+)
+async def test_an_old_site_without_urls_is_refused(tmp_path: Path, was: Any, message: str) -> None:
+    """What has no old URL is wrong usage, and nothing of the new site is asked for."""
+    build(tmp_path, **{"empty.csv": "a,b\n", "empty.xml": list_pages("https://a.example/")})
+    async with serve_pages() as server:
+        with pytest.raises(AuditInputError, match=message):
+            await audit(server.base, was=tmp_path / was if isinstance(was, str) else was)
+        assert not server.asked
+
+
+async def test_without_old_urls_their_rules_are_not_run() -> None:
+    """The report says what to give."""
+    async with serve_pages(page=page()) as server:
+        publish(server, "page")
+        with await judge(server.base, select=WAS) as result:
+            assert {each.reason for each in result.facts.not_run} == {
+                "there are no old URLs: give the old sitemap with `was`"
+            }
+            assert result.facts.old_pages is None
