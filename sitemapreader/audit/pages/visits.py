@@ -146,16 +146,16 @@ class SiteVisits:
         base = urlsplit(folder.base_url)
         table = PageTable(database, self._figures.robots)
         urls = [loc for (loc,) in database.ask(_QUERIES["list_listed"])]
-        listed = set[str]()
+        listed, found = set[str](), 0
         for loc in urls:
             visit = site.visit(loc)
             table.add(visit)
-            listed |= {visit.file} if visit.file else set()
+            listed.add(visit.file)
+            found += bool(visit.file)
         table.flush()
-        if self._pages is None and len(listed) < _LEAST_SHARE * len(urls):
+        if self._pages is None and found < _LEAST_SHARE * len(urls):
             database.ask("DELETE FROM page")
-            found = f"{len(listed)} of {len(urls)}"
-            return f"the folder has files for {found} URLs: it is no built site"
+            return f"the folder has files for {found} of {len(urls)} URLs: it is no built site"
         for (loc,) in database.ask(_QUERIES["list_old"]):
             # The folder will answer for the old host as well.
             there = urlsplit(loc)._replace(scheme=base.scheme, netloc=base.netloc).geturl()
