@@ -1,4 +1,4 @@
-"""Lists of URLs, of a crawl, a log or Search Console: rows of the tables `known` and `old`."""
+"""Lists of URLs, of a crawl, a log or Search Console, known or old."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ class PageTally:
 
 @attrs.frozen
 class OldFolder:
-    """What became of the pages in a first folder of the old site, as far as they were judged."""
+    """What became of the pages in a folder of the old site that were judged."""
 
     folder: str  # with its host: "https://example.org/blog/"
     pages: int

@@ -61,7 +61,7 @@ def find_source(
 
 
 def open_walk(source: SiteTask, arguments: WalkArguments) -> Walk:
-    """Return the walk over a source; `arguments` have a fetcher, or the source has one."""
+    """Return the walk over a source; it or `arguments` have a fetcher."""
     is_sitemap = source.kind == "sitemap"
     passed: WalkArguments = {
         **arguments,

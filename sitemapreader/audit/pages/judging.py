@@ -14,7 +14,7 @@ _QUERIES = read_queries("pages")
 
 
 def judge_pages(database: AuditDatabase) -> None:
-    """Find what visits say together: gates, hosts that hardly answer, faults and fates."""
+    """Find what visits say together: gates, silent hosts, faults and fates."""
     for name in (
         *("join_sample", "add_crawled", "join_listed", "mark_gates", "mark_languages"),
         *("mark_refused", "mark_network", "distrust_probes", "find_soft_errors", "find_faults"),
