@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sitemapreader.audit.database import read_queries
-from sitemapreader.audit.issues import ABOUT_US, REFUSING_STATUSES
+from sitemapreader.audit.rules import ABOUT_US, REFUSING_STATUSES
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import Role, Status

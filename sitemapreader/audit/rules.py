@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.audit.issues import ABOUT_US, CHANGED, KNOWN_AS, MEANINGS
 from sitemapreader.audit.models import AuditInputError, AuditRule, Category, Need
 from sitemapreader.audit.options import AuditOptions, fill_figures
 from sitemapreader.errors import suggest
@@ -167,6 +167,16 @@ def read_own_rules(folder: str | os.PathLike[str]) -> tuple[list[SqlRule], dict[
     return rules, broken
 
 
+# -- the Issue codes as rules
+
+_TABLE = tomllib.loads(files("sitemapreader.audit").joinpath("issues.toml").read_text("utf-8"))
+_CODES = {str(code): code for code in IssueCode}
+ABOUT_US = frozenset(_CODES[code] for code in _TABLE["about-us"].split())
+"""Codes that say what was not read, and why; they are no findings against the site."""
+ISSUES = {_CODES[code]: texts for code, texts in _TABLE["codes"].items()}
+"""What is said of a code in an audit: "severity", "meaning", "known-as"."""
+REFUSING_STATUSES = frozenset({401, 403, 407, 429})
+"""Statuses with which a site refuses us; other clients may get another answer."""
 _PROTOCOL = "https://www.sitemaps.org/protocol.html"
 _ROBOTS = "https://www.rfc-editor.org/rfc/rfc9309"
 _NOT_ACCUSED = "This says what was not read, and why; the site is not accused."
@@ -193,8 +203,10 @@ _OF_ROBOTS = frozenset(
 
 def make_issue_rule(code: IssueCode) -> AuditRule:
     """Return the rule for an Issue code."""
-    is_about_us = code in ABOUT_US
-    severity = Severity.INFO if is_about_us else CHANGED.get(code, code.severity)
+    is_about_us, own = code in ABOUT_US, ISSUES.get(code, {})
+    severity = Severity.INFO if is_about_us else code.severity
+    if "severity" in own:
+        severity = Severity[own["severity"].upper()]
     needs = (Need.FETCH,) * (code in _OF_ANSWERS) + (Need.ROBOTS,) * (code in _OF_ROBOTS)
     detects = f"{code.meaning[0].upper()}{code.meaning[1:]}."
     if code is IssueCode.EMPTY:
@@ -206,11 +218,11 @@ def make_issue_rule(code: IssueCode) -> AuditRule:
         title=f"{code.meaning[0].upper()}{code.meaning[1:]}",
         unit="places",
         detects=detects,
-        meaning=MEANINGS.get(code, _NOT_ACCUSED if is_about_us else _MEANINGS[severity]),
+        meaning=own.get("meaning", _NOT_ACCUSED if is_about_us else _MEANINGS[severity]),
         advice=f"{code.advice[0].upper()}{code.advice[1:]}.",
         sources=(_ROBOTS if "robots" in code else _PROTOCOL,),
         needs=needs,
-        known_as=KNOWN_AS.get(code, ""),
+        known_as=own.get("known-as", ""),
     )
 
 

@@ -9,9 +9,9 @@ import attrs
 import duckdb
 
 from sitemapreader.audit.database import DISK_ERRORS, read_queries
-from sitemapreader.audit.issues import ABOUT_US
 from sitemapreader.audit.models import MAX_PLACES, Example, Finding, Need, NotRun, Place
 from sitemapreader.audit.pages.rates import Stratum, estimate_rate
+from sitemapreader.audit.rules import ABOUT_US
 from sitemapreader.issues import IssueCode, Severity
 
 if TYPE_CHECKING:

@@ -10,16 +10,18 @@ answer demands a login or comes from a bot protection.
 from __future__ import annotations
 
 import asyncio
+import re
+import tomllib
 from enum import Enum, auto
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import attrs
 
 from sitemapreader.discovery.download import fetch_body
-from sitemapreader.discovery.platforms import find_paths
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
@@ -352,6 +354,22 @@ class SiteSearch:
         return _SearchResult(tried, moved_to, page.data.decode("utf-8", "replace"))
 
 
+@cache
+def load_platforms() -> dict[str, dict[str, Any]]:
+    """Return the platforms by name, each with its "marks" and its "paths"."""
+    return tomllib.loads(files(__package__).joinpath("platforms.toml").read_text("utf-8"))
+
+
+def find_paths(evidence: str) -> list[str]:
+    """Return what to try on the platforms that a start page and sitemaps show."""
+    shown = (
+        platform["paths"]
+        for platform in load_platforms().values()
+        if re.search(platform["marks"], evidence, re.IGNORECASE)
+    )
+    return list(dict.fromkeys(chain.from_iterable(shown)))
+
+
 def list_probes(site: str, paths: Sequence[str] = WELL_KNOWN_PATHS) -> Iterator[list[str]]:
     """Yield lists of URLs to try: below the site's own path first, then at the root."""
     listed: set[str] = set()
@@ -367,9 +385,7 @@ def _list_folders(site: str) -> list[str]:
     if parsed is None:
         return []
     folder, _, last = parsed.raw_path.rpartition("/")
-    if (
-        last and "." not in last
-    ):  # `/blog` counts as a folder, like `/blog/`; `/index.html` does not
+    if last and "." not in last:  # `/blog` is a folder, like `/blog/`; `/index.html` is none
         folder = f"{folder}/{last}"
     paths = dict.fromkeys((f"{folder}/", "/"))
     return [str(parsed.with_path(path, encoded=True)) for path in paths]

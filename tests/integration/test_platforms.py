@@ -8,7 +8,7 @@ import pytest
 from answering import Answer, Site, make_index, make_urlset, read_site, serve_site
 
 from sitemapreader import Format, discover
-from sitemapreader.discovery.platforms import PLATFORMS, find_paths
+from sitemapreader.discovery import find_paths, load_platforms
 
 PAGES = {
     "Wix": '<meta name="generator" content="Wix.com Website Builder"/>',
@@ -41,8 +41,8 @@ def fill(site: Site, platform: str = "ResourceSync") -> None:
     site.pages["/named.xml"] = Answer(make_urlset(f"{site.base}/a"))
 
 
-@pytest.mark.parametrize("platform", PLATFORMS, ids=lambda platform: platform.name)
-async def test_each_platform_has_its_paths(platform: Any) -> None:
+@pytest.mark.parametrize("platform", load_platforms())
+async def test_each_platform_has_its_paths(platform: str) -> None:
     """Each path of a platform that the start page shows is tried, and no path of another."""
 
     async def answer(request: Any) -> Answer:
@@ -51,14 +51,15 @@ async def test_each_platform_has_its_paths(platform: Any) -> None:
 
     asked: list[str] = []
     async with serve_site(answer) as site:
-        fill(site, platform.name)
-        start = page(PAGES[platform.name])
+        fill(site, platform)
+        start = page(PAGES[platform])
         del site.pages["/"]
         await read_site(f"{site.base}/", probe="always")
         usual = set(asked)
         asked.clear()
         await read_site(f"{site.base}/", probe="deep")
-    assert set(asked) - usual == {*platform.paths, ".well-known/resourcesync"} - usual
+    paths = load_platforms()[platform]["paths"]
+    assert set(asked) - usual == {*paths, ".well-known/resourcesync"} - usual
     assert max(map(asked.count, asked)) == 1
 
 
@@ -162,9 +163,10 @@ async def test_resourcesync_is_read_to_its_resources() -> None:
 def test_marks_show_their_platform_only() -> None:
     """No start page shows two platforms, and the names of common sitemaps show none."""
     for name, markup in PAGES.items():
-        shown = [each for each in PLATFORMS if set(each.paths) <= set(find_paths(markup))]
+        found = set(find_paths(markup))
+        shown = {key for key, each in load_platforms().items() if found.issuperset(each["paths"])}
         twins = {"BigCommerce", "vBulletin"}  # which have the same path
         expected = {name, "ResourceSync"} | (twins if name in twins else set())
-        assert {each.name for each in shown} == expected
+        assert shown == expected
     common = "/sitemap.xml /sitemap_index.xml /post-sitemap.xml /page-sitemap1.xml /sitemap-0.xml"
     assert find_paths(common) == [".well-known/resourcesync"]

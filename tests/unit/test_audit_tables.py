@@ -10,17 +10,12 @@ import package
 import pytest
 
 from sitemapreader import IssueCode, Severity
-from sitemapreader.audit.issues import (
-    ABOUT_US,
-    CHANGED,
-    KNOWN_AS,
-    MEANINGS,
-    REFUSALS,
-)
 from sitemapreader.audit.models import AuditInputError, Category
 from sitemapreader.audit.options import FAIL_ON, AuditOptions, fill_figures, find_settings
 from sitemapreader.audit.preparing import is_news_language, judge_host, judge_hreflang
 from sitemapreader.audit.rules import (
+    ABOUT_US,
+    ISSUES,
     explain_rule,
     format_rules,
     list_rules,
@@ -61,16 +56,19 @@ def test_the_docs_count_the_rules() -> None:
 
 def test_each_issue_is_in_one_group() -> None:
     """A code has the severity of the reader, one of its own, or is about us."""
-    groups = (SAME, CHANGED.keys(), ABOUT_US)
+    changed = {code for code, own in ISSUES.items() if "severity" in own}
+    groups = (SAME, changed, ABOUT_US)
     for code in IssueCode:
         assert sum(code in group for group in groups) == 1, code
-    assert ABOUT_US >= REFUSALS
-    assert set(KNOWN_AS) <= set(IssueCode)
+    keys = {key for own in ISSUES.values() for key in own}
+    assert keys == {"severity", "meaning", "known-as"}
 
 
 def test_changed_severities_are_others() -> None:
     """A severity that is changed differs from the reader's; `empty` is there for its guard."""
-    same = {code for code, severity in CHANGED.items() if code.severity is severity}
+    same = {
+        code for code, own in ISSUES.items() if own.get("severity") == code.severity.name.lower()
+    }
     assert same == {IssueCode.EMPTY}
 
 
@@ -131,9 +129,10 @@ def test_texts_of_an_audit_have_values_and_no_names_of_figures() -> None:
 def test_common_issues_say_why_they_matter() -> None:
     """The Issues that sites have most often have a meaning of their own, and no two have one."""
     rules = list_rules()
-    own = [rules[code].meaning for code in MEANINGS]
+    said = {code for code, own in ISSUES.items() if "meaning" in own}
+    own = [rules[code].meaning for code in said]
     assert len(set(own)) == len(own) >= 15
-    assert not set(own) & {rule.meaning for code, rule in rules.items() if code not in MEANINGS}
+    assert not set(own) & {rule.meaning for code, rule in rules.items() if code not in said}
 
 
 def test_the_list_has_every_rule() -> None:
