@@ -16,7 +16,7 @@ from sitemapreader.audit.known import load_known
 from sitemapreader.audit.loading import WalkLoader
 from sitemapreader.audit.models import FOREMOST, AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.options import AuditOptions, fill_figures
-from sitemapreader.audit.pages.judging import count_fates, count_pages
+from sitemapreader.audit.pages.judging import count_compared, count_fates, count_pages
 from sitemapreader.audit.pages.migration import OldSite
 from sitemapreader.audit.pages.visits import SiteVisits
 from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
@@ -260,6 +260,7 @@ class AuditArguments(WalkArguments, total=False):
     is_sitemap: bool | None
     pages: int | Literal["all"] | None
     was: Known | None
+    since_audit: str | os.PathLike[str] | None
 
 
 async def audit(
@@ -277,6 +278,7 @@ async def audit(
     is_sitemap: bool | None = None,
     pages: int | Literal["all"] | None = None,
     was: Known | None = None,
+    since_audit: str | os.PathLike[str] | None = None,
     **arguments: Unpack[WalkArguments],
 ) -> Audit:
     """Judge the sitemaps of a site by rules; needs the extra `audit`.
@@ -308,6 +310,9 @@ async def audit(
             none of a site, and all of a built folder (0: none), where nothing is requested.
         was: the old site, whose URLs are to lead to the new one: a list as for `urls`, or a URL,
             folder or sitemap. All of them are visited, or as many as `pages` says.
+        since_audit: the database of an earlier audit with `pages`: a page whose text is the same,
+            and whose lastmod is newer, has a false date. In a folder, an audit with `database`
+            keeps the texts.
         arguments: arguments of `walk`, without those that leave out URLs.
 
     Raises:
@@ -322,14 +327,16 @@ async def audit(
     plan = plan_rules(rules, select, ignore, severities or {}, figures)
     found = find_source(source, base_url, is_sitemap=is_sitemap)
     old = None if was is None else OldSite.find(was)
-    store = AuditDatabase(database)
+    store = AuditDatabase(database, since_audit)
     try:
         with store.map_disk_errors():
             known = None
             if urls is not None:
                 known = await store.run_in_thread(partial(load_known, store, urls))
+            await store.run_in_thread(store.load_earlier)
             before = None if baseline is None else read_baseline(baseline, store)
-            visits = SiteVisits(store, figures, pages, old is not None, database is not None)
+            has_text = database is not None or since_audit is not None
+            visits = SiteVisits(store, figures, pages, old is not None, has_text)
             run = AuditRun(store, plan, figures, figures.make_parameters(begun), visits)
             await run.walk(found, arguments, old)
             await store.run_in_thread(partial(run.judge, has_known=known is not None))
@@ -340,6 +347,7 @@ async def audit(
                 begun=figures.now or begun,
                 version=__version__,
                 known_urls=known,
+                compared_pages=None if since_audit is None else count_compared(store),
                 seconds=round(monotonic() - begin, 3),
             )
             return await store.run_in_thread(finish)

@@ -16,6 +16,7 @@ import duckdb
 
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.event_loop import run_in_thread
+from sitemapreader.issues import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,16 +54,26 @@ class AuditDatabase:
 
     Args:
         path: of its file; without one its tables are in memory, and spill into a temporary folder.
+        earlier: file of an earlier audit, for `load_earlier`.
 
     Attributes:
         connection: the one connection; it may be used in one thread at a time.
         hit_queries: code of a rule that was run -> the query of all its hits, and its parameters.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        earlier: str | os.PathLike[str] | None = None,
+    ) -> None:
         self._folder = TemporaryDirectory(prefix="sitemapreader-audit-") if path is None else None
         self._path = None if path is None else Path(path)
+        self._earlier = None if earlier is None else Path(earlier)
         if self._path is not None:
+            if self._earlier is not None and self._earlier.resolve() == self._path.resolve():
+                raise AuditInputError(
+                    f"{path} is what `since_audit` names: give the new `database` another name"
+                )
             _remove_old(self._path)
         config = {**SAFE, "memory_limit": f"{MEMORY_MB}MB", "preserve_insertion_order": False}
         if self._folder is not None:
@@ -72,6 +83,25 @@ class AuditDatabase:
             self.connection.execute(_read_file("schema"))
         self.hit_queries: dict[str, tuple[str, dict[str, object]]] = {}
         self._memory = 1
+
+    def load_earlier(self) -> None:
+        """Load the texts of pages of the earlier audit, if any; raise AuditInputError."""
+        if self._earlier is None:
+            return
+        queries = read_queries("pages")
+        try:
+            path = quote_text(str(self._earlier.resolve(strict=True)))
+            self.ask(f"ATTACH {path} AS was (READ_ONLY)")
+            try:
+                self.ask(queries["load_earlier"])
+            finally:
+                self.ask("DETACH was")
+        except (duckdb.Error, OSError, UnicodeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise AuditInputError(
+                f"{self._earlier} is no database of an audit that can be read ({excerpt(reason)}): "
+                "name one that was kept with `database`"
+            ) from None
 
     def end_loading(self) -> None:
         """Answer queries in threads from now on, and open no other file for them."""

@@ -318,6 +318,8 @@ class Facts:
         old_pages: of the visits of old URLs, where `listed` is how many there are; or `None`.
         old_folders: what became of them, the most losses first; at most `MAX_OLD_FOLDERS`.
         known_urls: number of different known URLs; `None` without a list.
+        compared_pages: number of pages whose texts are compared with those of an earlier audit;
+            `None` without one.
         baseline: number of hits that the baseline has; `None` without a baseline.
     """
 
@@ -352,4 +354,5 @@ class Facts:
     old_pages: PageTally | None = None
     old_folders: tuple[OldFolder, ...] = ()
     known_urls: int | None = None
+    compared_pages: int | None = None
     baseline: int | None = None

@@ -155,6 +155,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                type=parse_pages),
         Option("--was", "audit", "sitemap, folder, URL or list of the old site: do its URLs lead "
                "to listed pages? (all of them, or as many as --pages says)", metavar="OLD"),
+        Option("--since-audit", "audit", "database of an earlier audit with --pages: which dates "
+               "are newer, and the text is the same?", **_FILE),
         Option("--full", "scale", "forget what was read: write every URL of every host"),
         Option("--retry", "scale", "read also hosts that failed and are not due yet"),
         Option("--failed", "scale", "with status: print the hosts that were not read"),

@@ -77,6 +77,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "--urls": ("gsc.csv", "gsc.csv"),
     "--pages": ("400", 400),
     "--was": ("old.xml", "old.xml"),
+    "--since-audit": ("last.duckdb", "last.duckdb"),
     "--select": ("url-*", ("url-*",)),
     "--ignore": ("hreflang,url-fragment", ("hreflang", "url-fragment")),
     "--fail-on": ("never", "never"),

@@ -18,7 +18,7 @@ def judge_pages(database: AuditDatabase) -> None:
     for name in (
         *("join_sample", "add_crawled", "join_listed", "mark_gates", "mark_languages"),
         *("mark_refused", "mark_network", "distrust_probes", "find_soft_errors", "find_faults"),
-        "find_fates",
+        *("find_fates", "forget_alike"),
     ):
         database.ask(_QUERIES[name])
 
@@ -40,6 +40,11 @@ def count_pages(database: AuditDatabase, kind: str = "listed") -> PageTally | No
         return None
     (total,) = database.ask(_QUERIES[kind])[0]
     return PageTally(int(total), visited, judged, reasons or {}, exact=judged == total)
+
+
+def count_compared(database: AuditDatabase) -> int:
+    """Return how many pages have a text in this audit and in the earlier one."""
+    return int(database.ask(_QUERIES["compared"])[0][0])
 
 
 def count_fates(database: AuditDatabase) -> tuple[OldFolder, ...]:

@@ -50,6 +50,20 @@ FROM crawled
 WHERE key IN (SELECT key FROM url) AND key NOT IN (SELECT key FROM page WHERE is_listed)
 GROUP BY key
 
+-- load_earlier: a text that several pages have says nothing about one, and no text nothing at all
+INSERT INTO earlier
+SELECT min(key), any_value(lastmod), text_hash FROM was.page
+WHERE is_listed AND not_judged IS NULL AND fault IS NULL AND text_hash <> sha256('')
+GROUP BY text_hash HAVING count(DISTINCT key) = 1
+
+-- forget_alike: the same today
+DELETE FROM earlier WHERE text_hash IN (
+    SELECT text_hash FROM page GROUP BY text_hash HAVING count(DISTINCT key) > 1
+)
+
+-- compared: pages whose texts are known from both audits
+SELECT count(DISTINCT key) FROM earlier JOIN page USING (key) WHERE page.text_hash IS NOT NULL
+
 -- mark_gates: many pages of several folders lead, for the time being, to one address
 UPDATE page SET not_judged = 'gate'
 WHERE not_judged IS NULL AND is_temporary AND NOT (is_old AND path_of(final_key) = '/') AND split_part(final_url, '?', 1) IN (

@@ -208,6 +208,9 @@ CREATE TABLE page_alternate (
     hreflang VARCHAR,          -- in lower case
     key VARCHAR                -- of the other version
 );
+CREATE TABLE earlier (         -- pages of --since-audit
+    key VARCHAR, lastmod TIMESTAMP, text_hash VARCHAR
+);
 CREATE TABLE probe (
     folder VARCHAR, final_key VARCHAR, text_hash VARCHAR    -- of a made-up path, answered 200
 );

@@ -106,6 +106,8 @@ def _describe_site(facts: Facts) -> Iterator[str]:
         yield _describe_visits(facts.pages, "pages")
     if facts.old_pages is not None:
         yield _describe_visits(facts.old_pages, "old URLs")
+    if facts.compared_pages is not None:
+        yield f"{count_units(facts.compared_pages, 'texts')} compared with an earlier audit"
 
 
 def _describe_visits(pages: PageTally, what: str) -> str:

@@ -116,6 +116,7 @@ class _AuditCommand:
             "database": arguments.database,
             "pages": arguments.pages,
             "was": arguments.was,
+            "since_audit": arguments.since_audit,
             **{name: self._choose(name) for name in ("urls", "rules", "baseline")},
         }
         self._source = self._find_source(config)

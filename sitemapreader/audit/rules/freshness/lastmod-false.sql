@@ -2,9 +2,16 @@
 -- severity: warning
 -- unit: pages
 -- needs: pages
--- detects: The sitemap's lastmod is more than a day newer than the date that the page itself gives.
+-- detects: The sitemap's lastmod is more than a day newer than the date that the page itself gives; or it is
+--   of a later day than in the audit of --since-audit, and the main text is the same. Texts that several
+--   pages have are left out.
 -- meaning: Search engines ignore dates that they find to be false.
 -- advice: Take the date from the content, not from the build.
 -- source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
-SELECT loc AS url, lastmod::DATE || ', the page says ' || modified::DATE AS detail, document FROM page
-WHERE not_judged IS NULL AND is_listed AND fault IS NULL AND lastmod > modified + INTERVAL 1 DAY
+SELECT p.loc AS url, p.document, p.lastmod::DATE || CASE
+           WHEN e.key IS NULL THEN ', the page says ' || p.modified::DATE
+           ELSE ', with the text of ' || e.lastmod::DATE END AS detail
+FROM page p LEFT JOIN earlier e
+  ON e.key = p.key AND e.text_hash = p.text_hash AND e.lastmod::DATE < p.lastmod::DATE
+WHERE p.not_judged IS NULL AND p.is_listed AND p.fault IS NULL
+  AND (p.lastmod > p.modified + INTERVAL 1 DAY OR e.key IS NOT NULL)
