@@ -27,9 +27,9 @@ if TYPE_CHECKING:
         NotRun,
         PageTally,
         Place,
+        Rate,
     )
     from sitemapreader.audit.options import AuditOptions
-    from sitemapreader.audit.pages.rates import Rate
     from sitemapreader.audit.result import Audit
 
 __all__ = [
@@ -54,8 +54,7 @@ __all__ = [
 _MODULES = {
     "api": ("AuditArguments", "audit", "audit_sync"),
     "compare": ("Difference", "Trend", "compare_audits"),
-    "models": ("AuditRule", "Example", "Facts", "Finding", "NotRun", "PageTally", "Place"),
-    "pages.rates": ("Rate",),
+    "models": ("AuditRule", "Example", "Facts", "Finding", "NotRun", "PageTally", "Place", "Rate"),
     "options": ("AuditOptions",),
     "result": ("Audit",),
 }

@@ -10,7 +10,6 @@ from enum import StrEnum
 
 import attrs
 
-from sitemapreader.audit.pages.rates import Rate  # noqa: TC001 (attrs resolves field types)
 from sitemapreader.issues import Severity  # noqa: TC001 (attrs resolves field types at run time)
 
 
@@ -124,6 +123,25 @@ class Place:
     count: int
     url: str = ""
     line: int | None = None
+
+
+@attrs.frozen
+class Rate:
+    """The share of pages that a rule hits.
+
+    Attributes:
+        share: estimate, from 0 to 1.
+        low: lower end of its 95 % interval.
+        high: upper end.
+        judged: number of pages that it is based on.
+        population: number of pages that it speaks for.
+    """
+
+    share: float
+    low: float
+    high: float
+    judged: int
+    population: int
 
 
 @attrs.frozen

@@ -10,7 +10,7 @@ import duckdb
 
 from sitemapreader.audit.database import DISK_ERRORS, read_queries
 from sitemapreader.audit.models import MAX_PLACES, Example, Finding, Need, NotRun, Place
-from sitemapreader.audit.pages.rates import Stratum, estimate_rate
+from sitemapreader.audit.pages.judging import Stratum, estimate_rate
 from sitemapreader.audit.rules import ABOUT_US
 from sitemapreader.issues import IssueCode, Severity
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sitemapreader.audit.database import AuditDatabase
-    from sitemapreader.audit.models import AuditRule
-    from sitemapreader.audit.pages.rates import Rate
+    from sitemapreader.audit.models import AuditRule, Rate
     from sitemapreader.audit.rules import SqlRule
     from sitemapreader.report import Report
 

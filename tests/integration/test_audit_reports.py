@@ -11,8 +11,7 @@ import attrs
 import pytest
 
 from sitemapreader.audit import Trend, audit_sync, compare_audits
-from sitemapreader.audit.report.ci import format_junit, format_markdown
-from sitemapreader.audit.report.texts import format_json
+from sitemapreader.audit.report.texts import format_json, format_junit, format_markdown
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ import pytest
 from sampling import choose_bad, fill, measure_coverage
 from scale import SCALE
 
-from sitemapreader.audit.pages.rates import Rate, Stratum, estimate_rate
-from sitemapreader.audit.pages.sample import draw_sample
+from sitemapreader.audit.models import Rate
+from sitemapreader.audit.pages.judging import Stratum, estimate_rate
+from sitemapreader.audit.pages.visits import draw_sample
 
 
 def test_shares_are_proportional() -> None:

@@ -1,4 +1,4 @@
-"""The visits of an audit: listed pages, old ones, and made-up ones beside them."""
+"""The visits of an audit: the sample of pages, and made-up ones beside them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import attrs
 from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.models import Need
 from sitemapreader.audit.pages.judging import describe_doubt, judge_pages
-from sitemapreader.audit.pages.sample import draw_sample
 from sitemapreader.audit.pages.table import PageTable
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.models import UrlEntry
@@ -29,6 +28,35 @@ if TYPE_CHECKING:
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions
     from sitemapreader.readers.robots import Robots
+
+
+_DRAWING = read_queries("sample")
+_TABLES = {"listed": "url", "old": "(SELECT rowid AS id, * FROM old)"}
+
+
+def draw_sample(
+    database: AuditDatabase, number: int | None, seed: int = 0, kind: str = "listed"
+) -> int:
+    """Fill the table `sample` with pages to visit; return how many there are.
+
+    They stand in their turn. Any prefix of the turns is a sample as well, so that visits may end at
+    any time.
+
+    Args:
+        database: with the URLs of the walk.
+        number: how many pages; all of them if the site has no more, or it is `None`.
+        seed: another one gives another sample.
+        kind: "listed" pages, or "old" ones.
+    """
+    is_old = kind == "old"
+    database.ask("DELETE FROM sample WHERE is_old = $is_old", is_old=is_old)
+    if number != 0:
+        draw = _DRAWING["draw"].format(_DRAWING[kind], _TABLES[kind])
+        most = 2**31 - 1 if number is None else number
+        database.ask(draw, number=most, seed=str(seed), is_old=is_old)
+    counted = database.ask("SELECT count(*) FROM sample WHERE is_old = $is_old", is_old=is_old)
+    return int(counted[0][0])
+
 
 _LEAST_SHARE = 0.1
 """A folder with files for fewer of its URLs is one of sitemaps, not a built site."""

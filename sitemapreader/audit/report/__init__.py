@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
-    from sitemapreader.audit.pages.rates import Rate
+    from sitemapreader.audit.models import Rate
 
 GRADES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 """Severity, the gravest first -> what a finding of it is called, in SARIF too."""
