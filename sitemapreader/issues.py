@@ -146,6 +146,7 @@ class IssueCode(StrEnum):
     ROBOTS_TOO_LARGE = ("robots-too-large", WARNING, "robots.txt is too long; the rest was ignored", "shorten it to 500 KiB")
     ROBOTS_TOO_COMPLEX = ("robots-too-complex", WARNING, "robots.txt has too many wildcards to be matched with the URL; the URL was treated as disallowed", "use fewer wildcards, or pass `respect_robots=False`")
     # -- the walk
+    HOST_MAPPED = ("host-mapped", INFO, "what is named on a host was asked for at another one", "nothing needs to be done; `map_hosts` asks for it")
     SITE_MOVED = ("site-moved", WARNING, "the site's start page has moved to another host; its sitemaps were searched for there", "pass the new address")
     OTHER_SITE = ("other-site", WARNING, "none of the listed URLs is on the site that was named", "pass the site that they are on; or mend the copy, whose robots.txt or sitemaps name the original")
     NO_SITEMAP = ("no-sitemap", ERROR, "no sitemap was found", "name it in robots.txt, or pass its URL with `sitemaps=`")

@@ -31,7 +31,7 @@ from sitemapreader.audit.rules import (
 from sitemapreader.audit.runner import RuleRunner, find_missing
 from sitemapreader.audit.sources import find_source, locate_findings, open_walk
 from sitemapreader.event_loop import run_blocking
-from sitemapreader.fetch.local import FolderFetcher
+from sitemapreader.fetch import FolderFetcher, MappedFetcher
 from sitemapreader.issues import Severity
 from sitemapreader.models import Via
 from sitemapreader.options import FetchOptions, Limits
@@ -150,6 +150,8 @@ class AuditRun:
                 await old.load(self._database, online if old.is_http else arguments)
             await self._read(source, online if self._is_http else arguments)
             fetcher = cast("Fetcher", source.fetcher or online["fetcher"])
+            if self._is_http and (hosts := arguments.get("map_hosts")):
+                fetcher = MappedFetcher(fetcher, hosts, network.user_agent)
             if self._is_http and self._needs_robots():
                 self._robots |= await fetch_robots(
                     self._database, fetcher, self._robots, network.user_agent

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from sitemapreader.cli.options import name_options
 from sitemapreader.cli.output import find_output_format, get_output_path
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.fetch.addresses import AddressPolicy
+from sitemapreader.fetch.mapping import HostMap
 from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.walker.config import SharedArguments
 
@@ -45,13 +47,14 @@ class RunConfig:
         walk = {name: given[name] for name in names & given.keys()}
         limits = {name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()}
         try:
+            HostMap(walk.get("map_hosts", ()))
             return cls(
                 walk | _make_follow(given) | _check_state_options(arguments),
                 _make_options(given),
                 Limits(**limits),
             )
         except ValueError as error:
-            raise UsageError(str(error)) from None
+            raise UsageError(name_options(f"{error}")) from None
 
     def with_login(self, user: str | None, password: str | None) -> FetchOptions:
         """Return the options for a source whose URL contains a user and a password."""

@@ -19,6 +19,7 @@ from sitemapreader.cli.types import (
     parse_fields,
     parse_header,
     parse_pages,
+    parse_pair,
     parse_pattern,
     parse_proxy,
     parse_seconds,
@@ -275,6 +276,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--probe", _WEB, "when to try the well-known paths: auto (the default), if nothing "
                "else is found; few, the same with two paths; always; deep, always, and those of "
                "the site's platform; never", choices=("auto", "few", "always", "deep", "never")),
+        Option("--map-host", _WEB, "ask host B for what is named on host A, as for a staging site: "
+               "www.example.org=https://staging.example.org (may be repeated)", "map_hosts",
+               metavar="A=B", type=parse_pair, **_MANY),
         Option("--feeds", _WEB, "read the feeds of the start page as well"),
         Option("--no-robots", _WEB, "also fetch what robots.txt disallows", "respect_robots",
                const=False),

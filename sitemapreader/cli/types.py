@@ -111,6 +111,14 @@ def parse_header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
+def parse_pair(text: str) -> tuple[str, str]:
+    """Parse two hosts, `A=B`."""
+    name, equals, target = text.partition("=")
+    if not (equals and name and target):
+        raise ArgumentTypeError(f"{text!r}: write A=B, as in www.example.org=staging.example.org")
+    return name, target
+
+
 def parse_proxy(text: str) -> str:
     """Parse the URL of a proxy; without a scheme it means http, as in curl."""
     return text if "://" in text else f"http://{text}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypedDict
 
 import attrs
@@ -16,7 +17,7 @@ from sitemapreader.walker.walks import BlockingWalk, Walk
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from typing import Unpack
 
@@ -71,6 +72,7 @@ def walk(
     probe: Probe = "auto",
     extra_paths: Iterable[str] = (),
     feeds: bool = False,
+    map_hosts: Mapping[str, str] = MappingProxyType({}),
     respect_robots: bool = True,
     extra_formats: ExtraFormats = (),
     state: str | Path | State | None = None,
@@ -120,6 +122,10 @@ def walk(
         probe: as `discover` has it.
         extra_paths: as `discover` has it.
         feeds: as `discover` has it.
+        map_hosts: hosts, and the hosts that are asked in their place, such as
+            `{"https://www.acme.example": "https://staging.acme.example"}`: entries, scope, rules of
+            robots.txt, the state and the report have the names of the former. Logins and headers
+            for these go to the latter, and to no host that only documents name.
         respect_robots: fetch no child that robots.txt forbids, and keep to its Crawl-delay.
         extra_formats: what is read besides sitemaps and feeds:
             "html", pages that you or the site name as sitemaps; "llms", an `llms.txt`, which is

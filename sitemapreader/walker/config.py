@@ -6,7 +6,7 @@ Misuse raises at once, with what to write instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
 from functools import wraps
 from inspect import iscoroutinefunction, signature
@@ -19,6 +19,7 @@ from sitemapreader.dates import as_since, as_until
 from sitemapreader.discovery import Search
 from sitemapreader.discovery.context import UrlAllowance
 from sitemapreader.errors import suggest
+from sitemapreader.fetch.mapping import HostMap
 from sitemapreader.models import Format, SitemapEntry, Via
 from sitemapreader.options import FetchOptions, Limits, one_of
 from sitemapreader.outcomes import Document
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sitemapreader.dates import When
     from sitemapreader.discovery import Probe
     from sitemapreader.fetch.client import Fetcher
+    from sitemapreader.fetch.mapping import HostPairs
     from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.state import State
 
@@ -70,6 +72,7 @@ class SharedArguments(TypedDict, total=False):
     probe: Probe
     extra_paths: Iterable[str]
     feeds: bool
+    map_hosts: Mapping[str, str]
     respect_robots: bool
     extra_formats: ExtraFormats
     state: str | Path | State | None
@@ -178,6 +181,10 @@ def _state(value: str | Path | State | None) -> State | None:
     return value if isinstance(value, State) else State(value)
 
 
+def _host_map(hosts: HostMap | HostPairs) -> HostMap:
+    return hosts if isinstance(hosts, HostMap) else HostMap(hosts)
+
+
 def _check_urls(_: object, __: object, value: Any) -> None:
     if value is None or isinstance(value, UrlAllowance):
         return
@@ -211,6 +218,7 @@ class WalkConfig:
     unique: bool = False
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
+    map_hosts: HostMap = attrs.field(factory=HostMap, converter=_host_map)
     respect_robots: bool = True
     extra_formats: frozenset[Format] = attrs.field(default=(), converter=check_formats)
     state: State | None = attrs.field(default=None, converter=_state)

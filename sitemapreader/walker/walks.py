@@ -10,6 +10,7 @@ import attrs
 
 from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
 from sitemapreader.fetch.client import make_client
+from sitemapreader.fetch.mapping import MappedFetcher
 from sitemapreader.issues import IssueCode, make_issue, show_url
 from sitemapreader.models import Change, UrlEntry, Via
 from sitemapreader.report import Report
@@ -202,8 +203,10 @@ class Walk(TaskStream[Batch]):
                 urls = self._config.max_urls
                 budget = Budget(self._limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
                 self._channel.pause = budget.paused
+                hosts, agent = self._config.map_hosts, self._options.user_agent
+                mapped = MappedFetcher(fetcher, hosts, agent) if hosts else fetcher
                 context = WalkContext(
-                    client=make_client(fetcher, self._options.user_agent),
+                    client=make_client(mapped, agent),
                     options=self._options,
                     limits=self._limits,
                     budget=budget,
@@ -215,6 +218,9 @@ class Walk(TaskStream[Batch]):
                 )
                 for url in self._list_named() if self._config.trusted else ():
                     context.client.trust(url)
+                for name, target in hosts.names:
+                    issue = make_issue(IssueCode.HOST_MAPPED, url=name, value=target)
+                    await context.report_issue(issue)
                 try:
                     await self._walk(context)
                 finally:
