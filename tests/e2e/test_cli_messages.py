@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 from certificates import make_server_context, write_certificate
 from commands import allow, run, serving, urlset
+from each_case import for_each
 
 from sitemapreader.cli.commands import COMMANDS
 from sitemapreader.cli.options import _NAMES, name_options
@@ -25,7 +26,7 @@ LIBRARY = re.compile(r"\w+=|\bLimits\b(?! \(in Python)|_networks|_ports|_seconds
 """What no message for a shell may have in it."""
 
 
-@pytest.mark.parametrize("code", IssueCode)
+@for_each("code", IssueCode)
 def test_no_message_speaks_python(code: IssueCode) -> None:
     """Each meaning and each advice names options where the library's table names arguments."""
     said = name_options(f"{code.meaning}: {code.advice}")

@@ -7,6 +7,7 @@ from unittest import mock
 
 import golden
 import pytest
+from each_case import for_each
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.readers.xml import patterns
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DOCUMENTS = golden.documents()
-each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=golden.name_of)
+each_document = for_each("document", DOCUMENTS, ids=golden.name_of)
 
 NOT_RAISED_BY_READERS = frozenset(
     {
@@ -173,7 +174,7 @@ AROUND = [
 """Documents that have good records before and behind what is odd about them."""
 
 
-@pytest.mark.parametrize("document", AROUND, ids=golden.name_of)
+@for_each("document", AROUND, ids=golden.name_of)
 def test_good_records_survive(document: Path) -> None:
     """One bad record costs at most itself, and a bad prolog nothing, unless all is refused."""
     reading = golden.known_reading(document)

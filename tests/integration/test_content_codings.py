@@ -14,6 +14,7 @@ import brotli
 import pytest
 import zstandard
 from answering import Answer, make_index, make_urlset, read_site, serve_site
+from each_case import for_each
 from reading import urlset
 from timing import is_below
 
@@ -111,8 +112,8 @@ def decode(data: bytes, codings: tuple[str, ...], size: int = 65_536) -> tuple[b
     )
 
 
-@pytest.mark.parametrize("name", ENCODED)
-@pytest.mark.parametrize("size", [1, 777, 65_536])
+@for_each("name", ENCODED)
+@for_each("size", [1, 777, 65_536])
 def test_every_coding_is_taken_off(name: str, size: int) -> None:
     """The plain bytes come out, whatever the header says and however the body is cut."""
     codings, data = ENCODED[name]
@@ -120,7 +121,7 @@ def test_every_coding_is_taken_off(name: str, size: int) -> None:
     assert decode(data, codings, size) == (plain, "")
 
 
-@pytest.mark.parametrize("name", ENCODED)
+@for_each("name", ENCODED)
 def test_every_coding_gives_the_entries(name: str) -> None:
     """A reader gives every URL, and says where a header was wrong."""
     codings, data = ENCODED[name]
@@ -132,7 +133,7 @@ def test_every_coding_gives_the_entries(name: str) -> None:
     assert is_wrong == (name.endswith(is_plain))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         ROBOTS,
@@ -143,7 +144,7 @@ def test_every_coding_gives_the_entries(name: str) -> None:
         b"x",
     ],
 )
-@pytest.mark.parametrize("coding", ["br", "zstd", "compress", "gzip"])
+@for_each("coding", ["br", "zstd", "compress", "gzip"])
 def test_text_under_a_wrong_header_is_text(text: bytes, coding: str) -> None:
     """Text that is said to be compressed is given as it is, in whatever encoding."""
     assert decode(text, (coding,)) == (text, "")
@@ -265,8 +266,8 @@ def test_three_layers_are_refused(first: Callable[[bytes], bytes]) -> None:
     assert decode(data, ("zstd", "zstd", "br"))[1] == "compression-too-many-layers"
 
 
-@pytest.mark.parametrize(
-    ("header", "codings"),
+@for_each(
+    "header, codings",
     [
         ("br", ("br",)),
         ("GZIP, Br", ("br", "gzip")),

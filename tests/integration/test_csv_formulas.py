@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 
-import pytest
+from each_case import for_each
 
 from sitemapreader import UrlEntry
 from sitemapreader.models import Extra
@@ -16,10 +16,8 @@ URL = "https://site.example/"
 write = make_row_writer(COLUMNS, ",")
 
 
-@pytest.mark.parametrize(
-    "hidden", ["=cmd", "+1", "-1+1", "@sum(a)", '"=1"', "'=1", " =1", "\uff1d1"]
-)
-@pytest.mark.parametrize("field", ["loc", "title", "lastmod_text", "sitemap", "extras"])
+@for_each("hidden", ["=cmd", "+1", "-1+1", "@sum(a)", '"=1"', "'=1", " =1", "\uff1d1"])
+@for_each("field", ["loc", "title", "lastmod_text", "sitemap", "extras"])
 def test_no_part_of_a_cell_is_a_formula(field: str, hidden: str) -> None:
     """Separated at semicolons or at commas, no cell begins as a formula does."""
     value = f"{URL}x;{hidden};{hidden}"

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from each_case import for_each
 from scale import SCALE
 from walking import SITE, index
 
@@ -142,7 +143,7 @@ def children_seconds() -> float:
 # -- one feed
 
 
-@pytest.mark.parametrize("name", ARMED)
+@for_each("name", ARMED)
 def test_feeds_that_stalled_feedparser_are_read(name: str) -> None:
     """What feedparser's slow patterns run on is taken away: entries come within the bound."""
     events = read(ARMED[name])

@@ -10,6 +10,7 @@ import badinputs
 import bombs
 import golden
 import pytest
+from each_case import for_each
 from timing import is_below
 
 from sitemapreader.issues import IssueCode
@@ -21,7 +22,7 @@ MAX_GAP_SECONDS = 0.2
 """An event loop is held up for 50 ms at most (benchmarks/hostile.py); the rest is the machine."""
 SMALL_BYTES = 65_536
 
-each_input = pytest.mark.parametrize("bad", badinputs.BAD_INPUTS, ids=lambda bad: bad.id)
+each_input = for_each("bad", badinputs.BAD_INPUTS, ids=lambda bad: bad.id)
 each_bomb = pytest.mark.parametrize("bad", bombs.BOMBS, ids=lambda bad: bad.id)
 
 

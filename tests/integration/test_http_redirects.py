@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 from answering import Answer, Site, make_index, make_urlset, read_site, serve_site
+from each_case import for_each
 from faults import DOCUMENT, REDIRECT_BODY_BYTES, FaultServer
 from walking import index, moved, urlset, walk_all
 
@@ -193,8 +194,8 @@ def test_https_stays_https() -> None:
     assert not chain.same_origin
 
 
-@pytest.mark.parametrize(
-    ("location", "target"),
+@for_each(
+    "location, target",
     [
         ("/x", "http://site.example/x"),
         ("x", "http://site.example/a/x"),
@@ -215,7 +216,7 @@ def test_locations_are_resolved(location: str, target: str) -> None:
     assert chain.same_origin == target.startswith("http://site.example/")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "location",
     [
         "file:///etc/passwd",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
+from each_case import for_each
 from faults import DOCUMENT, FaultServer
 from serving import serve
 from timing import retried
@@ -51,8 +52,8 @@ async def fail(server: FaultServer, path: str, options: FetchOptions = QUICK) ->
     return caught.value
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
+@for_each(
+    "text, seconds",
     [
         ("0", 0),
         ("120", 120),
@@ -91,8 +92,8 @@ def test_retry_after(text: str, seconds: float | None) -> None:
     assert found == (None if seconds is None else pytest.approx(seconds, abs=1))
 
 
-@pytest.mark.parametrize(
-    ("error", "verdict"),
+@for_each(
+    "error, verdict",
     [
         (FetchError(IssueCode.CONNECT, ""), True),
         (FetchError(IssueCode.HTTP_STATUS, "", http_status=429), True),

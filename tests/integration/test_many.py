@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from each_case import for_each
 from timing import retried
 from walking import Pages, fault, index, status, urlset
 
@@ -382,8 +383,8 @@ async def test_sites_are_strangers_unless_they_are_trusted() -> None:
     assert reasons["http://127.0.0.1:10/"] == "connect"
 
 
-@pytest.mark.parametrize(
-    ("sites", "arguments", "error"),
+@for_each(
+    "sites, arguments, error",
     [
         ("https://one.example/", {}, TypeError),
         (b"x", {}, TypeError),

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -296,7 +297,7 @@ MOMENTS = [  # in the forms that sitemaps have
 ]
 
 
-@pytest.mark.parametrize("first", MOMENTS)
+@for_each("first", MOMENTS)
 def test_arrow_reads_dates_as_we_do(first: str) -> None:
     """By columns, dates are parsed by Arrow where it can: they equal those of the entries."""
     for second in ("", *MOMENTS):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from each_case import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scale import SCALE
@@ -194,8 +195,8 @@ def passes(url: str, day: str, arguments: Mapping[str, Any]) -> bool:
     )
 
 
-@pytest.mark.parametrize("one", FILTERS, ids=range(len(FILTERS)))
-@pytest.mark.parametrize("other", FILTERS, ids=range(len(FILTERS)))
+@for_each("one", FILTERS)
+@for_each("other", FILTERS)
 def test_what_covers_passes_all(one: dict[str, Any], other: dict[str, Any]) -> None:
     """Filters that are said to cover others pass whatever these pass; and survive being written."""
     first, second = coverage(one), coverage(other)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import package
 import pytest
+from each_case import for_each
 from serving import serve
 from walking import ROBOTS, SITE, Pages, index, status, urlset
 
@@ -290,8 +291,8 @@ WAYS: dict[str, Callable[[list[str]], Iterable[str]]] = {
 }
 
 
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-@pytest.mark.parametrize("way", WAYS)
+@for_each("function", FUNCTIONS.values())
+@for_each("way", WAYS)
 def test_several_sites(function: Callable[..., Any], way: str) -> None:
     """Any iterable of sites gives the rows of all, each with its site, in the first column."""
     table = function(WAYS[way]([ONE, TWO]), fetcher=sites())
@@ -477,8 +478,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-@pytest.mark.parametrize("name", MISTAKES)
+@for_each("function", FUNCTIONS.values())
+@for_each("name", MISTAKES)
 def test_what_means_nothing_is_refused(name: str, function: Callable[..., Any]) -> None:
     """It raises TypeError with what to pass, before anything is fetched; it is no empty table."""
     make, said = MISTAKES[name]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from each_case import for_each
 from walking import Pages, index, urlset
 
 from sitemapreader.fetch.local import MemoryFetcher, StoredResponse
@@ -262,8 +263,8 @@ async def test_iterating_after_leaving() -> None:
         await entries.__aenter__()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
+@for_each(
+    "arguments, error, words",
     [
         ({"sitemaps": ()}, ValueError, "give a site"),
         ({"sitemaps": TOP}, TypeError, "write sitemaps=\\[url\\]"),

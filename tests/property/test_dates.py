@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 
 import pytest
+from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from timing import is_below, least_seconds
@@ -157,7 +158,7 @@ REFUSED = (
 )
 
 
-@pytest.mark.parametrize(("text", "moment"), READ.items(), ids=ascii)
+@for_each("text, moment", READ.items(), ids=ascii)
 def test_a_date_is_read(text: str, moment: datetime) -> None:
     """Every form that BEHAVIOUR lists gives its moment, in the zone that is written."""
     result = parse_lastmod(text)
@@ -166,7 +167,7 @@ def test_a_date_is_read(text: str, moment: datetime) -> None:
     assert result.utcoffset() == moment.utcoffset()
 
 
-@pytest.mark.parametrize("text", REFUSED, ids=lambda text: ascii(text)[:40])
+@for_each("text", REFUSED, ids=lambda text: ascii(text)[:40])
 def test_a_text_that_is_no_date_is_refused(text: str) -> None:
     """What is not surely a date gives None: nothing is guessed, and nothing taken from today."""
     assert parse_lastmod(text) is None
@@ -228,7 +229,7 @@ def test_a_column_never_reads_more_than_its_dates(texts: list[str]) -> None:
     assert parse_column(texts) == [parse_lastmod(text) for text in texts]
 
 
-@pytest.mark.parametrize("text", [text for text in READ if text[:2] in ("20", "19")], ids=ascii)
+@for_each("text", [text for text in READ if text[:2] in ("20", "19")], ids=ascii)
 def test_a_column_of_one_agrees(text: str) -> None:
     """Each known form is read the same way alone and in a column."""
     assert parse_column([text]) == [READ[text]]
@@ -260,7 +261,7 @@ SINCE = (
 )
 
 
-@pytest.mark.parametrize(("text", "passes", "fails"), SINCE)
+@for_each("text, passes, fails", SINCE)
 def test_a_date_stands_for_the_whole_of_its_span(
     text: str, passes: datetime, fails: datetime
 ) -> None:

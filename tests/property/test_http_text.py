@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from each_case import for_each
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -118,8 +119,8 @@ DAY_1, DAY_2 = "Sat, 01 Nov 2025 00:00:00 GMT", "Sun, 02 Nov 2025 00:00:00 GMT"
 TAGGED = {"etag": '"a"', "last-modified": DAY_1}
 
 
-@pytest.mark.parametrize(
-    ("asked", "told", "expected"),
+@for_each(
+    "asked, told, expected",
     [
         ({}, TAGGED, False),
         ({"If-None-Match": '"a"'}, TAGGED, True),

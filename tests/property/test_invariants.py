@@ -12,6 +12,7 @@ import golden
 import pytest
 import strategies
 import witness
+from each_case import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scale import SCALE
@@ -26,7 +27,7 @@ from sitemapreader.readers.decode.layers import Decompressor
 if TYPE_CHECKING:
     from pathlib import Path
 
-each_document = pytest.mark.parametrize("document", golden.documents(), ids=golden.name_of)
+each_document = for_each("document", golden.documents(), ids=golden.name_of)
 SITEMAPS = [
     document
     for document in golden.documents()
@@ -92,7 +93,7 @@ def test_events_name_their_document(document: Path) -> None:
     assert {event.sitemap for event in golden.known_reading(document).events} <= {url}
 
 
-@pytest.mark.parametrize("document", SITEMAPS, ids=golden.name_of)
+@for_each("document", SITEMAPS, ids=golden.name_of)
 def test_no_url_is_invented(document: Path) -> None:
     """Each URL delivered stands in the document, or a reference to it does (law 3).
 
@@ -121,7 +122,7 @@ def test_some_cuts(document: Path) -> None:
 
 
 @pytest.mark.slow
-@each_document
+@pytest.mark.parametrize("document", golden.documents(), ids=golden.name_of)
 def test_many_cuts(document: Path) -> None:
     """A document cut in two, at every byte or nearly, gives the same events (law 5)."""
     check_cuts(document, MANY_SPLITS)
@@ -146,8 +147,8 @@ def test_any_chunking(document: Path, data: st.DataObject) -> None:
     assert reading == golden.known_reading(document)
 
 
-@pytest.mark.parametrize("size", [1, 7, 1024, 4096, 16_384, 65_536, 65_537])
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@for_each("size", [1, 7, 1024, 4096, 16_384, 65_536, 65_537])
+@for_each("packed", [False, True])
 def test_long_documents_in_pieces(size: int, packed: bool) -> None:
     """A document of many batches gives the same events in pieces of any size (law 5)."""
     body = make_long_document()

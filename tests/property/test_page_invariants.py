@@ -11,6 +11,7 @@ from unittest import mock
 import golden
 import pytest
 import strategies
+from each_case import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from timing import is_below
@@ -116,8 +117,8 @@ def test_the_laws_hold_for_damaged_pages(path: Path, random: Random, data: st.Da
     assert golden.read_pieces(data.draw(strategies.chunkings(body)), url) == whole
 
 
-@pytest.mark.parametrize("size", [48, 64, 100, 1_000])
-@pytest.mark.parametrize("document", PAGES, ids=golden.name_of)
+@for_each("size", [48, 64, 100, 1_000])
+@for_each("document", PAGES, ids=golden.name_of)
 def test_blocks_do_not_matter(document: Path, size: int) -> None:
     """A tag or line that lies across the border of blocks is read as one that does not."""
     data = document.read_bytes()
@@ -265,7 +266,7 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:
 HOSTILE = list(hostile())
 
 
-@pytest.mark.parametrize(("name", "body", "url"), HOSTILE, ids=[row[0] for row in HOSTILE])
+@for_each("name, body, url", HOSTILE)
 def test_hostile_documents(name: str, body: bytes, url: str) -> None:
     """No step over a hostile document takes long, and none grows with the document."""
     del name

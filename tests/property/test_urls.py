@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from each_case import for_each
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from timing import is_linear
@@ -33,8 +34,8 @@ def is_in_scope(loc: str, sitemap: str) -> bool:
 # -- resolving
 
 
-@pytest.mark.parametrize(
-    ("reference", "expected"),
+@for_each(
+    "reference, expected",
     [
         ("https://other.example.org/x", "https://other.example.org/x"),
         ("/x?y=1&z=2", "https://www.example.org/x?y=1&z=2"),
@@ -115,7 +116,7 @@ g#s/../x http://a/b/c/g#s/../x
 """
 
 
-@pytest.mark.parametrize("example", RFC_EXAMPLES.split("\n")[1:-1])
+@for_each("example", RFC_EXAMPLES.split("\n")[1:-1])
 def test_the_examples_of_the_rfc(example: str) -> None:
     """References are resolved as in the examples of RFC 3986."""
     reference, expected = example.split()
@@ -176,7 +177,7 @@ UNFIT = (
 )
 
 
-@pytest.mark.parametrize("url", UNFIT, ids=lambda url: url[:40])
+@for_each("url", UNFIT, ids=lambda url: url[:40])
 def test_what_cannot_be_requested_has_no_parts(url: str) -> None:
     """A URL that the client would refuse gives None or "", and is its own key."""
     assert parse_url(url) is None
@@ -208,8 +209,8 @@ def test_hosts_and_origins(url: str, host: str, origin: str | None) -> None:
 # -- keys
 
 
-@pytest.mark.parametrize(
-    ("url", "key"),
+@for_each(
+    "url, key",
     [
         ("https://WWW.Example.ORG/Path", "https://www.example.org/Path"),
         ("HTTPS://www.example.org/", "https://www.example.org/"),
@@ -229,8 +230,8 @@ def test_spellings_of_one_url_meet(url: str, key: str) -> None:
     assert url_key(url) == key
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@for_each(
+    "one, other",
     [
         ("https://www.example.org/x", "https://www.example.org/x/"),
         ("https://www.example.org/x", "https://www.example.org/X"),
@@ -334,8 +335,8 @@ def test_no_pattern_runs_away() -> None:
 # -- hosts and sites
 
 
-@pytest.mark.parametrize(
-    ("host", "site"),
+@for_each(
+    "host, site",
     [
         ("example.org", "example.org"),
         ("www.example.org", "example.org"),
@@ -356,8 +357,8 @@ def test_the_site_of_a_host(host: str, site: str) -> None:
     assert site_of(host) == site
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "policies"),
+@for_each(
+    "one, other, policies",
     [
         ("https://www.example.org/a", "https://www.example.org/b", "host site any"),
         ("https://www.example.org/", "http://WWW.EXAMPLE.ORG:8080/", "host site any"),
@@ -377,7 +378,7 @@ def test_the_site_of_a_host(host: str, site: str) -> None:
         ("https://bücher.de/", "https://xn--bcher-kva.de/", "host site any"),
     ],
 )
-@pytest.mark.parametrize("policy", ["host", "site", "any"])
+@for_each("policy", ["host", "site", "any"])
 def test_who_belongs_together(one: str, other: str, policies: str, policy: Hosts) -> None:
     """Two URLs belong together by host, by registrable domain, or in any case."""
     assert same_hosts(policy, one, other) is (policy in policies.split())
@@ -410,8 +411,8 @@ def test_the_folder_of_a_sitemap(sitemap: str, folder: str) -> None:
     assert folder_of(sitemap) == folder
 
 
-@pytest.mark.parametrize(
-    ("loc", "expected"),
+@for_each(
+    "loc, expected",
     [
         ("https://www.example.org/maps/", True),
         ("https://www.example.org/maps/a/b?c=/d", True),

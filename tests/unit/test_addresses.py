@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from each_case import for_each
 
 from sitemapreader.fetch.addresses import (
     AddressPolicy,
@@ -32,7 +33,7 @@ NOT_PUBLIC = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", PUBLIC)
+@for_each("text", PUBLIC)
 def test_public_addresses(text: str) -> None:
     """Addresses just outside of the special networks, and the public ones that others stand for."""
     address = read_address(text)
@@ -40,7 +41,7 @@ def test_public_addresses(text: str) -> None:
     assert is_public(address)
 
 
-@pytest.mark.parametrize("text", NOT_PUBLIC)
+@for_each("text", NOT_PUBLIC)
 def test_addresses_that_are_not_public(text: str) -> None:
     """Special networks, however an address in one of them is written or wrapped."""
     address = read_address(text)

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import audits
 import pytest
+from each_case import for_each
 
 from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import (
@@ -142,7 +143,7 @@ def test_years_are_sums_of_months() -> None:
     assert rows == [(2026, 4052, 4, 2), (2024, 2024, 2, 1)]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_squares_fill_their_area(seed: int) -> None:
     """Rectangles have the areas of their sizes, overlap nowhere, and are nearly squares."""
     chance = random.Random(seed)

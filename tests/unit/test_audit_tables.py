@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 import package
 import pytest
+from each_case import for_each
 
 from sitemapreader import IssueCode, Severity
 from sitemapreader.audit.models import AuditInputError, Category
@@ -82,7 +83,7 @@ def test_codes_share_one_name_space() -> None:
     assert not everything.keys() & {category.lower() for category in Category}
 
 
-@pytest.mark.parametrize("code", [each.rule.code for each in load_rules()])
+@for_each("code", [each.rule.code for each in load_rules()])
 def test_each_header_is_complete(code: str) -> None:
     """A rule says what it detects, why it matters, what to do, and where that is from."""
     rule = list_rules()[code]
@@ -174,7 +175,7 @@ LANGUAGES = {
 }
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@for_each("code", LANGUAGES)
 def test_language_codes_are_judged(code: str) -> None:
     """Hreflang takes ISO 639-1, a script, a region, and no more."""
     is_valid, hint = judge_hreflang(code)
@@ -206,7 +207,7 @@ HOSTS = {
 }
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@for_each("host", HOSTS)
 def test_hosts_that_nobody_can_reach(host: str) -> None:
     """Names of local networks, addresses, and names that sound like staging are told apart."""
     why, is_staging = judge_host(host)

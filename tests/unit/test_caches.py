@@ -7,7 +7,7 @@ import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import package
-import pytest
+from each_case import for_each
 
 from sitemapreader import UrlEntry, urls
 from sitemapreader.models import Format
@@ -92,8 +92,8 @@ CALLS: dict[str, Callable[[str], Any]] = {
 }
 
 
-@pytest.mark.parametrize("length", [MAX_URL_CHARS + 1, 65_536])
-@pytest.mark.parametrize("name", CALLS)
+@for_each("length", [MAX_URL_CHARS + 1, 65_536])
+@for_each("name", CALLS)
 def test_long_urls_are_not_kept(name: str, length: int) -> None:
     """After eighty long URLs, of any kind, none of them is held."""
     call = CALLS[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each_case import for_each
 from timing import is_linear
 
 from sitemapreader.readers.pages.host_files import HostHeaders, HostRedirects
@@ -27,8 +27,8 @@ relative /x
 """
 
 
-@pytest.mark.parametrize(
-    ("path", "answer"),
+@for_each(
+    "path, answer",
     [
         ("/old", (301, "/new", False)),
         ("/old/", (301, "/new", False)),

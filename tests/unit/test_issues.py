@@ -6,7 +6,7 @@ import ast
 import re
 
 import package
-import pytest
+from each_case import for_each
 
 from sitemapreader.issues import MAX_EXCERPT, IssueCode, Severity, excerpt, make_issue
 
@@ -39,7 +39,7 @@ def test_codes_are_unique_and_plain() -> None:
         assert code == name.lower().replace("_", "-")
 
 
-@pytest.mark.parametrize("code", IssueCode)
+@for_each("code", IssueCode)
 def test_every_code_says_what_happened_and_what_to_do(code: IssueCode) -> None:
     """Each row has a severity, a meaning and an advice: parts of one sentence, without an end."""
     assert isinstance(code.severity, Severity)
@@ -81,8 +81,8 @@ def test_an_issue_is_made_with_its_sentence() -> None:
     assert (issue.sitemap, issue.line, issue.url, issue.value) == ("s", 3, "u", "soon")
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
+@for_each(
+    "text, shown",
     [
         ("plain", "plain"),
         ("日本語 é 😀", "日本語 é 😀"),

@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import package
 import pytest
+from each_case import for_each
 
 LAYERS = (
     {"version"},
@@ -88,7 +89,7 @@ def test_every_room_has_its_layer() -> None:
     assert {room_of(module) for module in MODULES} <= HEIGHT.keys()
 
 
-@pytest.mark.parametrize("module", MODULES)
+@for_each("module", MODULES)
 def test_imports_go_downwards(module: str) -> None:
     """No module knows of one above it, not even for a type."""
     prefix = "sitemapreader."
@@ -129,7 +130,7 @@ def test_class_names_are_unique() -> None:
     assert {name for name, count in names.items() if count > 1} == set()
 
 
-@pytest.mark.parametrize("module", MODULES)
+@for_each("module", MODULES)
 def test_foreign_powers_are_confined(module: str) -> None:
     """The network, the event loop, the database and the fallbacks have one room each."""
     foreign = {room_of(name) for name in package.imports_of(module)}
@@ -137,7 +138,7 @@ def test_foreign_powers_are_confined(module: str) -> None:
     assert all(room_of(module) in allowed for allowed in rooms)
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if is_reader(name)])
+@for_each("module", [name for name in MODULES if is_reader(name)])
 def test_readers_touch_nothing(module: str) -> None:
     """A reader opens no file and no socket, and awaits nothing: bytes in, events out."""
     assert NOT_FOR_READERS.isdisjoint(package.imports_of(module))

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from each_case import for_each
 
 from sitemapreader import FetchOptions, HttpFetcher, Limits, discover_sync, walk_many, walk_sync
 from sitemapreader import walk as start_walk
@@ -75,8 +76,8 @@ class Session:
     def get(self, url: str) -> None: ...
 
 
-@pytest.mark.parametrize("start", [walk, walk_sync, discover_sync, lambda s, **a: many([s], **a)])
-@pytest.mark.parametrize("fetcher", [Session(), HttpFetcher, MemoryFetcher, {}, "https"])
+@for_each("start", [walk, walk_sync, discover_sync, lambda s, **a: many([s], **a)])
+@for_each("fetcher", [Session(), HttpFetcher, MemoryFetcher, {}, "https"])
 def test_what_is_no_fetcher(start: Callable[..., Any], fetcher: object) -> None:
     """A client of another library, or a class, is refused with how to make a fetcher of it."""
     with pytest.raises(TypeError, match="fetcher must be an object with the method `open`"):
@@ -111,10 +112,8 @@ def test_patterns_are_no_functions(start: Callable[..., Any], name: str, value: 
         start(SITE, **{name: value})
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [(Limits, "documents"), (Limits, "depth"), (FetchOptions, "concurrency")]
-)
-@pytest.mark.parametrize("value", [None, 0.5, 2.0, "3"])
+@for_each("kind, name", [(Limits, "documents"), (Limits, "depth"), (FetchOptions, "concurrency")])
+@for_each("value", [None, 0.5, 2.0, "3"])
 def test_counts_are_whole(kind: Callable[..., Any], name: str, value: object) -> None:
     """Half a request at once would wait for ever, and `None` is no limit."""
     with pytest.raises(TypeError, match=f"{name} must be a whole number above zero, not"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from each_case import for_each
 from reading import check_ways, issues, locs, read, url, urlset
 
 from sitemapreader import Extra, SitemapReader
@@ -151,8 +152,8 @@ def urls(numbers: range) -> list[str]:
     return [f"http://a.b/{number}" for number in numbers]
 
 
-@pytest.mark.parametrize("binder", BINDERS)
-@pytest.mark.parametrize("kind", FRAMES)
+@for_each("binder", BINDERS)
+@for_each("kind", FRAMES)
 def test_the_records_behind_are_delivered(kind: str, binder: str) -> None:
     """All healthy records behind one with an unclosed binding are delivered, in any cutting."""
     _, name, link = FRAMES[kind]
@@ -177,8 +178,8 @@ def test_several_such_records(kind: str) -> None:
     assert locs(events) == urls(range(6))
 
 
-@pytest.mark.parametrize("damage", [b"&", b"<e:y>", b"</e:y>", b"\x01"])
-@pytest.mark.parametrize("kind", FRAMES)
+@for_each("damage", [b"&", b"<e:y>", b"</e:y>", b"\x01"])
+@for_each("kind", FRAMES)
 def test_namesakes_in_a_broken_record_are_no_records(kind: str, damage: bytes) -> None:
     """What is named like a record in a closed element of another vocabulary gives no entry."""
     _, name, link = FRAMES[kind]

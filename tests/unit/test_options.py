@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import package
 import pytest
+from each_case import for_each
 
 import sitemapreader
 from sitemapreader import FetchOptions, Limits
@@ -153,7 +154,7 @@ def test_each_option_has_its_case() -> None:
     assert {long for _, _, long, _ in CASES} == VALUES.keys() | DIFFERING.keys()
 
 
-@pytest.mark.parametrize(("name", "flag", "long", "dest"), CASES)
+@for_each("name, flag, long, dest", CASES)
 def test_an_option_is_understood(name: str, flag: str, long: str, dest: str) -> None:
     """Each command gets the value of each of its options, written short or long."""
     if long in DIFFERING:
@@ -174,7 +175,7 @@ def test_an_option_is_understood(name: str, flag: str, long: str, dest: str) -> 
     assert (str(value) if long in ("--since", "--until") else value) == expected
 
 
-@pytest.mark.parametrize("words", CONFIGURED)
+@for_each("words", CONFIGURED)
 def test_an_option_reaches_the_library(words: str) -> None:
     """What a command passes to walks and fetchers has the value, and is the default without it."""
     place, expected = CONFIGURED[words]

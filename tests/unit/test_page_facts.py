@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from each_case import for_each
 from timing import is_linear
 
 from sitemapreader.readers.pages.facts import PageFacts, read_page
@@ -19,8 +20,8 @@ def read_head(head: str, **headers: str) -> PageFacts:
     return read_page(f"<!doctype html><head>{head}</head><body>text".encode(), URL, fields)
 
 
-@pytest.mark.parametrize(
-    ("lines", "found"),
+@for_each(
+    "lines, found",
     [
         (["noindex"], {"robots": {"noindex"}}),
         (["NOINDEX, NoFollow"], {"robots": {"noindex", "nofollow"}}),
@@ -41,8 +42,8 @@ def test_lines_of_robots_tags(lines: list[str], found: dict[str, set[str]]) -> N
     assert read_page(b"", URL, {"X-Robots-Tag": "\n".join(lines)}).robots == found
 
 
-@pytest.mark.parametrize(
-    ("head", "bots", "is_noindex"),
+@for_each(
+    "head, bots, is_noindex",
     [
         ("<meta name=robots content=noindex>", (), True),
         ("<meta name=ROBOTS content='Follow, None'>", (), True),
@@ -95,8 +96,8 @@ def test_links_of_headers_count_beside_those_of_the_head() -> None:
     assert facts.markdown == "https://example.org/m.md"
 
 
-@pytest.mark.parametrize(
-    ("content", "found"),
+@for_each(
+    "content, found",
     [
         ("0;url=/x", (0, "https://example.org/x")),
         ("5; URL='/x'", (5, "https://example.org/x")),
@@ -114,8 +115,8 @@ def test_refresh(content: str, found: tuple[int, str] | None) -> None:
     assert read_head(f'<meta http-equiv=Refresh content="{content}">').refresh == found
 
 
-@pytest.mark.parametrize(
-    ("head", "day"),
+@for_each(
+    "head, day",
     [
         ('<meta property="article:modified_time" content="2026-03-01T10:00:00Z">', 1),
         (LD + '{"dateModified": "2026-03-02"}</script>', 2),
@@ -166,7 +167,7 @@ FLOODS = (
 )
 
 
-@pytest.mark.parametrize("unit", FLOODS)
+@for_each("unit", FLOODS)
 def test_time_is_linear(unit: bytes) -> None:
     """A flood of one construct takes time that grows with its length, and raises nothing."""
     assert is_linear(lambda size: read_page(unit * (size // len(unit)), URL), 30_000, 120_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from each_case import for_each
 
 from sitemapreader.readers.pages.text import extract_text, hash_text
 
@@ -74,8 +75,8 @@ def hash_page(page: str) -> str:
     return hash_text(extract_text(page))
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
-@pytest.mark.parametrize("frame", FRAMES)
+@for_each("template", TEMPLATES)
+@for_each("frame", FRAMES)
 def test_frames_move_no_hash(template: str, frame: str) -> None:
     """Tokens, consent, related links and advertisements around a text are not its text."""
     first, second = (make_page(template, noise=frame.replace("%s", value)) for value in ("1", "29"))
@@ -83,8 +84,8 @@ def test_frames_move_no_hash(template: str, frame: str) -> None:
     assert WORDS in extract_text(first)
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
-@pytest.mark.parametrize(("old", "new"), CHANGES)
+@for_each("template", TEMPLATES)
+@for_each("old, new", CHANGES)
 def test_changes_move_the_hash(template: str, old: str, new: str) -> None:
     """A word, a number, a date, a sentence more: each is seen, whatever the template."""
     changed = CONTENT.replace(old, new, 1)

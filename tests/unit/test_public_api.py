@@ -6,7 +6,7 @@ import inspect
 from types import ModuleType
 
 import package
-import pytest
+from each_case import for_each
 
 import sitemapreader
 
@@ -116,14 +116,14 @@ def test_the_list_is_complete() -> None:
     assert public <= set(EXPORTED)
 
 
-@pytest.mark.parametrize("name", EXPORTED)
+@for_each("name", EXPORTED)
 def test_every_name_is_there(name: str) -> None:
     """Each name in `__all__` can be imported, and shows when one looks."""
     assert getattr(sitemapreader, name) is not None
     assert name in dir(sitemapreader)
 
 
-@pytest.mark.parametrize("name", [name for name in API if name != "Event"])
+@for_each("name", [name for name in API if name != "Event"])
 def test_every_public_object_is_described(name: str) -> None:
     """Each public class, function, method and property has a docstring of its own.
 
@@ -133,7 +133,7 @@ def test_every_public_object_is_described(name: str) -> None:
     assert bare == []
 
 
-@pytest.mark.parametrize("name", [name for name in API if name != "Event"])
+@for_each("name", [name for name in API if name != "Event"])
 def test_docstrings_are_our_own(name: str) -> None:
     """No docstring is the one that a base class or a decorator left behind."""
     thing = getattr(sitemapreader, name)

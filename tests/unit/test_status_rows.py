@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from each_case import for_each
 
 from sitemapreader.distributed.hosts import (
     MAX_WAIT_DAYS,
@@ -19,8 +20,8 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 DAY = 24 * 3_600
 
 
-@pytest.mark.parametrize(
-    ("status", "failures", "retry_after", "days"),
+@for_each(
+    "status, failures, retry_after, days",
     [
         ("complete", 0, None, None),
         ("complete", 0, 3 * DAY, 3),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from each_case import for_each
 
 from sitemapreader import SitemapReader
 
@@ -21,9 +21,9 @@ CHANGES = '<rs:md capability="changelist" from="2026-01-01"/>'
 COMPLETE_HERE = f"<fh:complete{HISTORY}/>"
 
 
-@pytest.mark.parametrize("padding", ["", " " * 70_000], ids=["small", "long"])
-@pytest.mark.parametrize(
-    ("shape", "parts", "is_window"),
+@for_each("padding", ["", " " * 70_000])
+@for_each(
+    "shape, parts, is_window",
     [
         (RSS, ("", "", ""), True),
         (RSS, (HISTORY, "<title>t</title>", ""), True),

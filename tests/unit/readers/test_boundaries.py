@@ -5,6 +5,7 @@ from __future__ import annotations
 from unittest import mock
 
 import pytest
+from each_case import for_each
 from reading import URLSET, check_ways, issues, locs, read, read_by_tree, urlset
 
 from sitemapreader.issues import Issue, IssueCode
@@ -59,8 +60,8 @@ OTHERS = {
 """Records with elements in them that are called like records, in another vocabulary."""
 
 
-@pytest.mark.parametrize("block", [64, 101, 256, 1_000, 4_096, 32_768])
-@pytest.mark.parametrize("name", OTHERS)
+@for_each("block", [64, 101, 256, 1_000, 4_096, 32_768])
+@for_each("name", OTHERS)
 def test_names_of_records_in_other_vocabularies(name: str, block: int) -> None:
     """No record is cut inside itself, wherever a block ends: none is lost, none is invented."""
     start, record, end = OTHERS[name]
@@ -71,7 +72,7 @@ def test_names_of_records_in_other_vocabularies(name: str, block: int) -> None:
     assert found == [f"https://a.example/{number}" for number in range(COUNT)]
 
 
-@pytest.mark.parametrize("cut", range(1, 160, 7))
+@for_each("cut", range(1, 160, 7))
 def test_a_cut_inside_another_vocabulary(cut: int) -> None:
     """A document that is cut inside such a record gives that record once, if its URL was whole."""
     start, record, _ = OTHERS["urlset-meta"]
@@ -114,8 +115,8 @@ SWALLOWING = {
 }
 
 
-@pytest.mark.parametrize("before", [0, 3, 700])
-@pytest.mark.parametrize("name", SWALLOWING)
+@for_each("before", [0, 3, 700])
+@for_each("name", SWALLOWING)
 def test_a_section_that_is_not_closed(name: str, before: int) -> None:
     """It costs no other record: the next one is delivered, no URL is glued, and it is said."""
     start, broken, healthy, end = SWALLOWING[name]
@@ -165,8 +166,8 @@ BETWEEN = {
 """Sections between records, all well-formed."""
 
 
-@pytest.mark.parametrize("count", [1, 400])
-@pytest.mark.parametrize("name", BETWEEN)
+@for_each("count", [1, 400])
+@for_each("name", BETWEEN)
 def test_a_section_between_records_holds_text(name: str, count: int) -> None:
     """A record in a closed section is none, wherever it stands, and nothing is wrong with it."""
     healthy = b"<url><loc><![CDATA[https://a.example/]]></loc></url>"
@@ -201,10 +202,8 @@ QUOTED = {
 """Feeds in the text of an item, as generators escape them."""
 
 
-@pytest.mark.parametrize(
-    "broken", [b"", b"<b>&", b"<author>a</auth>"], ids=["", "open", "misspelt"]
-)
-@pytest.mark.parametrize("name", QUOTED)
+@for_each("broken", [b"", b"<b>&", b"<author>a</auth>"])
+@for_each("name", QUOTED)
 def test_a_feed_that_is_quoted_in_a_feed(name: str, broken: bytes) -> None:
     """It gives no items, in a broken item, one that is too long, or one that is cut."""
     link = b"<link>https://a.example/</link>"
@@ -251,8 +250,8 @@ def test_attributes_of_an_entry_s_link(broken: bytes) -> None:
     assert locs(check_ways(feed)) == ["https://a.example/1"]
 
 
-@pytest.mark.parametrize(
-    ("attributes", "loc"),
+@for_each(
+    "attributes, loc",
     [
         (b'xml:base="https://b.example/"', "https://b.example/1"),
         (b'base="https://b.example/"', "https://h.example/1"),
@@ -261,7 +260,7 @@ def test_attributes_of_an_entry_s_link(broken: bytes) -> None:
         (b'xml:base="https://b.example/" base="https://c.example/"', "https://b.example/1"),
     ],
 )
-@pytest.mark.parametrize("broken", [b"", b"&"], ids=["sound", "broken"])
+@for_each("broken", [b"", b"&"])
 def test_only_xml_base_is_a_base(attributes: bytes, loc: str, broken: bytes) -> None:
     """A base counts by its namespace, at the record and at its link."""
     start = b'<feed xmlns="http://www.w3.org/2005/Atom" xmlns:p="urn:p">'
@@ -324,8 +323,8 @@ def test_prefixes_beyond_ascii(prefix: str, broken: str) -> None:
 # -- documents that are cut
 
 
-@pytest.mark.parametrize(
-    ("record", "loc"),
+@for_each(
+    "record, loc",
     [
         (b"<url><loc>https://a.example/2</loc>", "https://a.example/2"),
         (b"<url><loc>https://a.example/2</loc><lastmod>2026-01-0", "https://a.example/2"),

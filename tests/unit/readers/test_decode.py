@@ -8,6 +8,7 @@ import zlib
 from typing import cast
 
 import pytest
+from each_case import for_each
 from reading import issues, locs, read, urlset
 
 from sitemapreader.issues import IssueCode
@@ -113,9 +114,9 @@ def test_bytes_are_counted_in_any_pieces() -> None:
         assert reader.stats.raw_bytes == len(data)
 
 
-@pytest.mark.parametrize("frame", HEADERS)
-@pytest.mark.parametrize(
-    ("behind", "code"),
+@for_each("frame", HEADERS)
+@for_each(
+    "behind, code",
     [
         (SMALL, IssueCode.COMPRESSION_TRAILING_DOCUMENT),
         (b" \r\n\xef\xbb\xbf" + SMALL, IssueCode.COMPRESSION_TRAILING_DOCUMENT),
@@ -128,7 +129,7 @@ def test_bytes_are_counted_in_any_pieces() -> None:
         (b"\x1f\x8b", IssueCode.COMPRESSION_TRAILING_BYTES),
     ],
 )
-@pytest.mark.parametrize("size", [1, 7, 10_000])
+@for_each("size", [1, 7, 10_000])
 def test_what_follows_the_data_is_judged_in_any_chunks(
     frame: str, behind: bytes, code: IssueCode, size: int
 ) -> None:
@@ -200,8 +201,8 @@ def read_as(charset: str, codec: str) -> list[str]:
     return [event.loc for event in events if isinstance(event, UrlEntry)]
 
 
-@pytest.mark.parametrize(
-    ("charset", "codec"),
+@for_each(
+    "charset, codec",
     [
         *(("windows-1251", "cp1251"), ("CP1251", "cp1251"), (" cp1251 ", "cp1251")),
         *(("koi8-r", "koi8-r"), ("KOI8_R", "koi8-r"), ("iso-8859-5", "iso8859-5")),
@@ -215,9 +216,7 @@ def test_an_encoding_is_known_by_all_its_names(charset: str, codec: str) -> None
     assert read_as(charset, codec) == [RUSSIAN]
 
 
-@pytest.mark.parametrize(
-    "charset", ["rot13", "base64", "idna", "utf-7", "os", "../os", "a\0b", "utf\0-8", "."]
-)
+@for_each("charset", ["rot13", "base64", "idna", "utf-7", "os", "../os", "a\0b", "utf\0-8", "."])
 def test_what_is_no_encoding_of_text_is_refused(charset: str) -> None:
     """A codec that hides markup, a module, a path: nothing is read by it, or told to be."""
     reader = SitemapReader(charset=charset)

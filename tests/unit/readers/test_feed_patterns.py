@@ -6,6 +6,7 @@ from random import Random
 from unittest import mock
 
 import pytest
+from each_case import for_each
 from reading import check_ways, issues, locs, read
 
 from sitemapreader.issues import IssueCode
@@ -104,7 +105,7 @@ def test_other_elements_are_passed_over(more: str) -> None:
     assert check_ways(rss(item(1, more) + item(2))) == check_ways(rss(item(1) + item(2)))
 
 
-@pytest.mark.parametrize("more", ODD)
+@for_each("more", ODD)
 def test_an_odd_item_is_read_as_by_the_tree(more: str) -> None:
     """Whatever is odd or broken in one item, events and neighbours are those of the tree."""
     events = check_ways(rss(item(1) + item(2, more) + item(3)))
@@ -231,7 +232,7 @@ LINKS = (
 )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_any_mixture_of_links(seed: int) -> None:
     """The URLs of entries whose links differ in number and form are those that the tree finds."""
     random = Random(seed)

@@ -6,6 +6,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from each_case import for_each
 from reading import FEED, check_ways, issues, locs, read, read_by_tree
 
 from sitemapreader import Image, IssueCode, Price, Restriction, UrlEntry, Video
@@ -31,8 +32,8 @@ def title(written: str) -> str | None:
     return found.pop()
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
+@for_each(
+    "written, expected",
     [
         ('<title type="html">AT&amp;amp;T</title>', "AT&T"),
         ('<title type="html">Less &amp;lt; more</title>', "Less < more"),
@@ -69,11 +70,11 @@ def test_titles_of_both_kinds_in_one_feed() -> None:
 PDF = '<link type="application/pdf" href="https://a.example/1.pdf"/>'
 
 
-@pytest.mark.parametrize(
+@for_each(
     "media_type",
     ["text/html", "text/html; charset=utf-8", "TEXT/HTML", " Text/Html;charset=x", "html"],
 )
-@pytest.mark.parametrize("links", ["{}" + PDF, PDF + "{}"])
+@for_each("links", ["{}" + PDF, PDF + "{}"])
 def test_a_page_comes_before_other_types(media_type: str, links: str) -> None:
     """HTML is preferred in any spelling of its media type."""
     page = f'<link rel="alternate" type="{media_type}" href="{PAGE}"/>'
@@ -155,8 +156,8 @@ A_VIDEO = "https://a.example/v.mp4"
 THUMBNAIL = '<media:thumbnail url="https://a.example/v.jpg" width="120"/>'
 
 
-@pytest.mark.parametrize(
-    ("media", "images", "videos"),
+@for_each(
+    "media, images, videos",
     [
         ('<media:content url="/p.jpg" medium="image"/>', [Image("/p.jpg")], []),
         ('<m:content url="/p" type="image/png"></m:content>', [Image("/p")], []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from timing import is_linear
@@ -22,8 +23,8 @@ def found(markup: str | bytes, *, charset: str | None = None, feeds: bool = Fals
 ONE = ["https://example.org/s.xml"]
 
 
-@pytest.mark.parametrize(
-    ("markup", "urls"),
+@for_each(
+    "markup, urls",
     [
         ('<link rel="sitemap" href="/s.xml">', ONE),
         ("<link rel='sitemap' type='application/xml' href='/s.xml' />", ONE),
@@ -113,8 +114,8 @@ def test_no_url_is_invented() -> None:
     assert found("<link rel=sitemap href=/ä.xml>".encode("latin-1")) == []
 
 
-@pytest.mark.parametrize(
-    ("value", "urls"),
+@for_each(
+    "value, urls",
     [
         ('</s.xml>; rel="sitemap"', ONE),
         ("<https://example.org/s.xml>;rel=sitemap", ONE),
@@ -147,7 +148,7 @@ def test_there_is_an_end() -> None:
     assert len(found(markup)) == MAX_HINTS
 
 
-@pytest.mark.parametrize(
+@for_each(
     "piece",
     ["<link", "<link ", "<link a", '<link a="', "<link a='\"", "<!--", "<script>", "<link a=b ",
      "<link  a  ", "<base href=", "<link rel=sitemap href=&amp;&lt;x>", "<", "<meta charset"],

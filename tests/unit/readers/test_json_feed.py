@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from each_case import for_each
 
 from sitemapreader import Event, Format, Limits, SitemapEntry, UrlEntry, read
 from sitemapreader.readers.reader import SitemapReader
@@ -42,8 +43,8 @@ def codes(events: list[Event]) -> list[str]:
     return [event.code for event in events if hasattr(event, "code")]
 
 
-@pytest.mark.parametrize(
-    ("item", "loc"),
+@for_each(
+    "item, loc",
     [
         ({"url": "https://example.org/a"}, "https://example.org/a"),
         ({"url": "https://example.org/a", "external_url": "https://other.org/"}, f"{FEED[:20]}a"),
@@ -138,7 +139,7 @@ def test_other_json_is_no_feed(data: bytes) -> None:
     assert codes(events) == ["not-a-sitemap"]
 
 
-@pytest.mark.parametrize("end", range(120, 250, 7))
+@for_each("end", range(120, 250, 7))
 def test_a_cut_costs_what_is_behind_it(end: int) -> None:
     """Every item that is whole is delivered, and the loss is said."""
     data = write(*map(post, range(10)))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
+from each_case import for_each
 from reading import URLSET, check_ways, issues, locs, read, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
@@ -110,8 +111,8 @@ SOUND = {
 HINTS = {IssueCode.DOCTYPE, IssueCode.NAMESPACE}
 
 
-@pytest.mark.parametrize("block", [64, 4_096])
-@pytest.mark.parametrize("name", BROKEN)
+@for_each("block", [64, 4_096])
+@for_each("name", BROKEN)
 def test_what_is_broken_outside_of_records_is_said(name: str, block: int) -> None:
     """Every record is read, by pattern or tree, and an Issue says that something is wrong."""
     with mock.patch.object(sitemap_reader, "BLOCK_BYTES", block):
@@ -121,7 +122,7 @@ def test_what_is_broken_outside_of_records_is_said(name: str, block: int) -> Non
             assert set(issues(events)) - HINTS, name
 
 
-@pytest.mark.parametrize("name", SOUND)
+@for_each("name", SOUND)
 def test_what_is_well_formed_has_no_issue(name: str) -> None:
     """Rare markup that is allowed outside of records is nothing to speak of."""
     for data in (SOUND[name], SOUND[name].replace(RECORD, RECORD * 40)):
@@ -183,9 +184,9 @@ def is_general(event: Event) -> bool:
     return isinstance(event, Issue) and event.code is IssueCode.NOT_WELL_FORMED
 
 
-@pytest.mark.parametrize("broken", BROKEN_ERROR_ISOLATION)
-@pytest.mark.parametrize("healthy", HEALTHY)
-@pytest.mark.parametrize("kind", FRAMES)
+@for_each("broken", BROKEN_ERROR_ISOLATION)
+@for_each("healthy", HEALTHY)
+@for_each("kind", FRAMES)
 def test_a_healthy_record_beside_a_broken_one(kind: str, healthy: str, broken: str) -> None:
     """Its events are the same, before the broken record and behind it."""
     sound = record(kind, HEALTHY[healthy], is_odd=healthy != "plain")
@@ -285,7 +286,7 @@ TEXTS = (
 )
 
 
-@pytest.mark.parametrize("fields", TEXTS)
+@for_each("fields", TEXTS)
 def test_a_repaired_reference_gives_what_the_lenient_parser_gives(fields: bytes) -> None:
     """Entries, Issues and lines are the same, whoever repairs the references."""
     record = b"\n<url>\n" + fields + b"</url>"

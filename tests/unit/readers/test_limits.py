@@ -5,6 +5,7 @@ from __future__ import annotations
 from unittest import mock
 
 import pytest
+from each_case import for_each
 from reading import check_ways, issues, locs, read, read_by_tree, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
@@ -37,8 +38,8 @@ def record(inside: bytes) -> bytes:
     return b"<url>" + inside + b"</url>"
 
 
-@pytest.mark.parametrize("prompt", PROMPTS)
-@pytest.mark.parametrize("nested", NESTED)
+@for_each("prompt", PROMPTS)
+@for_each("nested", NESTED)
 def test_elements_in_one_another(nested: str, prompt: str) -> None:
     """Fields in fields and records in extras stay there, whatever else the record holds."""
     alone = check_ways(urlset(record(NESTED[nested])))
@@ -174,7 +175,7 @@ def read_leniently(data: bytes) -> list[object]:
         return [*read(data, field_chars=60)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fields",
     [
         b"<lastmod>%b</lastmod>" % LONG,

@@ -7,6 +7,7 @@ from functools import partial
 from unittest import mock
 
 import pytest
+from each_case import for_each
 from shapes import (
     ENDS,
     GOOD,
@@ -54,7 +55,7 @@ def test_there_are_as_many_shapes_as_names() -> None:
         assert len(shape.make(SIZES[0])) == pytest.approx(SIZES[0], rel=0.2), shape.name
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@for_each("shape", SHAPES, ids=lambda shape: shape.name)
 def test_a_shape_is_read_to_its_end(shape: Shape) -> None:
     """The healthy record before the flood is delivered, and something comes after it."""
     first, *others = read(shape.make(4096), "https://www.example.com/s.xml")
@@ -75,7 +76,7 @@ def test_growth_tells_square_from_linear() -> None:
     assert read_once(URLSET + GOOD[URLSET]).longest_step >= 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "shape", [shape for shape in SHAPES if " in a" in shape.name], ids=lambda shape: shape.name
 )
 def test_what_is_hidden_is_passed_once(shape: Shape) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
+from each_case import for_each
 from reading import FEED, check_ways, issues, locs, read, read_by_tree, url, urlset
 from timing import is_linear
 
@@ -83,14 +84,14 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@for_each("name", ALIKE)
 def test_fast_is_exact(name: str) -> None:
     """What the fast reader cannot read as the exact one does, it leaves to that one."""
     limits = LIMITS.get(name, {})
     check_ways(ALIKE[name], **limits)
 
 
-@pytest.mark.parametrize("name", LENIENT_TOO)
+@for_each("name", LENIENT_TOO)
 def test_lenient_is_exact(name: str) -> None:
     """What is well-formed says the same in a batch that is broken elsewhere."""
     events = read(ALIKE[name], **LIMITS.get(name, {}))
@@ -293,7 +294,7 @@ def test_records_behind_a_fast_batch_are_not_lost() -> None:
     assert len(locs(events)) == 1_208
 
 
-@pytest.mark.parametrize("block_bytes", range(200, 600, 7))
+@for_each("block_bytes", range(200, 600, 7))
 def test_a_batch_ends_behind_the_last_record(block_bytes: int) -> None:
     """Where records of two kinds end each other, batches do not end where one of the kinds does."""
     odd = b"<url><loc xmlns='u'><sitemap>a</sitemap><sitemap><loc>b<loc>http://a/</loc></url>"
@@ -356,9 +357,9 @@ DOCUMENTS = {
 }
 
 
-@pytest.mark.parametrize("end", ["", "</form></body></html>"])
-@pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("kind", DOCUMENTS)
+@for_each("end", ["", "</form></body></html>"])
+@for_each("place", [0, 1, 2])
+@for_each("kind", DOCUMENTS)
 def test_records_around_a_page_that_is_cut_off(kind: str, place: int, end: str) -> None:
     """Records behind a page in a document are there, also if nothing closes the page."""
     root, record = DOCUMENTS[kind]

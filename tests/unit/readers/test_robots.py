@@ -6,6 +6,7 @@ import codecs
 import tracemalloc
 
 import pytest
+from each_case import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from timing import is_below, is_within, least_seconds
@@ -31,8 +32,8 @@ def codes(text: str | bytes) -> list[str]:
 ONE = ["https://example.org/s.xml"]
 
 
-@pytest.mark.parametrize(
-    ("text", "urls"),
+@for_each(
+    "text, urls",
     [
         ("Sitemap: https://example.org/s.xml", ONE),
         ("sitemap:https://example.org/s.xml\r\n", ONE),
@@ -86,8 +87,8 @@ def test_sitemap_lines(text: str, urls: list[str]) -> None:
     assert listed(text) == urls
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@for_each(
+    "text, expected",
     [
         ("Sitemap: https://example.org/s.xml", []),
         ("Sitemap: /s.xml", ["relative-loc"]),
@@ -145,9 +146,7 @@ def test_byte_order_marks(data: bytes) -> None:
     assert not robots.can_fetch("https://example.org/no", OURS)
 
 
-@pytest.mark.parametrize(
-    "separator", ["\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\x7f"]
-)
+@for_each("separator", ["\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\x7f"])
 def test_hostile_separators_end_no_line(separator: str) -> None:
     """A character that only Python takes for the end of a line smuggles in neither rule nor URL."""
     text = f"User-agent: *{separator}Disallow: /a\nDisallow: /b{separator}Sitemap: /evil.xml"
@@ -156,8 +155,8 @@ def test_hostile_separators_end_no_line(separator: str) -> None:
     assert robots.can_fetch("https://example.org/a", OURS)
 
 
-@pytest.mark.parametrize(
-    ("text", "allowed", "forbidden"),
+@for_each(
+    "text, allowed, forbidden",
     [
         ("User-agent: *\nDisallow: /no", "/yes", "/no/more"),
         ("User-agent: *\nDisallow:", "/any", None),
@@ -293,7 +292,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_hostile_files_cost_little(name: str) -> None:
     """A file of a quarter of the size that is read is parsed and asked in 15 MB and soon."""
 
@@ -358,8 +357,8 @@ def rules_of(text: str) -> Robots:
     return parse("\n".join(["User-agent: *", *lines]))
 
 
-@pytest.mark.parametrize(
-    ("rules", "allowed", "forbidden"),
+@for_each(
+    "rules, allowed, forbidden",
     [
         ("-/a +/a/b", "/a/b", "/a/c"),
         ("-/a +/a", "/a", None),
@@ -387,7 +386,7 @@ def test_precedence(rules: str, allowed: str, forbidden: str | None) -> None:
 # -- agents and groups
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value", ['"GPTBot"', "'*'", ".*bot.*", "Яндекс", "機器人", "(all)", "", "/", "**", "®Bot"]
 )
 def test_a_value_that_is_no_token_names_nobody(value: str) -> None:
@@ -469,7 +468,7 @@ WORST = {
 }
 
 
-@pytest.mark.parametrize("name", WORST)
+@for_each("name", WORST)
 def test_the_worst_rules_take_milliseconds(name: str) -> None:
     """Whatever the rules are, a URL is judged soon, or refused as too much work.
 

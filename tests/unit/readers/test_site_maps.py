@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from each_case import for_each
 
 from sitemapreader import SitemapEntry, UrlEntry, Via, read
 from sitemapreader.readers.reader import SitemapReader
@@ -46,9 +47,9 @@ NEXT = "<link rel='next' href='?start-index=26&amp;max-results=25'/>"
 SECOND = f"{FEED}?start-index=26&max-results=25"
 
 
-@pytest.mark.parametrize("blocks", [0, 70_000])
-@pytest.mark.parametrize(
-    ("feed", "page"),
+@for_each("blocks", [0, 70_000])
+@for_each(
+    "feed, page",
     [
         (atom(NEXT), SECOND),
         (atom("", NEXT), SECOND),
@@ -86,7 +87,7 @@ def test_an_archive_is_marked() -> None:
     assert pages_of(feed) == [("https://example.org/2003", True), ("https://example.org/2", False)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "feed",
     [
         atom("<link rel='previous' href='/0'/><link rel='prev' href='/0'/>"),

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
+from each_case import for_each
 from reading import URLSET, issues, locs, read, read_by_tree
 from timing import is_linear
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 A, B = "https://a.example/1", "https://a.example/2"
 
 
-@pytest.mark.parametrize(
-    ("line", "urls"),
+@for_each(
+    "line, urls",
     [
         (f"{A}\t2020-01-01", [A]),
         (f"{A}\tA title, with more", [A]),
@@ -52,7 +53,7 @@ def test_the_urls_of_a_line_are_taken(line: str, urls: list[str]) -> None:
     assert issues(events) == [IssueCode.UNTIDY_LINE]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "https://a.example/news,1,2020.html",
@@ -149,8 +150,8 @@ def read_lines(pieces: list[bytes]) -> list[tuple[str, int | None]]:
     return lines_of(list(chain.from_iterable(steps)))
 
 
-@pytest.mark.parametrize("name", LINES)
-@pytest.mark.parametrize("end", ENDS, ids=["lf", "crlf", "cr"])
+@for_each("name", LINES)
+@for_each("end", ENDS)
 def test_lines_in_any_cutting(name: str, end: str) -> None:
     """A document's events have the same lines for each end of a line, whole and in pieces."""
     text = "\n".join([*LINES[name], "</urlset>"])

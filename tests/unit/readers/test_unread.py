@@ -9,6 +9,7 @@ from unittest import mock
 
 import attrs
 import pytest
+from each_case import for_each
 from reading import URLSET, check_ways, issues, read, read_by_tree
 
 from sitemapreader.issues import IssueCode
@@ -145,7 +146,7 @@ ODD_PARTS = (
 )
 
 
-@pytest.mark.parametrize("parts", ODD_PARTS, ids=range(len(ODD_PARTS)))
+@for_each("parts", ODD_PARTS)
 def test_parts_of_which_something_must_be_said(parts: str) -> None:
     """An element with an Issue is read at once, among others that are read late."""
     records = [PARTS, parts, PARTS, parts + PARTS]

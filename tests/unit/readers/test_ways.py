@@ -6,6 +6,7 @@ from random import Random
 from unittest import mock
 
 import pytest
+from each_case import for_each
 from reading import FEED, check_ways, issues, locs, read, url, urlset
 
 from sitemapreader.issues import Issue, IssueCode
@@ -80,7 +81,7 @@ def count_left_to_tree(data: bytes) -> int:
     return sum(span[1] - span[0] for call in spy.call_args_list for span in call.args[1])
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_each("seed", range(30))
 def test_any_mixture_of_common_records(seed: int) -> None:
     """Records of all kinds, their fields in any order, are read as the tree reads them."""
     random = Random(seed)
@@ -127,8 +128,8 @@ FEEDS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("name", FEEDS)
+@for_each("seed", range(10))
+@for_each("name", FEEDS)
 def test_any_mixture_of_items(name: str, seed: int) -> None:
     """Items of feeds, mixed, give their URLs in order, whatever stands deeper in them."""
     random = Random(seed)
@@ -160,7 +161,7 @@ DOUBTFUL = {
 }
 
 
-@pytest.mark.parametrize("name", DOUBTFUL)
+@for_each("name", DOUBTFUL)
 def test_what_is_left_to_the_tree(name: str) -> None:
     """A record that is not common is left to the tree, and those beside it are not."""
     odd, common = f"<url>{LOC}{DOUBTFUL[name]}</url>", f"<url>{LOC}<priority>1</priority></url>"
@@ -230,8 +231,8 @@ def test_common_records_are_left_to_nobody(name: str) -> None:
     assert count_left_to_tree(urlset(records.encode())) == 0
 
 
-@pytest.mark.parametrize("every", [1, 20, 100])
-@pytest.mark.parametrize("name", ALIKE)
+@for_each("every", [1, 20, 100])
+@for_each("name", ALIKE)
 def test_comments_leave_no_records_to_the_tree(name: str, every: int) -> None:
     """Comments between records, however many, keep the pattern from none of them."""
     records = [ALIKE[name].replace("%d", str(number)) for number in range(1_000)]
@@ -253,8 +254,8 @@ ODD = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*ALIKE, *ATTRIBUTED])
-@pytest.mark.parametrize("odd", ODD)
+@for_each("name", [*ALIKE, *ATTRIBUTED])
+@for_each("odd", ODD)
 def test_one_odd_thing_anywhere(name: str, odd: bytes) -> None:
     """Whatever stands at whatever place of a record, what comes out is as the tree has it.
 
