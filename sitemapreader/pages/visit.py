@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from enum import StrEnum
+from math import inf
 from typing import TYPE_CHECKING
 
 import attrs
@@ -48,11 +49,11 @@ class NotJudged(StrEnum):
     COOKIES = "cookies"
     """Redirects lead in a circle in which an answer sets a cookie."""
     GATE = "gate"
-    """Pages of several folders redirect, for the time being, to one address: consent."""
+    """Most pages, or some of several folders, redirect for now to one address: consent."""
     LANGUAGE = "language"
     """It redirects, for the time being, to a version in the language of who asks."""
     NETWORK = "network"
-    """An address that may not be reached, or a host that hardly answers."""
+    """An address that may not be reached, or a host that is down or hardly answers."""
     TIME = "time"
     """Its turn did not come within the time for all pages."""
 
@@ -241,10 +242,16 @@ class _Round:
         return visit
 
     async def _wait_for_host(self, url: str) -> None:
-        """Wait while a host is paused, unless it is given up: then the request is refused."""
+        """Wait while a host is paused, unless it is given up: then the request is refused.
+
+        Raises:
+            FetchError: RETRY_LATER if the pause is longer than the time for all visits.
+        """
         breaker = self._breaker
         # Polled, because a pause ends by the clock alone.
-        while breaker.find_reason(url) is None and (wait := breaker.get_wait(url)):  # noqa: ASYNC110 (no event)
+        while breaker.find_reason(url) is None and (wait := breaker.get_wait(url)):
+            if self._until - self._loop.time() < wait < inf:
+                raise FetchError(IssueCode.RETRY_LATER, url, f"in {wait:.0f} s")
             await asyncio.sleep(min(wait, _LOOK_SECONDS))
         if breaker.find_reason(url) is None:
             breaker.begin_trial(url)

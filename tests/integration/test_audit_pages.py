@@ -100,40 +100,6 @@ def result_detail(result: Audit, code: str) -> str:
     return finding_of(result, code).examples[0].detail
 
 
-def gate(request: web.Request) -> Any:
-    return web.Response(status=302, headers={"Location": f"/consent?back={request.path}"})
-
-
-def language(request: web.Request) -> Any:
-    return web.Response(status=302, headers={"Location": f"/de{request.path}"})
-
-
-@pytest.mark.parametrize(
-    ("found", "reasons"),
-    [
-        (gate, {"gate"}),
-        (language, {"language"}),
-        # a host that refuses some pages is given up
-        (answer(403, cf_mitigated="challenge"), {"protection", "asked-to-wait"}),
-        (answer(403), {"protection", "asked-to-wait"}),
-        (answer(429), {"asked-to-wait"}),
-    ],
-)
-async def test_a_clean_site_behind_a_gate_is_not_accused(found: Any, reasons: set[str]) -> None:
-    """Consent, a language, a bot wall or a server that asks to wait is no fault of the pages."""
-    paths = [f"{folder}/{number}" for folder in ("a", "b", "c") for number in range(4)]
-    answers: dict[str, Any] = dict.fromkeys(paths, found)
-    answers |= {f"de/{path}": page() for path in paths} | {"consent": page()}
-    async with serve_pages(**answers) as server:
-        publish(server, *paths)
-        with await judge(server.base) as result:
-            assert hits(result) == {}
-            assert result.facts.pages is not None
-            assert result.facts.pages.not_judged.keys() == reasons
-            said = {each.rule.code: each.reason for each in result.facts.not_run}
-            assert said["page-not-found"].startswith("only 0 of 12 pages could be judged")
-
-
 async def test_a_sample_gives_rates() -> None:
     """Of 600 pages 100 are visited; findings tell the share of all, and how sure it is."""
     bad = {f"p/{number}" for number in range(0, 600, 5)}

@@ -11,6 +11,7 @@ from aiohttp import web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from ssl import SSLContext
 
 
 class PageServer:
@@ -47,16 +48,18 @@ class PageServer:
 
 
 @asynccontextmanager
-async def serve_pages(**answers: Any) -> AsyncIterator[PageServer]:
+async def serve_pages(
+    secure: SSLContext | None = None, /, **answers: Any
+) -> AsyncIterator[PageServer]:
     server = PageServer({f"/{name}": answer for name, answer in answers.items()})
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", server.answer)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=secure).start()
         host, port = runner.addresses[0][:2]
-        server.base = f"http://{host}:{port}/"
+        server.base = f"http{'s' if secure else ''}://{host}:{port}/"
         yield server
     finally:
         await runner.cleanup()

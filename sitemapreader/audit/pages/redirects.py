@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from sitemapreader.audit.preparing import judge_hreflang
 
 _LOGIN = re.compile(r"/(?:log-?in|sign-?in|sso|auth|oauth2?)(?=[/.]|$)", re.IGNORECASE)
+_PART = re.compile(r"[^./?&]+")
 _FORMS = {
     "https": lambda text: text.partition("://")[2],
     "www": lambda text: text.replace("://www.", "://", 1),
@@ -30,19 +31,25 @@ def leads_to_login(url: str, final: str) -> bool:
 
 
 def is_language_switch(url: str, final: str) -> bool:
-    """Return whether a redirect only adds or swaps a segment that is a language."""
-    one, other = urlsplit(url), urlsplit(final)
-    if one.netloc.lower() != other.netloc.lower():
-        return False
-    before = [part for part in one.path.lower().split("/") if part]
-    after = [part for part in other.path.lower().split("/") if part]
-    for place, segment in enumerate(after):
-        if judge_hreflang(segment)[0] and segment != "x-default":
-            rest = after[:place] + after[place + 1 :]
-            added = rest == before
-            swapped = rest == before[:place] + before[place + 1 :] and (
-                place < len(before) and judge_hreflang(before[place])[0]
+    """Return whether a redirect only adds or swaps a part that is a language.
+
+    That is a segment of the path, the value of a parameter, or a label of the host.
+    """
+    before, after = (_PART.findall(each.lower().partition("://")[2]) for each in (url, final))
+    labels = len(urlsplit(url).netloc.split("."))
+    for place, part in enumerate(after):
+        rest = after[:place] + after[place + 1 :]
+        if _is_language(part) and (
+            rest == before
+            or (
+                rest == before[:place] + before[place + 1 :]
+                and (place < labels or _is_language(before[place]))
             )
-            if added or swapped:
-                return True
+        ):
+            return True
     return False
+
+
+def _is_language(part: str) -> bool:
+    code = part.rpartition("=")[2]
+    return judge_hreflang(code)[0] and code != "x-default"

@@ -42,7 +42,9 @@ class PageTable:
         if visit.not_judged is None and visit.status == 200:
             folder = visit.url[: visit.url.rindex("/") + 1]
             is_moved = final != url_key(visit.url)
-            row = (url_key(folder), final if is_moved else None, facts and facts.text_hash)
+            # a page without words is made in the browser, and behind a redirect is a real one
+            text_hash = facts.text_hash if facts and facts.text and not is_moved else None
+            row = (url_key(folder), final if is_moved else None, text_hash)
             self._database.insert_rows("probe", [row])
 
     def add(self, visit: PageVisit) -> None:

@@ -64,12 +64,17 @@ DELETE FROM earlier WHERE text_hash IN (
 -- compared: pages whose texts are known from both audits
 SELECT count(DISTINCT key) FROM earlier JOIN page USING (key) WHERE page.text_hash IS NOT NULL
 
--- mark_gates: many pages of several folders lead, for the time being, to one address
+-- mark_gates: pages of several folders, or most of a host, lead for the time being to one address
 UPDATE page SET not_judged = 'gate'
-WHERE not_judged IS NULL AND is_temporary AND NOT (is_old AND path_of(final_key) = '/') AND split_part(final_url, '?', 1) IN (
-    SELECT split_part(final_url, '?', 1) AS target FROM page
-    WHERE not_judged IS NULL AND is_temporary
-    GROUP BY target HAVING count(*) >= 5 AND count(DISTINCT first_folder(key)) >= 2
+WHERE not_judged IS NULL AND is_temporary AND NOT (is_old AND path_of(final_key) = '/')
+  AND split_part(final_url, '?', 1) IN (
+    SELECT target FROM (
+        SELECT key, is_temporary, split_part(final_url, '?', 1) AS target,
+               count(*) OVER (PARTITION BY host_of(key)) AS visited
+        FROM page WHERE not_judged IS NULL
+    )
+    WHERE is_temporary GROUP BY target HAVING count(*) >= 3 AND 2 * count(*) > max(visited)
+        OR count(*) >= 5 AND count(DISTINCT first_folder(key)) >= 2
 )
 
 -- mark_languages: a version in the language of who asks
@@ -83,12 +88,14 @@ WHERE not_judged IS NULL AND status IN (403, 451) AND file = '' AND host_of(key)
     GROUP BY host HAVING 2 * count(*) FILTER (status < 400) < count(*)
 )
 
--- mark_network: a host that hardly answers says nothing about a page
+-- mark_network: a host that hardly answers, or was given up, says nothing about a page
 UPDATE page SET not_judged = 'network'
-WHERE not_judged IS NULL AND status IS NULL AND error <> '' AND statuses = '' AND file = ''
+WHERE not_judged IS NULL AND file = ''
+  AND (status BETWEEN 500 AND 599 OR status IS NULL AND error <> '' AND statuses = '')
   AND host_of(key) IN (
-    SELECT host_of(key) AS host FROM page
-    GROUP BY host HAVING 2 * count(*) FILTER (status IS NOT NULL) < count(*)
+    SELECT host_of(key) AS host FROM page WHERE not_judged IS NULL OR error LIKE 'host-down%'
+    GROUP BY host
+    HAVING 2 * count(*) FILTER (status < 500) < count(*) OR bool_or(error LIKE 'host-down%')
 )
 
 -- distrust_probes: pages that are made in the browser are all alike
@@ -112,7 +119,7 @@ UPDATE page SET fault = CASE
     WHEN file = '' AND status = 404 AND EXISTS (SELECT 1 FROM built) THEN 'page-missing'
     WHEN status = 404 THEN 'page-not-found'
     WHEN status = 410 THEN 'page-gone'
-    WHEN status >= 500 OR error <> '' THEN 'page-error'
+    WHEN status BETWEEN 500 AND 599 OR error <> '' THEN 'page-error'
     WHEN status IN (401, 407) OR leads_to_login THEN 'page-login'
     WHEN status >= 400 THEN 'page-forbidden'
     WHEN is_soft_404 THEN 'page-soft-404'

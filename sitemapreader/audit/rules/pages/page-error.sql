@@ -2,8 +2,8 @@
 -- severity: error
 -- unit: pages
 -- needs: pages
--- detects: Twice, the second time after all others: 5xx, redirects in a circle or more than the
---   limit, or no answer where other pages of the host answer.
+-- detects: Twice, the second time after all others: redirects in a circle or more than the limit,
+--   or 5xx or no answer where other pages of the host answer.
 -- meaning: Crawlers come more slowly, and drop the page if that goes on.
 -- advice: Look into the server's log for these requests.
 -- source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors

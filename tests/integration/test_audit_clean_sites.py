@@ -1,0 +1,182 @@
+"""Clean sites behind what keeps us from their pages, or leads us elsewhere, are not accused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import attrs
+import pytest
+from aiohttp import web
+from certificates import believe, make_server_context, write_certificate
+from page_audits import OPTIONS, WORDS, hits, judge, page, publish
+from page_server import answer, serve_pages
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End the pauses of hosts at once when they are over."""
+    monkeypatch.setattr("sitemapreader.pages.visit._LOOK_SECONDS", 0.01)
+
+
+def gate(request: web.Request) -> Any:
+    return web.Response(status=302, headers={"Location": f"/consent?back={request.path}"})
+
+
+def language(request: web.Request) -> Any:
+    return web.Response(status=302, headers={"Location": f"/de{request.path}"})
+
+
+def language_parameter(request: web.Request) -> Any:
+    if "lang" in request.query:
+        return page()
+    return web.Response(status=307, headers={"Location": f"{request.path}?lang=pt-BR"})
+
+
+def wall(status: int, text: str, **headers: str) -> Any:
+    html = f"<html><head>{text}</head></html>"
+    return lambda _: web.Response(
+        status=status, text=html, content_type="text/html", headers=headers
+    )
+
+
+GIVEN_UP = {"asked-to-wait"}
+REFUSED = {"protection", "asked-to-wait"}  # a host that refuses some pages is given up
+DOWN = {"network", "asked-to-wait"}
+
+
+@pytest.mark.parametrize(
+    ("found", "reasons"),
+    [
+        pytest.param(gate, {"gate"}, id="consent"),
+        pytest.param(language, {"language"}, id="language"),
+        pytest.param(language_parameter, {"language"}, id="language in a parameter"),
+        pytest.param(answer(403, cf_mitigated="challenge"), REFUSED, id="Cloudflare"),
+        pytest.param(wall(503, "<title>Just a moment...</title>"), REFUSED, id="Cloudflare 503"),
+        pytest.param(wall(403, "", server="AkamaiGHost"), REFUSED, id="Akamai"),
+        pytest.param(answer(403, x_datadome="protected"), REFUSED, id="DataDome"),
+        pytest.param(wall(200, '<div id="px-captcha">'), {"protection"}, id="HUMAN"),
+        pytest.param(wall(200, "Incapsula incident ID: 1"), {"protection"}, id="Imperva"),
+        pytest.param(answer(202, x_amzn_waf_action="challenge"), REFUSED, id="AWS"),
+        pytest.param(answer(429, x_vercel_mitigated="challenge"), REFUSED, id="Vercel"),
+        pytest.param(wall(200, '<i id="anubis_challenge">'), {"protection"}, id="Anubis"),
+        pytest.param(answer(403), REFUSED, id="403"),
+        pytest.param(answer(451), {"protection"}, id="451"),
+        pytest.param(answer(429), GIVEN_UP, id="429"),
+        pytest.param(answer(429, Retry_After="3600"), GIVEN_UP, id="429, in an hour"),
+        pytest.param(answer(503, Retry_After="3600"), GIVEN_UP, id="503, in an hour"),
+        pytest.param(answer(503), DOWN, id="503"),
+        pytest.param(answer(502), DOWN, id="502"),
+    ],
+)
+async def test_a_clean_site_behind_a_gate_is_not_accused(found: Any, reasons: set[str]) -> None:
+    """Consent, a language, a bot wall, a server that asks to wait or is down: no page is at fault.
+
+    Where a server asks for an hour, nobody waits.
+    """
+    options = attrs.evolve(OPTIONS, host_pause_seconds=0.01)
+    for paths in ([f"p{number}" for number in range(3)], [f"{x}/{x}{x}" for x in "abcdefghijkl"]):
+        answers: dict[str, Any] = dict.fromkeys(paths, found)
+        answers |= {f"de/{path}": page() for path in paths} | {"consent": page()}
+        async with serve_pages(**answers) as server:
+            publish(server, *paths)
+            with await judge(server.base, options=options) as result:
+                assert hits(result) == {}
+                assert result.facts.pages is not None
+                assert result.facts.pages.not_judged.keys() <= reasons
+                said = {each.rule.code: each.reason for each in result.facts.not_run}
+                assert f"only 0 of {len(paths)} pages could be judged" in said["page-not-found"]
+
+
+@pytest.mark.parametrize("status", [403, 503])
+async def test_a_host_that_had_enough(status: int) -> None:
+    """What a host answers after it has had enough of us says nothing; what came before counts."""
+    asked: set[str] = set()
+
+    def answer_some(request: web.Request) -> Any:
+        asked.add(request.path)
+        return page() if len(asked) <= 30 else web.Response(status=status)
+
+    options = attrs.evolve(OPTIONS, host_pause_seconds=0.01)
+    paths = [f"x/{number}" for number in range(40)]
+    async with serve_pages(**dict.fromkeys(paths, answer_some)) as server:
+        publish(server, *paths)
+        with await judge(server.base, options=options) as result:
+            assert {finding.severity.name for finding in result.findings} <= {"INFO"}
+            assert result.facts.pages is not None
+            assert result.facts.pages.judged >= 29
+
+
+@pytest.mark.parametrize("status", [301, 302])
+async def test_a_start_page_for_what_is_not_there(status: int) -> None:
+    """A site that leads from made-up paths to its start page has no soft 404 on it, nor in words.
+
+    Pages without words are made in the browser: nothing is known of them.
+    """
+    paths = ["", *(f"p{number}" for number in range(9))]
+    answers: dict[str, Any] = {path: page(text=f"{WORDS} {path}") for path in paths}
+    answers |= {"blank/1": page(text=""), "blank/2": page()}
+    async with serve_pages(**answers) as server:
+
+        def lead(request: web.Request) -> Any:
+            is_blank = request.path.startswith("/blank/")
+            return page(text="") if is_blank else answer(status, Location="/")(request)
+
+        server.fallback = lead
+        publish(server, *answers)
+        with await judge(server.base) as result:
+            assert hits(result) == {}
+
+
+async def test_what_is_slow_or_fails_once() -> None:
+    """A server that refuses HEAD, and is slow and broken once for each page, is clean."""
+    asked: set[str] = set()
+
+    async def begin(request: web.Request) -> Any:
+        is_first = request.path not in asked
+        asked.add(request.path)
+        if request.method == "HEAD":
+            return web.Response(status=405)
+        if is_first and request.path.startswith("/slow"):
+            await asyncio.sleep(0.2)
+            return page()
+        return web.Response(status=500) if is_first else page()
+
+    paths = [f"{kind}/{number}" for number in range(4) for kind in ("slow", "fine", "broken")]
+    answers = {path: page() if path.startswith("fine") else begin for path in paths}
+    async with serve_pages(**answers) as server:
+        publish(server, *paths)
+        with await judge(server.base) as result:
+            assert hits(result) == {}
+            assert result.facts.pages is not None
+            assert result.facts.pages.judged == 12
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+async def test_a_redirect_to_https_in_front_of_all(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A site that lists what it redirects to, from http or another name, is clean."""
+    certificate = write_certificate(tmp_path / "localhost.pem")
+    believe(monkeypatch, certificate)
+    paths = [f"p/{number}" for number in range(6)]
+    async with serve_pages(make_server_context(certificate)) as site, serve_pages() as front:
+        site.base = site.base.replace("127.0.0.1", "localhost")
+        publish(site, *paths)
+        site.answers |= {
+            f"/{path}": page(f"<link rel=canonical href={site.base}{path}>") for path in paths
+        }
+        front.fallback = lambda request: web.Response(
+            status=301, headers={"Location": f"{site.base}{request.path[1:]}"}
+        )
+        ports = tuple(urlsplit(server.base).port or 0 for server in (site, front))
+        options = attrs.evolve(OPTIONS, allow_networks=("127.0.0.0/8",), allow_ports=ports)
+        asked = front.base.replace("127.0.0.1", host)
+        with await judge(asked, options=options, select=["pages", "hosts"]) as result:
+            assert hits(result) == {}
+            assert result.facts.pages is not None
+            assert result.facts.pages.judged == 6
