@@ -113,7 +113,7 @@ _WEB = "urls tree audit discover newest"
 _ROWS = "urls read"
 _ENTRIES = "urls read newest"
 _NOT_STATE = "urls discover newest tree read audit scale"
-_ALL = f"{_NOT_STATE} compare state completion help"
+_ALL = f"{_NOT_STATE} compare mcp state completion help"
 _TOPICS = tuple(_ALL.split()[:-1])
 _ANY, _ONE = {"nargs": "*"}, {"nargs": "?"}
 _FILE: dict[str, Any] = {"metavar": "FILE"}
@@ -166,6 +166,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("file", "state", "file that --state wrote", **_FILE),
         Option("--removed", "state",
                "print only the URLs that the last run with --changes found removed, one a line"),
+        Option("folder", "mcp", "folder for what is remembered from call to call; made if missing",
+               metavar="FOLDER"),
         Option("before", "compare", "report of an audit, made by -o report.json", **_FILE),
         Option("after", "compare", "report of a later one", **_FILE),
         Option("shell", "completion", f"one of {', '.join(SHELLS)}", metavar="SHELL",
@@ -314,16 +316,17 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "network": (
         Option("-c --concurrency", f"{_WALK} discover", f"documents of one site at once (default: "
                f"{_FETCH.concurrency}; never more than {_FETCH.per_host} from one host)", **_COUNT),
-        Option("--delay", f"{_WEB} scale",
+        Option("--delay", f"{_WEB} scale mcp",
                "wait between two requests to one host; robots.txt may demand more", "delay_seconds",
                metavar="SECONDS", type=parse_delay),
-        Option("-m --timeout", f"{_WEB} scale", "longest time for one document (default: "
+        Option("-m --timeout", f"{_WEB} scale mcp", "longest time for one document (default: "
                f"{_FETCH.total_seconds:g}, and {_FETCH.headers_seconds:g} for its first byte)", "",
                ("headers_seconds", "total_seconds"), **_SECONDS),
         Option("-x --proxy", f"{_WEB} scale", "HTTP proxy; the environment is not consulted",
                metavar="URL", type=parse_proxy),
-        Option("-A --user-agent", f"{_WEB} scale", "User-Agent header, and the name whose rules in "
-               "robots.txt are obeyed; recommended: your crawler and a page about it, "
+        Option("-A --user-agent", f"{_WEB} scale mcp",
+               "User-Agent header, and the name whose rules in robots.txt are obeyed; "
+               "recommended: your crawler and a page about it, "
                f"'NewsBot/2.1 (+https://...)' (default: {_FETCH.user_agent})", metavar="NAME"),
         Option("-H --header", _WEB,
                "header for the sites named here, and no others (may be repeated)", "header_lines",
@@ -331,10 +334,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("-u --user", _WEB,
                "login for the sites named here, and no others; prompts for a missing password", "",
                ("headers",), metavar="USER[:PASSWORD]"),
-        Option("--allow-network", f"{_WEB} scale",
+        Option("--allow-network", f"{_WEB} scale mcp",
                "allow a network that is not public, such as 10.0.0.0/8 (may be repeated)",
                "allow_networks", metavar="NETWORK", **_MANY),
-        Option("--allow-port", f"{_WEB} scale",
+        Option("--allow-port", f"{_WEB} scale mcp",
                "allow a port besides 80, 443 and those of the sources (may be repeated)",
                "allow_ports", metavar="PORT", type=parse_count, **_MANY),
     ),

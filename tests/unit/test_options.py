@@ -168,6 +168,7 @@ def test_an_option_is_understood(name: str, flag: str, long: str, dest: str) -> 
         words += ["--output", "crawl"]
     words += {
         "newest": ["a.example"],
+        "mcp": ["folder"],
         "state": ["site.db"],
         "compare": ["before.json", "after.json"],
     }.get(name, [])

@@ -181,6 +181,15 @@ sitemapreader state site.db --removed
     the URLs that are no longer listed""",
         ),
         Command(
+            "mcp",
+            "FOLDER",
+            "serve agents over standard input and output, by the Model Context Protocol",
+            "mcp",
+            """\
+sitemapreader mcp ~/.sitemapreader
+    what an agent's settings have as the command of a server""",
+        ),
+        Command(
             "completion",
             "SHELL",
             "print a completion script for a shell",
@@ -203,7 +212,7 @@ sitemapreader help discover
     )
 }
 """Name of a command -> the command; the first is the default."""
-EXTRAS = {"audit": "audit", "compare": "audit", "scale": "distributed"}
+EXTRAS = {"audit": "audit", "compare": "audit", "mcp": "mcp", "scale": "distributed"}
 """Name of a command -> the extra that it needs."""
 DEFAULT = next(iter(COMMANDS.values()))
 

@@ -1,0 +1,69 @@
+"""An agent: the client of the official SDK, and a server of ours that it has started."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import package
+from mcp import Client, StdioServerParameters, stdio_client
+from mcp.types import TextContent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+SITE = "http://site.test/"
+HOOKS = package.TESTS / "support" / "mcp_hooks"
+
+
+@attrs.define(eq=False)
+class Agent:
+    """A client, and what its server has connected to."""
+
+    client: Client
+    connects: Path
+    largest: int = 0
+    """Bytes of the largest answer, as they are sent."""
+
+    async def call(self, tool: str, **arguments: Any) -> Any:
+        """Call a tool; return its answer, or the text of an error."""
+        result = await self.client.call_tool(tool, {"site": SITE} | arguments)
+        (content,) = result.content
+        assert isinstance(content, TextContent)
+        self.largest = max(self.largest, len(json.dumps(content.text)))
+        return content.text if result.is_error else json.loads(content.text)
+
+    async def read_all(self, tool: str, name: str, **arguments: Any) -> tuple[list[Any], Any]:
+        """Follow the cursors of a tool; return all rows, and its last answer."""
+        answer = await self.call(tool, **arguments)
+        rows = list(answer[name])
+        while cursor := answer.get("next_cursor"):
+            answer = await self.call(tool, **arguments | {"cursor": cursor})
+            rows += answer[name]
+        return rows, answer
+
+    def list_connects(self) -> set[str]:
+        """Return the addresses that the server has connected to."""
+        return set(self.connects.read_text().split()) if self.connects.exists() else set()
+
+
+@asynccontextmanager
+async def connect(folder: Path, base: str) -> AsyncIterator[Agent]:
+    """Start a server, for which site.test is a server on loopback, and connect to it."""
+    connects = folder / "connects"
+    path = f"{HOOKS}:{package.TESTS / 'support'}"
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "sitemapreader", "mcp", str(folder / "state")],
+        env={
+            "PYTHONPATH": path,
+            "SITE_PORT": base.rpartition(":")[2],
+            "CONNECTS": str(connects),
+        },
+    )
+    async with Client(stdio_client(server)) as client:
+        yield Agent(client, connects)
