@@ -43,7 +43,7 @@ def gather_facts(
     **head: Any,
 ) -> Facts:
     """Return the facts; `head` are the fields that the database does not know."""
-    counted = database.ask(_QUERIES["totals"])[0][0]
+    counted = dict(database.ask(_QUERIES["totals"]))
     sections = [
         SectionCount(host, path or "/", urls)
         for host, path, urls in database.ask(_QUERIES["sections"], limit=MAX_SECTIONS)

@@ -120,7 +120,7 @@ class RuleRunner:
 
     def __attrs_post_init__(self) -> None:
         self._has_sitemaps = self._database.ask(_QUERIES["has_sitemaps"])[0][0]
-        self._looked_at = self._database.ask(_QUERIES["looked_at"])[0][0]
+        self._looked_at = dict(self._database.ask(_QUERIES["looked_at"]))
         self._urls = dict(self._database.ask("SELECT id, url FROM document"))
 
     def run(self, rules: Sequence[SqlRule]) -> None:

@@ -1,26 +1,28 @@
 -- The numbers of a report. A line `-- name:` begins a query.
 
--- totals:
-SELECT {
-    'urls': (SELECT count(*) FROM url_row),
-    'distinct': (SELECT count(*) FROM url_row)
-        - (SELECT count(*) - count(DISTINCT key) FROM repeated),
-    'dated': (SELECT count(lastmod) FROM url_row),
-    'images': (SELECT count(*) FROM image),
-    'videos': (SELECT count(*) FROM video),
-    'news': (SELECT count(*) FROM news),
-    'alternates': (SELECT count(hreflang) FROM alternate),
-    'documents_total': (SELECT count(*) FROM document),
-    'sitemaps': (
-        SELECT count(*) FROM document
-        WHERE role = 'sitemap' AND status IN ('complete', 'partial', 'unchanged')
-    ),
-    'sitemaps_not_read': (
-        SELECT count(*) FROM document
-        WHERE role = 'sitemap' AND via <> 'well-known'
-          AND (status IN ('failed', 'partial') OR (status = 'skipped' AND is_excused))
-    )
-}
+-- totals: a row each, as DuckDB takes 20 ms to plan one row of so many subqueries
+SELECT 'urls', count(*) FROM url_row
+UNION ALL
+SELECT 'distinct', (SELECT count(*) FROM url_row) - count(*) + count(DISTINCT key) FROM repeated
+UNION ALL
+SELECT 'dated', count(lastmod) FROM url_row
+UNION ALL
+SELECT 'images', count(*) FROM image
+UNION ALL
+SELECT 'videos', count(*) FROM video
+UNION ALL
+SELECT 'news', count(*) FROM news
+UNION ALL
+SELECT 'alternates', count(hreflang) FROM alternate
+UNION ALL
+SELECT 'documents_total', count(*) FROM document
+UNION ALL
+SELECT 'sitemaps', count(*) FROM document
+WHERE role = 'sitemap' AND status IN ('complete', 'partial', 'unchanged')
+UNION ALL
+SELECT 'sitemaps_not_read', count(*) FROM document
+WHERE role = 'sitemap' AND via <> 'well-known'
+  AND (status IN ('failed', 'partial') OR (status = 'skipped' AND is_excused))
 
 -- statuses:
 SELECT status, count(*) FROM document GROUP BY status ORDER BY status

@@ -50,22 +50,21 @@ WITH folds AS MATERIALIZED (
     SELECT id, hash(without_slash(bare_host(after_scheme(loc)))) AS folded
     FROM url_row WHERE is_simple
     UNION ALL
-    SELECT id, hash(
-        bare_host(host) || lower(without_slash(path_of(key))) || without_extras(query_of(key))
-    )
-    FROM unusual_url
+    SELECT id, hash(bare_host(host) || lower(without_slash(path)) || without_extras(query))
+    FROM (SELECT id, host, path_of(key) AS path, query_of(key) AS query FROM unusual_url)
 ), members AS (
     SELECT id, folded FROM folds
     WHERE folded IN (SELECT folded FROM folds GROUP BY folded HAVING count(*) > 1)
 )
-SELECT u.id, u.loc, u.key, u.document, u.scheme, u.lastmod, u.lastmod_text, folded,
-       starts_with(u.host, 'www.') AS has_www,
-       path_of(u.key) <> '/' AND ends_with(path_of(u.key), '/') AS has_slash,
-       rtrim(path_of(u.key), '/') AS bare_path,
-       CASE WHEN without_extras(query_of(u.key)) = query_of(u.key) THEN ''
-            ELSE query_of(u.key) END AS extra,
-       place_of(d.rank, u.position) AS place
-FROM members JOIN url u USING (id) LEFT JOIN document d ON d.id = u.document
+SELECT u.id, loc, u.key, document, scheme, u.lastmod, lastmod_text, folded,
+       starts_with(host, 'www.') AS has_www,
+       path <> '/' AND ends_with(path, '/') AS has_slash,
+       rtrim(path, '/') AS bare_path,
+       CASE WHEN without_extras(query) = query THEN '' ELSE query END AS extra,
+       place_of(d.rank, position) AS place
+FROM (
+    SELECT *, path_of(key) AS path, query_of(key) AS query FROM members JOIN url USING (id)
+) u LEFT JOIN document d ON d.id = u.document
 
 -- link_languages:
 CREATE TABLE hreflang_link AS

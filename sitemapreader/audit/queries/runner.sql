@@ -10,18 +10,24 @@ SELECT reason, http_status FROM document WHERE role = 'robots' LIMIT 1
 -- overlap:
 SELECT count(*), count(*) FILTER (key IN (SELECT key FROM known)) FROM url
 
--- looked_at: for the unit of a rule, how many of these there are
-SELECT {
-    'URLs': (SELECT count(*) FROM url_row),
-    'sitemaps': (SELECT count(*) FROM document WHERE role = 'sitemap' AND final_url <> ''),
-    'indexes': (SELECT count(*) FROM document WHERE format = 'sitemapindex'),
-    'images': (SELECT count(*) FROM image),
-    'videos': (SELECT count(*) FROM video),
-    'links': (SELECT count(*) FROM alternate WHERE hreflang IS NOT NULL),
-    'pages': (SELECT count(*) FROM page WHERE is_listed AND not_judged IS NULL),
-    'old URLs': (SELECT count(*) FROM page WHERE is_old AND not_judged IS NULL),
-    'known URLs': (SELECT count(*) FROM known)
-}
+-- looked_at: for the unit of a rule, how many of these there are (a row each: see `totals`)
+SELECT 'URLs', count(*) FROM url_row
+UNION ALL
+SELECT 'sitemaps', count(*) FROM document WHERE role = 'sitemap' AND final_url <> ''
+UNION ALL
+SELECT 'indexes', count(*) FROM document WHERE format = 'sitemapindex'
+UNION ALL
+SELECT 'images', count(*) FROM image
+UNION ALL
+SELECT 'videos', count(*) FROM video
+UNION ALL
+SELECT 'links', count(*) FROM alternate WHERE hreflang IS NOT NULL
+UNION ALL
+SELECT 'pages', count(*) FROM page WHERE is_listed AND not_judged IS NULL
+UNION ALL
+SELECT 'old URLs', count(*) FROM page WHERE is_old AND not_judged IS NULL
+UNION ALL
+SELECT 'known URLs', count(*) FROM known
 
 -- has_sitemaps:
 SELECT count(*) > 0 FROM document
