@@ -70,6 +70,8 @@ class Report:
         entries: how many URLs were delivered, of all documents.
         undated: how many of these had no date, with `since` or `until`; else 0.
         future: how many of these had a date more than a day from now, in the same case.
+        sampled_from: how many URLs passed, of which `sample` drew those that were delivered; `None`
+            before the end of a walk, and without `sample`.
         bytes_raw: bytes that came over the wire.
         resumed: whether the walk resumed an interrupted one.
         removed: how many URLs are no longer listed, of sitemaps that were read to their end; `None`
@@ -90,6 +92,7 @@ class Report:
         self.statuses: Counter[Status] = Counter()
         self.left_out: Counter[str] = Counter()
         self.entries = self.undated = self.future = 0
+        self.sampled_from: int | None = None
         self.bytes_raw = 0
         self.resumed = False
         self.removed: int | None = None
@@ -175,6 +178,7 @@ class Report:
         return {
             "complete": self.complete,
             **self.count(),
+            "sampled_from": self.sampled_from,
             "bytes_raw": self.bytes_raw,
             "resumed": self.resumed,
             "removed": self.removed,

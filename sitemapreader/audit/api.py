@@ -242,7 +242,7 @@ class AuditRun:
 _CATEGORIES = list(Category)
 _HIDING = frozenset(
     {"since", "until", "include", "exclude", "unique", "state", "changes", "sitemaps"}
-    | {"max_urls", "removed"}
+    | {"max_urls", "removed", "sample"}
 )
 """Arguments of a walk that would keep URLs from the rules."""
 

@@ -48,6 +48,7 @@ class RunConfig:
         limits = {name: given[name] for name in attrs.fields_dict(Limits).keys() & given.keys()}
         try:
             HostMap(walk.get("map_hosts", ()))
+            _check_sample(given)
             return cls(
                 walk | _make_follow(given) | _check_state_options(arguments),
                 _make_options(given),
@@ -79,6 +80,15 @@ def _make_follow(given: dict[str, Any]) -> dict[str, Any]:
         return is_wanted and not any(pattern.search(child.loc) for pattern in unwanted)
 
     return {"follow": follow}
+
+
+def _check_sample(given: dict[str, Any]) -> None:
+    """Raise UsageError for options that contradict a sample."""
+    if "seed" in given and "sample" not in given:
+        raise UsageError("--seed chooses another sample: add --sample N")
+    for name in ("state", "limit"):
+        if "sample" in given and name in given:
+            raise UsageError(f"--sample draws from all URLs: leave out --{name}")
 
 
 def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -189,6 +189,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--include", _ENTRIES, "only URLs that contain a match (may be repeated)", **_REGEX),
         Option("--exclude", _ENTRIES, "no URLs that contain a match (may be repeated)", **_REGEX),
         Option("--limit", _ROWS, "stop after N URLs", "", ("max_urls",), **_COUNT),
+        Option("--sample", _ROWS, "print N URLs that are drawn from all, each with the same chance",
+               **_COUNT),
+        Option("--seed", _ROWS, "with --sample: draw another sample (default: 0)", metavar="N",
+               type=int),
         Option("--unique", _ROWS, "print each URL once"),
     ),
     "rules": (

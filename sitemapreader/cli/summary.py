@@ -78,6 +78,8 @@ class RunSummary:
     _undated: int = 0
     _future: int = 0
 
+    sampled_from: int = 0
+
     def add(self, site: SiteWalk, report: Report) -> None:
         """Add a source that has ended, and what is reported of it."""
         documents, label = report.documents, site.name
@@ -86,6 +88,7 @@ class RunSummary:
         self.done += 1
         self._undated += report.undated
         self._future += report.future
+        self.sampled_from += report.sampled_from or 0
         self._answered |= any(document.is_answered for document in documents)
         self._found |= found
         self._complete &= complete
@@ -152,7 +155,10 @@ class RunSummary:
         if self.unknown and not self.done:
             return
         failed = len(self._failed) + self._failed_unnamed
-        line = f"{self.printed} {self.what if self.printed != 1 else self.what.removesuffix('s')}"
+        line = (
+            f"{self.printed:,} of {self.sampled_from:,}" if self.sampled_from else f"{self.printed}"
+        )
+        line += f" {self.what if self.printed != 1 else self.what.removesuffix('s')}"
         if self.done > 1:
             line += f" from {self.done} sources"
         if self.done > 1 and failed:

@@ -67,6 +67,8 @@ def walk(
     include: Patterns = (),
     exclude: Patterns = (),
     unique: bool = False,
+    sample: int | None = None,
+    seed: int = 0,
     hosts: Hosts = "site",
     scope: Scope = "keep",
     probe: Probe = "auto",
@@ -115,6 +117,10 @@ def walk(
         include: regular expressions; leave out entries whose loc none of them is found in.
         exclude: regular expressions; leave out entries whose loc one of them is found in.
         unique: give each URL once (`url_key` decides); takes 11 to 16 bytes a URL.
+        sample: deliver so many URLs, drawn from all, each once, when all sitemaps are read; each is
+            as likely as any other. `Report.sampled_from` has the number of all.
+        seed: another one draws another sample; the same one draws the same, in whatever order the
+            sitemaps arrive.
         hosts: which children are fetched: those on the same "host" as what led to them, on the same
             "site" (registrable domain), or "any". One elsewhere needs a robots.txt that lists it.
         scope: what to do with entries outside the folder of their sitemap: "keep" or "drop".

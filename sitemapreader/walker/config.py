@@ -67,6 +67,8 @@ class SharedArguments(TypedDict, total=False):
     include: Patterns
     exclude: Patterns
     unique: bool
+    sample: int | None
+    seed: int
     hosts: Hosts
     scope: Scope
     probe: Probe
@@ -185,13 +187,13 @@ def _host_map(hosts: HostMap | HostPairs) -> HostMap:
     return hosts if isinstance(hosts, HostMap) else HostMap(hosts)
 
 
-def _check_urls(_: object, __: object, value: Any) -> None:
+def _check_count(_: object, field: attrs.Attribute[Any], value: Any) -> None:
     if value is None or isinstance(value, UrlAllowance):
         return
     if not isinstance(value, int):
-        raise TypeError(f"max_urls must be a whole number, not {value!r}")
+        raise TypeError(f"{field.name} must be a whole number, not {value!r}")
     if value < 1:
-        raise ValueError(f"max_urls must be 1 or more, not {value!r}")
+        raise ValueError(f"{field.name} must be 1 or more, not {value!r}")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -216,6 +218,8 @@ class WalkConfig:
     include: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     exclude: tuple[re.Pattern[str], ...] = attrs.field(default=(), converter=_patterns)
     unique: bool = False
+    sample: int | None = attrs.field(default=None, validator=_check_count)
+    seed: int = attrs.field(default=0, validator=attrs.validators.instance_of(int))
     hosts: Hosts = attrs.field(default="site", validator=one_of(Hosts))
     scope: Scope = attrs.field(default="keep", validator=one_of(Scope))
     map_hosts: HostMap = attrs.field(factory=HostMap, converter=_host_map)
@@ -224,7 +228,7 @@ class WalkConfig:
     state: State | None = attrs.field(default=None, converter=_state)
     changes: bool = False
     removed: bool = False
-    max_urls: int | UrlAllowance | None = attrs.field(default=None, validator=_check_urls)
+    max_urls: int | UrlAllowance | None = attrs.field(default=None, validator=_check_count)
     """An allowance may be shared by several walks."""
     on_document: OnDocument | None = None
     trusted: bool = True
@@ -253,6 +257,10 @@ class WalkConfig:
             raise ValueError(
                 "changes are differences from a state: give its file too, as in "
                 "walk(..., state='site.db', changes=True)"
+            )
+        if self.sample is not None and (self.state is not None or self.max_urls is not None):
+            raise ValueError(
+                "`sample` draws from all URLs of a site: leave out `state` and `max_urls`"
             )
         if self.removed and not self.changes:
             raise ValueError("removed=True compares with a state: pass changes=True and state, too")

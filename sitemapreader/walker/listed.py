@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.filters import EntryFilter
     from sitemapreader.walker.frontier import Frontier, Job
+    from sitemapreader.walker.sampling import Sample
     from sitemapreader.walker.tracker import DocumentTracker
 
 _AT_BLOGGER = re.compile(r"https?://www\.blogger\.com/feeds/\d+(/[^?#]+)(\?[^#]+)")
@@ -41,6 +42,7 @@ class WalkParts:
     frontier: Frontier
     rules: RobotsRules
     entry_filter: EntryFilter
+    sample: Sample | None = None
     digests: set[bytes] = attrs.field(factory=set)
 
 
@@ -231,6 +233,10 @@ class DocumentEntries:
         if self._tracker is not None:
             return await self._deliver_tracked(self._tracker, list(entries))
         passed = self._parts.entry_filter.deduplicate(self._select(entries))
+        if self._parts.sample is not None:
+            self._parts.sample.add(passed)
+            self._document.filtered += len(entries)
+            return True
         most = context.budget.take_urls(len(passed))
         left_out = len(entries) - len(passed)
         if most == len(passed):
@@ -266,14 +272,8 @@ class DocumentEntries:
     async def _emit(self, entries: Rows, left_out: int) -> None:
         self._document.filtered += left_out
         if entries:
-            report, config = self._parts.context.report, self._parts.config
             self._document.entries += len(entries)
-            report.entries += len(entries)
-            report.tally.note_entries(entries)
-            if config.since is not None or config.until is not None:
-                undated, future = count_odd(entries)
-                report.undated += undated
-                report.future += future
+            _count_delivered(self._parts, entries)
             await self._parts.context.emit(entries, self.count_new_bytes())
 
     def count_new_bytes(self) -> int:
@@ -286,6 +286,30 @@ class DocumentEntries:
         issue = make_issue(IssueCode.BUDGET_URLS, self._document.final_url)
         await self._parts.context.report_issue(issue, self._document)
         return False
+
+
+def _count_delivered(parts: WalkParts, entries: Rows) -> None:
+    report, config = parts.context.report, parts.config
+    report.entries += len(entries)
+    report.tally.note_entries(entries)
+    if config.since is not None or config.until is not None:
+        undated, future = count_odd(entries)
+        report.undated += undated
+        report.future += future
+
+
+async def deliver_sample(parts: WalkParts, sample: Sample) -> None:
+    """Deliver what was drawn from the entries of all documents."""
+    report, entries = parts.context.report, [entry for _, entry in sample.list_entries()]
+    report.sampled_from = sample.total
+    documents = {document.final_url: document for document in report.documents}
+    for entry in entries:
+        if document := documents.get(entry.sitemap):
+            document.entries += 1
+            document.filtered -= 1
+    if entries:
+        _count_delivered(parts, entries)
+        await parts.context.emit(entries)
 
 
 def _cut(entries: list[UrlEntry], end: UrlEntry) -> list[UrlEntry]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sitemapreader.report import Report
 
-_OWN = ("state", "changes", "removed", "max_urls", "order")
+_OWN = ("state", "changes", "removed", "max_urls", "order", "sample", "seed")
 """Arguments of a walk by which this one would not see every URL in its own order."""
 _SPARE = 1_000
 """Entries that may wait to be compared."""

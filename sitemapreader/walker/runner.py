@@ -21,7 +21,8 @@ from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.outcomes import ALREADY_READ, LEFT_EARLY, Role, Status, make_document
 from sitemapreader.walker.filters import EntryFilter
 from sitemapreader.walker.frontier import Frontier, Job
-from sitemapreader.walker.listed import WalkParts
+from sitemapreader.walker.listed import WalkParts, deliver_sample
+from sitemapreader.walker.sampling import Sample
 from sitemapreader.walker.visit import Visit
 
 if TYPE_CHECKING:
@@ -76,7 +77,10 @@ class WalkRunner:
         self._duplicates: list[tuple[Job, Visit]] = []
         self._outcomes = self._end_skipped()
         self._filter = EntryFilter(config)
-        self._parts = WalkParts(context, config, self._frontier, self._rules, self._filter)
+        self._sample = None if config.sample is None else Sample(config.sample, config.seed)
+        self._parts = WalkParts(
+            context, config, self._frontier, self._rules, self._filter, self._sample
+        )
 
     @property
     def pending(self) -> int:
@@ -273,6 +277,8 @@ class WalkRunner:
         """Give each sitemap without an outcome its own, and report what was not read."""
         for visit in self._end_duplicates():
             await visit.save()
+        if self._sample is not None:
+            await deliver_sample(self._parts, self._sample)
         await self._report_unread()
         await self._report_other_site()
         for _ in self._outcomes:

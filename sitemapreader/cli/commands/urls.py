@@ -16,6 +16,7 @@ from sitemapreader.many.sources import FileFetcher, SiteTask
 from sitemapreader.rows import SiteRows, get_column, select_rows, take_rows
 from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker.filters import SeenKeys
+from sitemapreader.walker.sampling import Sample
 
 if TYPE_CHECKING:
     import argparse
@@ -68,6 +69,7 @@ class _UrlPrinter:
         self._report = _open_report(arguments)
         self._limit: int | None = arguments.limit
         self._seen = SeenKeys() if arguments.unique else None
+        self._sample = arguments.sample and Sample(arguments.sample, arguments.seed or 0)
 
     async def run(self) -> int:
         """Print the URLs and the summary; return the exit code."""
@@ -90,7 +92,12 @@ class _UrlPrinter:
         is_held = is_held and await sites.hold_state()
         try:
             async for site, rows in sites.rows():
-                await self._print_rows(site, rows)
+                if self._sample:
+                    self._sample.add(rows, site)
+                else:
+                    await self._print_rows(site, rows)
+            for site, entry in self._sample.list_entries() if self._sample else ():
+                await self._print_rows(site, [entry])
         except _LimitReachedError:
             await sites.settle()
         if is_held:
