@@ -174,7 +174,7 @@ _CODES = {str(code): code for code in IssueCode}
 ABOUT_US = frozenset(_CODES[code] for code in _TABLE["about-us"].split())
 """Codes that say what was not read, and why; they are no findings against the site."""
 ISSUES = {_CODES[code]: texts for code, texts in _TABLE["codes"].items()}
-"""What is said of a code in an audit: "severity", "meaning", "known-as"."""
+"""What is said of a code in an audit: "severity", "what", "meaning", "advice", "known-as"."""
 REFUSING_STATUSES = frozenset({401, 403, 407, 429})
 """Statuses with which a site refuses us; other clients may get another answer."""
 _PROTOCOL = "https://www.sitemaps.org/protocol.html"
@@ -208,18 +208,16 @@ def make_issue_rule(code: IssueCode) -> AuditRule:
     if "severity" in own:
         severity = Severity[own["severity"].upper()]
     needs = (Need.FETCH,) * (code in _OF_ANSWERS) + (Need.ROBOTS,) * (code in _OF_ROBOTS)
-    detects = f"{code.meaning[0].upper()}{code.meaning[1:]}."
-    if code is IssueCode.EMPTY:
-        detects += " Only children of an index are meant, and no news."
+    title, advice = (f"{text[0].upper()}{text[1:]}" for text in (code.meaning, code.advice))
     return AuditRule(
         code=str(code),
         category=Category.READING,
         severity=severity,
-        title=f"{code.meaning[0].upper()}{code.meaning[1:]}",
+        title=title,
         unit="places",
-        detects=detects,
+        detects=own.get("what", f"{title}."),
         meaning=own.get("meaning", _NOT_ACCUSED if is_about_us else _MEANINGS[severity]),
-        advice=f"{code.advice[0].upper()}{code.advice[1:]}.",
+        advice=own.get("advice", f"{advice}."),
         sources=(_ROBOTS if "robots" in code else _PROTOCOL,),
         needs=needs,
         known_as=own.get("known-as", ""),

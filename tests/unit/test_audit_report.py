@@ -27,6 +27,7 @@ from sitemapreader.audit.models import (
     LanguagePair,
     MonthCount,
     NotRun,
+    Place,
     SectionCount,
 )
 from sitemapreader.audit.report.charts import (
@@ -42,7 +43,7 @@ from sitemapreader.audit.report.charts import (
     stack_parts,
     sum_years,
 )
-from sitemapreader.audit.report.html import _rank_findings
+from sitemapreader.audit.report.ranking import rank_findings
 from sitemapreader.audit.report.texts import format_audit
 from sitemapreader.audit.report.treemap import COLORS, Area, chart_sections, squarify
 from sitemapreader.issues import Severity
@@ -569,5 +570,36 @@ def test_begin_with_what_touches_most() -> None:
         Finding(AuditRule(code, Category.URLS, error, code, "URLs"), error, count, of)
         for code, (count, of) in shares.items()
     ]
-    ranked = [finding.code for finding in _rank_findings(findings)]
+    ranked = [finding.code for finding in rank_findings(findings, audits.make_facts(urls=1_000))]
     assert ranked == [FOREMOST, "most", "some", "few"]
+
+
+def test_begin_with_what_was_not_read() -> None:
+    """A sitemap that was not read ranks as the whole site, an Issue by the URLs that it touches."""
+    error, reading = Severity.ERROR, Category.READING
+
+    def find(code: str, document: str, count: int, url: str = "", unit: str = "places") -> Finding:
+        rule = AuditRule(code, reading if unit == "places" else Category.INDEX, error, code, unit)
+        example = Example(url, document=document)
+        of = 0 if unit == "places" else 2
+        return Finding(rule, error, count, of, (Place(document, count),), 1, (example,))
+
+    documents = tuple(
+        DocumentFact(name, status=status, urls=urls)
+        for name, status, urls in (
+            ("a", "complete", 900),
+            ("b", "complete", 100),
+            ("c", "failed", 0),
+        )
+    )
+    findings = [
+        find("one-record", "a", 1, "https://e.example/x"),
+        find("small-sitemap", "b", 1, unit="sitemaps"),
+        find("large-sitemap", "a", 1, unit="sitemaps"),
+        find("a-namespace", "b", 1),
+        find("not-read", "c", 1),
+    ]
+    facts = audits.make_facts(urls=1_000, documents=documents)
+    assert [each.code for each in rank_findings(findings, facts)] == [
+        *("not-read", "large-sitemap", "small-sitemap", "a-namespace", "one-record")
+    ]

@@ -62,7 +62,10 @@ def test_each_issue_is_in_one_group() -> None:
     for code in IssueCode:
         assert sum(code in group for group in groups) == 1, code
     keys = {key for own in ISSUES.values() for key in own}
-    assert keys == {"severity", "meaning", "known-as"}
+    assert keys == {"severity", "what", "meaning", "advice", "known-as"}
+    plain = [own for own in ISSUES.values() if "what" in own]
+    assert len(plain) == 15
+    assert all({"meaning", "advice"} <= own.keys() for own in plain)
 
 
 def test_changed_severities_are_others() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.audit import report as figures
-from sitemapreader.audit.models import FOREMOST, Category
+from sitemapreader.audit.models import Category
 from sitemapreader.audit.report.charts import (
     BarPart,
     build_matrix,
@@ -26,6 +26,7 @@ from sitemapreader.audit.report.charts import (
     stack_parts,
     sum_years,
 )
+from sitemapreader.audit.report.ranking import rank_findings
 from sitemapreader.audit.report.treemap import chart_sections, name_section
 from sitemapreader.errors import advise_extra
 from sitemapreader.issues import Severity, excerpt
@@ -77,7 +78,7 @@ def format_html(findings: Sequence[Finding], facts: Facts) -> str:
         script=Markup(script),  # noqa: S704 (a file of this package)
         script_hash=_hash_asset(script),
         counts=_count_severities(findings),
-        first=_rank_findings(findings)[:_MOST_FIRST],
+        first=rank_findings(findings, facts)[:_MOST_FIRST],
         categories=_chart_categories(findings),
         rates=_chart_rates(findings, "pages"),
         old_rates=_chart_rates(findings, "old URLs"),
@@ -198,20 +199,6 @@ def _chart_categories(findings: Sequence[Finding]) -> list[tuple[str, list[BarPa
 
 _MOST_FIRST = 5
 """Findings to begin with."""
-
-
-def _rank_findings(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings by severity, and by the share of the site that they touch."""
-
-    def touched(finding: Finding) -> float:
-        if finding.rate is not None:
-            return finding.rate.share
-        # Nobody knows how much is in a sitemap that was not read.
-        return finding.count / finding.of if finding.of else 1.0
-
-    return sorted(
-        findings, key=lambda each: (-each.severity, each.code != FOREMOST, -touched(each))
-    )
 
 
 @attrs.frozen
