@@ -11,6 +11,7 @@ import attrs
 
 from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.models import AuditInputError
+from sitemapreader.audit.report.logo import read_logo
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix, format_audit
 from sitemapreader.issues import Severity
 from sitemapreader.output import open_output, write_file
@@ -231,30 +232,48 @@ class Audit:
         )
         return frame.astype({"new": "Int64"})
 
-    def format(self, name: str, fail_on: Severity | None = Severity.ERROR) -> str:
+    def format(
+        self,
+        name: str,
+        fail_on: Severity | None = Severity.ERROR,
+        *,
+        title: str = "",
+        logo: str | os.PathLike[str] | None = None,
+    ) -> str:
         """Return the audit as text in a format.
 
         Args:
             name: "text", "json", "sarif", "html", "markdown" or "junit".
             fail_on: the severity from which on a finding is a failure of JUnit's; `None`: none is.
+            title: above a report in HTML or Markdown, in place of the source.
+            logo: file of an image that HTML shows beside it, and has in it: PNG, JPEG, GIF, WebP
+                or SVG, of at most 256 KiB.
+
+        Raises:
+            ValueError: there is no such format, or the file is no such image.
         """
-        return format_audit(name, self.findings, self.facts, fail_on)
+        image = "" if logo is None else read_logo(logo)
+        return format_audit(name, self.findings, self.facts, fail_on, title=title, logo=image)
 
     def write(
         self,
         path: str | os.PathLike[str],
         format: str | None = None,  # noqa: A002 (as `open_output` calls it)
         fail_on: Severity | None = Severity.ERROR,
+        *,
+        title: str = "",
+        logo: str | os.PathLike[str] | None = None,
     ) -> None:
         """Write the audit into a file, which appears when it is complete.
 
-        The format is that of its suffix, if none is given; `fail_on` is that of `format`.
+        The format is that of its suffix, if none is given; the others are those of `format`.
 
         Raises:
-            ValueError: the suffix names no format.
+            ValueError: the suffix names no format, or the logo is no image.
             OSError: the file cannot be written.
         """
-        text = self.format(format or find_audit_format(str(path)), fail_on)
+        name = format or find_audit_format(str(path))
+        text = self.format(name, fail_on, title=title, logo=logo)
         # The name of an audited folder may not be UTF-8.
         write_file(path, text.encode("utf-8", "backslashreplace"))
 

@@ -257,6 +257,9 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "-0"),
         Option("--no-header", _ENTRIES, "omit the first line of csv and tsv, to append with >> "
                "FILE", "header", const=False, default=True),
+        Option("--title", "audit", "title of the report in HTML or Markdown", metavar="TEXT"),
+        Option("--logo", "audit", "image for the report in HTML, which it becomes a part of: PNG, "
+               "JPEG, GIF, WebP or SVG", **_FILE),
         Option("--examples", "audit", "hits to show for a rule (default: 20)", **_COUNT),
         Option("--hits", "audit",
                "write all hits: .parquet, .csv, .jsonl, or the last two with .gz", **_FILE),

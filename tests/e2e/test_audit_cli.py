@@ -77,13 +77,15 @@ def test_what_was_not_run_takes_one_line(folder: Path) -> None:
 def test_an_empty_folder_has_no_sitemap(tmp_path: Path) -> None:
     """One finding names the folder; nothing is said of servers, probes and other rules."""
     done = run("audit", ".", cwd=str(tmp_path))
+    advice = "Add the line `Sitemap: https://.../sitemap.xml` to robots.txt. "
+    advice += "Most systems have a setting or a plugin that writes a sitemap."
     assert done.returncode == 5
     assert done.stdout.splitlines() == [
         "Sitemaps of .",
         "no sitemap was read",
         "",
         "error: No sitemap was found [no-sitemap]",
-        "    1 place. Name it in robots.txt, or pass its URL with --sitemap.",
+        f"    1 place. {advice}",
         "    - .",
         "",
         done.stdout.splitlines()[-1],
@@ -118,6 +120,7 @@ MISTAKES: dict[tuple[str, ...], str] = {
     ("--since-audit", __file__): "name one that was kept with --database",
     ("--since-audit", "a.duckdb", "--database", "a.duckdb"): "give the new --database another",
     ("-o", "report.pdf"): "end it with",
+    ("--logo", __file__): "must be a PNG, JPEG, GIF, WebP or plain SVG",
     ("--hits", "hits.xlsx"): "end the name",
     ("--explain", "lastmod-al-equal"): "did you mean lastmod-all-equal",
 }

@@ -81,6 +81,8 @@ VALUES: dict[str, tuple[str, object]] = {
     "--urls": ("gsc.csv", "gsc.csv"),
     "--pages": ("400", 400),
     "--was": ("old.xml", "old.xml"),
+    "--title": ("Our shop", "Our shop"),
+    "--logo": ("logo.svg", "logo.svg"),
     "--since-audit": ("last.duckdb", "last.duckdb"),
     "--select": ("url-*", ("url-*",)),
     "--ignore": ("hreflang,url-fragment", ("hreflang", "url-fragment")),

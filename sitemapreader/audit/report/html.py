@@ -59,18 +59,22 @@ _KINDS = {
 """Severity, the gravest first -> class in the style, word for a badge, and noun in the plural."""
 
 
-def format_html(findings: Sequence[Finding], facts: Facts) -> str:
+def format_html(findings: Sequence[Finding], facts: Facts, title: str = "", logo: str = "") -> str:
     """Return the report: one HTML file with its style, its script and its charts.
 
     Args:
         findings: the gravest first.
         facts: what was audited.
+        title: stands above it.
+        logo: a `data:` URL of `read_logo`.
     """
     template = _load_template()
     style, script = _read_part("style.css"), _read_part("script.js")
     return template.render(
         findings=findings,
         facts=facts,
+        title=title,
+        logo=Markup(logo),  # noqa: S704 (base64)
         kinds=_KINDS,
         # they are ours, and hashed as they stand, so neither is escaped
         style=Markup(style),  # noqa: S704 (a file of this package)

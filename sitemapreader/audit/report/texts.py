@@ -39,19 +39,29 @@ def format_audit(
     findings: Sequence[Finding],
     facts: Facts,
     fail_on: Severity | None = Severity.ERROR,
+    *,
+    title: str = "",
+    logo: str = "",
 ) -> str:
     """Return the text of an audit in a format; raise AuditInputError for another name.
 
-    `fail_on` is the severity from which on a finding fails, in the format that tells that.
+    Args:
+        name: of the format.
+        findings: of the audit.
+        facts: of it.
+        fail_on: the severity from which on a finding fails, in the format that tells that.
+        title: of the report in HTML or Markdown.
+        logo: a `data:` URL of an image, in HTML.
     """
     if name == "html":
         from sitemapreader.audit.report.html import format_html  # noqa: PLC0415 (Jinja)
 
-        return format_html(findings, facts)
+        return format_html(findings, facts, title, logo)
     if name == "junit":
         return format_junit(findings, facts, fail_on)
+    if name == "markdown":
+        return format_markdown(findings, facts, title)
     formats = {
-        "markdown": format_markdown,
         "text": format_text,
         "json": format_json,
         "sarif": format_sarif,
@@ -301,14 +311,14 @@ MAX_MARKDOWN_CHARS = 60_000
 _NOT_XML = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def format_markdown(findings: Sequence[Finding], facts: Facts) -> str:
+def format_markdown(findings: Sequence[Finding], facts: Facts, title: str = "") -> str:
     """Return a table of the findings and their details, for a pull request.
 
     Texts of strangers are in code spans, and nothing is a link.
     """
     read = "everything was read" if facts.complete else "not everything was read"
     lines = [
-        f"# Sitemaps of {_code(facts.source)}",
+        f"# {' '.join(title.split()) or f'Sitemaps of {_code(facts.source)}'}",
         "",
         f"{count_units(facts.urls, 'URLs')} in {count_units(facts.sitemaps, 'sitemaps')}; {read}",
         "",

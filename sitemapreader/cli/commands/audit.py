@@ -12,6 +12,7 @@ import attrs
 from sitemapreader.audit.compare import Trend, compare_audits, format_differences
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.options import AuditOptions, find_settings
+from sitemapreader.audit.report.logo import read_logo
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
 from sitemapreader.cli.config import RunConfig
@@ -93,6 +94,9 @@ class _AuditCommand:
         self._files = {path: find_audit_format(path) for path in files}
         if arguments.hits:
             find_hits_suffix(arguments.hits)
+        self._head = {"title": arguments.title or "", "logo": arguments.logo}
+        if arguments.logo:
+            read_logo(arguments.logo)
         self._is_printed = len(files) < len(outputs)
         self._summary = RunSummary()
         self.console = Console(
@@ -167,7 +171,8 @@ class _AuditCommand:
         _speak_of_options(result)
         with result:
             if self._is_printed:
-                text = result.format(self._arguments.format or "text", self._fail_on)
+                name = self._arguments.format or "text"
+                text = result.format(name, self._fail_on, **self._head)
                 async with opened(self.lines):
                     await write_to(self.lines, partial(self.lines.write_text, text))
             written = [self._write_file(*output) for output in self._list_files(result)]
@@ -175,7 +180,7 @@ class _AuditCommand:
 
     def _list_files(self, result: Audit) -> Iterator[tuple[str, Callable[[str], object]]]:
         for path, form in self._files.items():
-            yield path, partial(result.write, format=form, fail_on=self._fail_on)
+            yield path, partial(result.write, format=form, fail_on=self._fail_on, **self._head)
         if self._arguments.hits:
             yield self._arguments.hits, result.write_hits
         if self._arguments.write_baseline:
