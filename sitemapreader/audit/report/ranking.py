@@ -1,4 +1,4 @@
-"""Which findings to begin with: by severity, then by how much of the site they touch."""
+"""Findings ranked by severity, then by how much of the site they touch."""
 
 from __future__ import annotations
 
