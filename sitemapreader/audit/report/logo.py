@@ -31,7 +31,8 @@ _KINDS = {
 def read_logo(path: str | os.PathLike[str]) -> str:
     """Return an image as a `data:` URL.
 
-    Raises AuditInputError for what is no image, or too large. As the source of an `<img>`, an SVG neither runs scripts nor loads anything.
+    Raises AuditInputError for what is no image, or too large. As the source of an `<img>`, an SVG
+    neither runs scripts nor loads anything.
     """
     try:
         with Path(path).open("rb") as file:
