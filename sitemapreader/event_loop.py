@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import Future
-from contextlib import nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from contextlib import AbstractAsyncContextManager
 __all__ = ["end_task", "run_blocking", "run_in_thread"]
 
 T = TypeVar("T")

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.fetch.local import FolderFetcher
 from sitemapreader.issues import Issue, Severity, excerpt, show_url
 from sitemapreader.many import BlockingSiteRun, SiteRun, SiteTask, walk_many
-from sitemapreader.models import SitemapEntry, UrlEntry
-from sitemapreader.outcomes import Status
+from sitemapreader.models import Event, SitemapEntry, UrlEntry
+from sitemapreader.outcomes import SiteOutcome, Status
 from sitemapreader.output.columns import choose_columns
 from sitemapreader.report import Report
 from sitemapreader.rows import BATCH_ROWS
@@ -30,15 +30,10 @@ from sitemapreader.walker import walk_sync
 from sitemapreader.walker.walks import BlockingWalk, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from typing import Unpack
-
     import pandas as pd
     import pyarrow as pa
 
     from sitemapreader.many.visitor import SiteWalk
-    from sitemapreader.models import Event
-    from sitemapreader.outcomes import SiteOutcome
     from sitemapreader.walker.config import WalkArguments
 
 Site: TypeAlias = "str | Path"

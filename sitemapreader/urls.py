@@ -12,14 +12,13 @@ from ipaddress import ip_address
 from itertools import repeat
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import MAX_URL_CHARS, PROTOCOL_MAX_LOC_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from urllib.parse import SplitResult
 
     from publicsuffixlist import PublicSuffixList
     from yarl import URL

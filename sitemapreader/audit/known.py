@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import duckdb
 import pyarrow as pa
 
-from sitemapreader.audit.database import DISK_ERRORS, read_queries
+from sitemapreader.audit.database import DISK_ERRORS, AuditDatabase, read_queries
 from sitemapreader.audit.loading import SIMPLE_URL, make_keys
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.issues import excerpt
@@ -24,7 +24,6 @@ from sitemapreader.urls import has_web_scheme, url_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sitemapreader.audit.database import AuditDatabase
 
 Known: TypeAlias = "str | PathLike[str] | Iterable[str]"
 """A file, or the URLs themselves."""

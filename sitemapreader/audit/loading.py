@@ -7,27 +7,23 @@ from array import array
 from datetime import UTC, datetime
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sitemapreader.audit.database import read_queries
+from sitemapreader.audit.database import AuditDatabase, read_queries
 from sitemapreader.audit.rules import ABOUT_US, REFUSING_STATUSES
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.issues import IssueCode
-from sitemapreader.outcomes import Role, Status
+from sitemapreader.issues import Issue, IssueCode
+from sitemapreader.outcomes import Document, Role, Status
 from sitemapreader.output.arrow import make_array
 from sitemapreader.urls import NORMAL_URL, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
 
-    from sitemapreader.audit.database import AuditDatabase
-    from sitemapreader.issues import Issue
-    from sitemapreader.outcomes import Document
     from sitemapreader.report import Report
     from sitemapreader.walker.walks import Walk
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from sitemapreader.audit.database import quote_text, read_queries
+from sitemapreader.audit.database import AuditDatabase, quote_text, read_queries
 from sitemapreader.errors import FetchError
 from sitemapreader.issues import IssueCode
 from sitemapreader.outcomes import Role, Status
@@ -24,7 +24,6 @@ from sitemapreader.urls import origin_of, url_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.fetch import Fetcher
     from sitemapreader.readers.robots import Robots
     from sitemapreader.walker.walks import Walk

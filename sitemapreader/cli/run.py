@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sitemapreader.cli.commands import COMMANDS, PROGRAM
 from sitemapreader.cli.config import RunConfig, find_unused_proxy
 from sitemapreader.cli.console import Console, show_progress
-from sitemapreader.cli.output import is_for_many, opened
+from sitemapreader.cli.output import AnyOutput, LineWriter, is_for_many, opened
 from sitemapreader.cli.parser import ALL_READ, PARTIAL, UsageError
 from sitemapreader.cli.runtime import run_process
 from sitemapreader.cli.summary import RunSummary, take_report
@@ -24,6 +24,7 @@ from sitemapreader.many.sources import (
     STANDARD_INPUT,
     FileFetcher,
     InvalidSiteError,
+    SiteKind,
     SiteTask,
     UnreadableError,
     check_task,
@@ -33,17 +34,14 @@ from sitemapreader.many.sources import (
     open_pieces,
 )
 from sitemapreader.options import SITE_SECONDS
-from sitemapreader.outcomes import SiteStatus
+from sitemapreader.outcomes import SiteOutcome, SiteStatus
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
-    from sitemapreader.cli.output import AnyOutput, LineWriter
     from sitemapreader.many.run import SiteRun
-    from sitemapreader.many.sources import SiteKind
     from sitemapreader.many.visitor import OnSite, SiteWalk
-    from sitemapreader.outcomes import SiteOutcome
 
 MAX_LINE_BYTES = 65_536
 """Line of a list of sites: the longest URL that is requested."""

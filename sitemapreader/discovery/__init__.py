@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from sitemapreader.discovery.download import fetch_body
+from sitemapreader.discovery.download import SmallBody, fetch_body
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.models import Format, SitemapEntry, Via
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from sitemapreader.discovery.context import WalkContext
-    from sitemapreader.discovery.download import SmallBody
     from sitemapreader.discovery.robots_rules import RobotsRules
 
 Probe: TypeAlias = Literal["auto", "few", "always", "deep", "never"]

@@ -17,11 +17,11 @@ from sitemapreader.errors import FetchError
 from sitemapreader.event_loop import run_in_thread
 from sitemapreader.fetch.answers import find_protection
 from sitemapreader.issues import IssueCode
-from sitemapreader.outcomes import BodyHasher
+from sitemapreader.outcomes import BodyDigest, BodyHasher, Document
 from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor, fill, read_codings
 from sitemapreader.readers.feedparser import FeedparserAnswer, ask_feedparser, start_feedparser
-from sitemapreader.rows import join_rows
+from sitemapreader.rows import Events, join_rows
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from sitemapreader.fetch.request import CheckRedirect
     from sitemapreader.fetch.retries import HostBreaker
     from sitemapreader.models import Format
-    from sitemapreader.outcomes import BodyDigest, Document
     from sitemapreader.readers.reader import SitemapReader
-    from sitemapreader.rows import Events
 
 T = TypeVar("T")
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sitemapreader.discovery.download import fetch_body
+from sitemapreader.discovery.download import SmallBody, fetch_body
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.issues import IssueCode, make_issue
+from sitemapreader.issues import Issue, IssueCode, make_issue
 from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.outcomes import Document, Role, Status, issue_from_error, judge_counts
 from sitemapreader.readers.robots import Robots, load_rules_parser, parse_robots
-from sitemapreader.urls import has_suffixes, load_suffixes, origin_of, same_hosts
+from sitemapreader.urls import Hosts, has_suffixes, load_suffixes, origin_of, same_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sitemapreader.discovery.context import WalkContext
-    from sitemapreader.discovery.download import SmallBody
-    from sitemapreader.issues import Issue
-    from sitemapreader.urls import Hosts
 
 MAX_REMEMBERED_BYTES = 2 * ROBOTS_MAX_BYTES
 """How many bytes of robots.txt files are kept; an evicted one is fetched again."""

@@ -17,6 +17,7 @@ from sitemapreader.distributed.planning import plan
 from sitemapreader.distributed.runs import (
     Commit,
     ScaleRun,
+    Totals,
     begin_run,
     find_missing,
     finish,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from sitemapreader.distributed.runs import Totals
 
 MAX_TRIES = 6
 """How often a partition is begun before it counts as failed."""

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
@@ -29,15 +29,12 @@ import pyarrow.parquet as pq
 
 from sitemapreader import IssueCode, SiteOutcome, SiteStatus, walk_many
 from sitemapreader.distributed.options import ScaleOptions
-from sitemapreader.distributed.storage import OutputError
+from sitemapreader.distributed.storage import OutputError, Storage
 from sitemapreader.output.arrow import GroupWriter, make_schema
 from sitemapreader.output.columns import OUTCOME_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import IO
-
-    from sitemapreader.distributed.storage import Storage
 
 
 Row = dict[str, Any]

@@ -11,21 +11,18 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import aiohttp
-from aiohttp.abc import AbstractResolver
+from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
-from sitemapreader.fetch.request import read_headers
+from sitemapreader.fetch.request import RequestUrl, read_headers
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aiohttp.abc import ResolveResult
-
     from sitemapreader.fetch.addresses import TrustSet
     from sitemapreader.fetch.answers import DeadlineClock
-    from sitemapreader.fetch.request import RequestUrl
     from sitemapreader.fetch.transport import Addresses, Transmission
     from sitemapreader.options import FetchOptions
 

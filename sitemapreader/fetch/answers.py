@@ -17,7 +17,7 @@ import attrs
 from sitemapreader.errors import LOGIN_STATUSES, FetchError
 from sitemapreader.fetch.retries import read_retry_after
 from sitemapreader.issues import IssueCode
-from sitemapreader.options import Limits
+from sitemapreader.options import FetchOptions, Limits
 from sitemapreader.readers.decode.decoders import DecompressionError
 from sitemapreader.readers.decode.layers import Decompressor, decode_start, fill, read_codings
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from sitemapreader.fetch.client import Response
-    from sitemapreader.options import FetchOptions
 
 T = TypeVar("T")
 

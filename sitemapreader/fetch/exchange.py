@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.addresses import AddressPolicy, literal_address
+from sitemapreader.fetch.addresses import AddressPolicy, TrustSet, literal_address
 from sitemapreader.fetch.answers import (
     MAX_REFUSAL_BYTES,
     REFUSAL_SECONDS,
@@ -21,26 +21,23 @@ from sitemapreader.fetch.answers import (
 )
 from sitemapreader.fetch.request import (
     REDIRECTS,
+    CheckRedirect,
     RedirectChain,
+    RequestUrl,
     is_conditional,
     make_headers,
     parse_request_url,
 )
-from sitemapreader.fetch.retries import fetch_with_retries
+from sitemapreader.fetch.retries import HostBreaker, fetch_with_retries
 from sitemapreader.fetch.throttle import HostThrottle, LongWaitError, Slot
-from sitemapreader.fetch.transport import AddressBook, Transmission
+from sitemapreader.fetch.transport import AddressBook, Addresses, Answer, Transmission, Transport
 from sitemapreader.issues import IssueCode, make_issue
 from sitemapreader.logs import log_request
-from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS
+from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from sitemapreader.fetch.addresses import TrustSet
-    from sitemapreader.fetch.request import CheckRedirect, RequestUrl
-    from sitemapreader.fetch.retries import HostBreaker
-    from sitemapreader.fetch.transport import Addresses, Answer, Transport
-    from sitemapreader.options import FetchOptions, Limits
 
 _TOO_MANY_REQUESTS = 429
 

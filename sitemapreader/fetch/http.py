@@ -8,26 +8,23 @@ time, `retries` repeats what failed, and `answers` bounds the body while it arri
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.addresses import Trust, TrustSet
-from sitemapreader.fetch.exchange import Exchange, Network
-from sitemapreader.fetch.request import find_user_agent, parse_request_url
+from sitemapreader.fetch.exchange import Exchange, HttpResponse, Network
+from sitemapreader.fetch.request import CheckRedirect, find_user_agent, parse_request_url
 from sitemapreader.options import ROBOTS_MAX_CRAWL_DELAY_SECONDS, FetchOptions, Limits
 from sitemapreader.urls import host_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-    from contextlib import AbstractAsyncContextManager
 
     from aiohttp.abc import AbstractResolver
 
-    from sitemapreader.fetch.exchange import HttpResponse
-    from sitemapreader.fetch.request import CheckRedirect
     from sitemapreader.fetch.retries import HostBreaker
     from sitemapreader.fetch.transport import Transport
 

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sitemapreader.errors import FetchError, advise_extra
 from sitemapreader.fetch.http import NetworkFetcher
-from sitemapreader.fetch.request import SAFE_CROSS_ORIGIN, read_headers
-from sitemapreader.fetch.transport import make_address
+from sitemapreader.fetch.request import SAFE_CROSS_ORIGIN, RequestUrl, read_headers
+from sitemapreader.fetch.transport import Transmission, make_address
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import FetchOptions, Limits
 
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from sitemapreader.fetch.addresses import TrustSet
     from sitemapreader.fetch.answers import DeadlineClock
-    from sitemapreader.fetch.request import RequestUrl
-    from sitemapreader.fetch.transport import Transmission
 __all__ = ["HttpxFetcher"]
 
 T = TypeVar("T")

@@ -6,24 +6,20 @@ A staging site lists the URLs of production. Its documents are fetched where the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.client import make_client
+from sitemapreader.fetch.client import Client, Fetcher, Response, make_client
 from sitemapreader.issues import IssueCode
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
-    from contextlib import AbstractAsyncContextManager
-
     from yarl import URL
 
-    from sitemapreader.fetch.client import Client, Fetcher, Response
     from sitemapreader.fetch.request import CheckRedirect
     from sitemapreader.fetch.retries import HostBreaker
 

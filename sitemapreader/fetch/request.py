@@ -15,7 +15,7 @@ import attrs
 from sitemapreader.errors import FetchError, Redirect
 from sitemapreader.fetch.addresses import read_address
 from sitemapreader.issues import Issue, IssueCode, make_issue
-from sitemapreader.options import MAX_URL_CHARS
+from sitemapreader.options import MAX_URL_CHARS, FetchOptions
 from sitemapreader.urls import has_web_scheme, origin_of, parse_url, resolve, url_key
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from multidict import CIMultiDict
     from yarl import URL
 
-    from sitemapreader.options import FetchOptions
 
 CheckRedirect: TypeAlias = "Callable[[str], Awaitable[None]]"
 """Raises FetchError if a redirect must not be followed to a URL."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import attrs
 
 from sitemapreader.errors import FetchError
-from sitemapreader.fetch.addresses import read_address
-from sitemapreader.fetch.answers import ByteSource
+from sitemapreader.fetch.addresses import AddressPolicy, TrustSet, read_address
+from sitemapreader.fetch.answers import ByteSource, DeadlineClock
 from sitemapreader.issues import IssueCode
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from aiohttp.abc import ResolveResult
     from multidict import CIMultiDict
 
-    from sitemapreader.fetch.addresses import AddressPolicy, TrustSet
-    from sitemapreader.fetch.answers import DeadlineClock
     from sitemapreader.fetch.request import RequestUrl
 
 Addresses: TypeAlias = "tuple[ResolveResult, ...]"

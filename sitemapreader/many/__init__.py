@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from asyncio import Semaphore
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import attrs
 
 from sitemapreader.fetch.client import find_settings
 from sitemapreader.many.run import BlockingSiteRun, SiteRun
 from sitemapreader.many.sources import SiteTask, name_site
-from sitemapreader.many.visitor import RunPlan
+from sitemapreader.many.visitor import OnBegin, OnSite, RunPlan, Sites
 from sitemapreader.options import SITE_SECONDS
 from sitemapreader.walker.config import SharedArguments, is_function, make_config, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Unpack
 
-    from sitemapreader.many.visitor import OnBegin, OnSite, Sites
 
 __all__ = ["BlockingSiteRun", "SiteRun", "SiteTask", "name_site", "walk_many", "walk_many_sync"]
 

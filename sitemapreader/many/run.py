@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemapreader.event_loop import find_first
-from sitemapreader.many.visitor import SiteBatch, SiteVisitor
+from sitemapreader.many.visitor import RunPlan, SiteBatch, Sites, SiteVisitor, SiteWalk, Watcher
 from sitemapreader.output import open_output
 from sitemapreader.output.columns import SITE_COLUMNS
 from sitemapreader.rows import Rows, SiteRows
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.many.visitor import RunPlan, Sites, SiteWalk, Watcher
     from sitemapreader.models import UrlEntry
     from sitemapreader.outcomes import SiteOutcome
     from sitemapreader.output.sink import Output

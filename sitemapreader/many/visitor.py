@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterable, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Iterable
 from contextlib import aclosing
 from functools import partial
 from itertools import islice
@@ -28,18 +28,15 @@ from sitemapreader.many.sources import (
 )
 from sitemapreader.models import SitemapEntry
 from sitemapreader.outcomes import NOT_READ, SiteOutcome, SiteStatus
-from sitemapreader.rows import SiteRows, without_removed
+from sitemapreader.rows import Rows, SiteRows, without_removed
 from sitemapreader.urls import url_key
 from sitemapreader.walker.filters import RecentKeys
 from sitemapreader.walker.stream import Channel
 from sitemapreader.walker.walks import BUFFERED_EVENTS, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Iterable
-
     from sitemapreader.fetch.client import Fetcher
     from sitemapreader.options import FetchOptions, Limits
-    from sitemapreader.rows import Rows
     from sitemapreader.walker.config import WalkConfig
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from sitemapreader.errors import advise_extra
-from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, has_nothing
+from sitemapreader.output.columns import COLUMNS, SCHEMA_VERSION, SITE_COLUMN, Column, has_nothing
 from sitemapreader.output.sink import Encoder
 from sitemapreader.output.text import to_json
 from sitemapreader.rows import (
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Sized
     from pathlib import Path
 
-    from sitemapreader.output.columns import Column
 __all__ = ["GroupWriter", "make_array", "make_schema"]
 
 GROUP_ROWS = 40_960

@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from sitemapreader.models import Alternate
-from sitemapreader.output.columns import ABSENT, has_nothing, write_values
+from sitemapreader.output.columns import ABSENT, Column, has_nothing, write_values
 from sitemapreader.output.sink import Encoder
-from sitemapreader.rows import get_column
+from sitemapreader.rows import OutputRows, get_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.output.columns import Column
-    from sitemapreader.rows import OutputRows
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 _TO_QUOTE = re.compile('[,;"]')

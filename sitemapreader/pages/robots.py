@@ -9,7 +9,7 @@ import attrs
 
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch.answers import read_body
-from sitemapreader.fetch.client import PlainClient
+from sitemapreader.fetch.client import Fetcher, PlainClient
 from sitemapreader.issues import IssueCode
 from sitemapreader.options import ROBOTS_MAX_BYTES
 from sitemapreader.readers.robots import Robots, parse_robots
@@ -18,7 +18,6 @@ from sitemapreader.urls import origin_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sitemapreader.fetch.client import Fetcher
 
 MAX_ORIGINS = 100
 """Origins whose robots.txt is remembered: rules take megabytes, and pages may be on any host."""

@@ -19,16 +19,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from sitemapreader.dates import as_since, is_recent
-from sitemapreader.models import UrlEntry
+from sitemapreader.dates import When, as_since, is_recent
+from sitemapreader.models import Event, UrlEntry
 from sitemapreader.readers.reader import SitemapReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from sitemapreader.dates import When
-    from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.records.vocabulary import ExtraFormats
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.options import FEEDPARSER_MAX_BYTES
+from sitemapreader.options import FEEDPARSER_MAX_BYTES, Limits
 from sitemapreader.readers.xml.batches import XmlReader
 from sitemapreader.readers.xml.characters import unescape
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sitemapreader.models import Event, Format
-    from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 
 WALL_SECONDS_PER_CPU_SECOND = 10

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format
+from sitemapreader.models import Event, Format
 from sitemapreader.readers.records.context import Record, RecordContext
 from sitemapreader.readers.records.entries import NEXT, deliver_pages, read_record
 from sitemapreader.readers.records.vocabulary import USUAL_PREFIXES, Names
@@ -20,7 +20,6 @@ from sitemapreader.readers.xml.characters import remove_controls, replace_bad_by
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Format
+from sitemapreader.models import Event, Format
 from sitemapreader.options import PROTOCOL_MAX_BYTES, PROTOCOL_MAX_ENTRIES, Limits
 from sitemapreader.readers.decode.charset import (
     Transcoder,
@@ -29,7 +29,7 @@ from sitemapreader.readers.json_feed import VERSION, JsonFeedReader
 from sitemapreader.readers.pages.hints import find_meta_charset
 from sitemapreader.readers.pages.llms import LlmsReader
 from sitemapreader.readers.pages.site_maps import HtmlReader
-from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, check_formats
+from sitemapreader.readers.records.vocabulary import ROOTLESS, ROOTS, ExtraFormats, check_formats
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.text import TextReader
 from sitemapreader.readers.xml.batches import XmlReader
@@ -40,8 +40,6 @@ from sitemapreader.urls import begins_as_url
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.models import Event
-    from sitemapreader.readers.records.vocabulary import ExtraFormats
     from sitemapreader.rows import Events
 
 Reader: TypeAlias = XmlReader | TextReader | JsonFeedReader | HtmlReader | LlmsReader

@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote, urlsplit
 import attrs
 
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.models import Event, SitemapEntry, Via
 from sitemapreader.options import (
     MAX_URL_CHARS,
     ROBOTS_MAX_BYTES,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from protego import Protego
 
-    from sitemapreader.models import Event
 
 _MOST_WORK = 5_000_000
 """Nanoseconds that wildcards may take for one URL; the event loop waits for them."""

@@ -9,14 +9,13 @@ import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format, UrlEntry
+from sitemapreader.models import Event, Format, UrlEntry
 from sitemapreader.readers.records.vocabulary import CHANGEFREQS
 from sitemapreader.urls import are_clean_urls, find_url_error, has_web_scheme, url_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 

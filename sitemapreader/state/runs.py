@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.state import removals, url_index
-from sitemapreader.state.database import DamageError, seal_of
+from sitemapreader.state.database import DamageError, StateFile, seal_of
 from sitemapreader.state.rows import DocumentRow, RemovalRules, Run, RunRow, read_row
 from sitemapreader.state.store import DocumentStore
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from sitemapreader.state.database import StateFile
     from sitemapreader.state.removals import Removals, RunOutcome
 
 _RESUMABLE_SECONDS = 24 * 3600

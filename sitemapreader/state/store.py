@@ -10,7 +10,7 @@ import attrs
 from sitemapreader.models import Change
 from sitemapreader.outcomes import ALREADY_READ, SAME_BODY, SAME_LASTMOD, Status
 from sitemapreader.state import url_index
-from sitemapreader.state.database import seal_chunk, seal_of
+from sitemapreader.state.database import StateFile, seal_chunk, seal_of
 from sitemapreader.state.rows import (
     DocumentRow,
     Progress,
@@ -25,7 +25,6 @@ from sitemapreader.state.url_index import FINGERPRINT_BYTES
 
 if TYPE_CHECKING:
     from sitemapreader.outcomes import BodyDigest, Document
-    from sitemapreader.state.database import StateFile
 
 _FINISHED = frozenset({Status.COMPLETE, Status.PARTIAL, Status.UNCHANGED})
 _COLUMNS = [field.name for field in attrs.fields(DocumentRow)]

@@ -30,14 +30,13 @@ from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from sitemapreader.dates import parse_lastmod
-from sitemapreader.models import Change
+from sitemapreader.models import Change, UrlEntry
 from sitemapreader.state.database import DamageError
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sitemapreader.models import UrlEntry
 
 URL_HASH_BYTES = 10
 RECORD_HASH_BYTES = 6

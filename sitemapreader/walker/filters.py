@@ -20,14 +20,13 @@ import attrs
 
 from sitemapreader.dates import select_recent, select_until
 from sitemapreader.models import Change
-from sitemapreader.rows import get_column, select_rows
+from sitemapreader.rows import Rows, get_column, select_rows
 from sitemapreader.urls import SCHEMES, may_climb, url_key
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Sequence
 
-    from sitemapreader.rows import Rows
     from sitemapreader.walker.config import WalkConfig
 
 _PatternTexts: TypeAlias = frozenset[tuple[str, int]]

@@ -12,7 +12,7 @@ import attrs
 
 from sitemapreader.fetch.retries import HostBreaker
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Via
+from sitemapreader.models import SitemapEntry, Via
 from sitemapreader.options import FRONTIER_BYTES_PER_DOCUMENT, FetchOptions
 from sitemapreader.outcomes import ASKED_FOR, Document, Status
 from sitemapreader.urls import origin_of, url_key
@@ -29,7 +29,6 @@ from sitemapreader.walker.queues import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sitemapreader.models import SitemapEntry
 
 _NO_PARENT = -1
 _Waiting: TypeAlias = tuple[PackedEntry, int]

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import deque
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sitemapreader.errors import StateError
 from sitemapreader.event_loop import end_task, run_in_thread
-from sitemapreader.state import name_of_sitemaps
+from sitemapreader.state import State, name_of_sitemaps
 from sitemapreader.state.database import StateFile
 from sitemapreader.state.removals import Removals, RunOutcome
 from sitemapreader.state.runs import RunOptions, SiteStore
@@ -25,11 +25,9 @@ from sitemapreader.walker.filters import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from sitemapreader.discovery.context import Batch
-    from sitemapreader.state import State
     from sitemapreader.state.store import DocumentStore
     from sitemapreader.walker.config import WalkConfig
     from sitemapreader.walker.stream import Channel

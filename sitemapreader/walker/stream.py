@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 import attrs
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         Sized,
     )
     from concurrent.futures import Future
-    from contextlib import AbstractContextManager
 
     import pyarrow as pa
 

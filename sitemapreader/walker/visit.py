@@ -22,7 +22,7 @@ from sitemapreader.fetch.answers import MAX_REFUSAL_BYTES
 from sitemapreader.fetch.request import read_etag, select_validators
 from sitemapreader.fetch.retries import HOST_CODES
 from sitemapreader.issues import Issue, IssueCode
-from sitemapreader.models import Format, SitemapEntry, UrlEntry, Via
+from sitemapreader.models import Event, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.outcomes import (
     ALREADY_READ,
     NOT_READ,
@@ -37,18 +37,15 @@ from sitemapreader.outcomes import (
 from sitemapreader.readers.decode.content_type import charset_of
 from sitemapreader.readers.decode.layers import decode_start, read_codings
 from sitemapreader.readers.reader import SitemapReader
-from sitemapreader.rows import EntryColumns
+from sitemapreader.rows import EntryColumns, Events, Rows
 from sitemapreader.urls import folder_of, has_suffixes, load_suffixes
-from sitemapreader.walker.listed import Children, DocumentEntries
+from sitemapreader.walker.listed import Children, DocumentEntries, WalkParts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
     from sitemapreader.fetch.client import Response
-    from sitemapreader.models import Event
-    from sitemapreader.rows import Events, Rows
     from sitemapreader.walker.frontier import Job
-    from sitemapreader.walker.listed import WalkParts
     from sitemapreader.walker.tracker import DocumentTracker
 
 _CUT_SHORT = {IssueCode.TRUNCATED, IssueCode.COMPRESSION_TRUNCATED}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from sitemapreader.discovery.context import Batch, Budget, UrlAllowance, WalkContext, borrow_fetcher
-from sitemapreader.fetch.client import make_client
+from sitemapreader.fetch.client import Fetcher, make_client
 from sitemapreader.fetch.mapping import MappedFetcher
 from sitemapreader.issues import IssueCode, make_issue, show_url
-from sitemapreader.models import Change, UrlEntry, Via
+from sitemapreader.models import Change, Event, UrlEntry, Via
 from sitemapreader.report import Report
 from sitemapreader.walker.runner import WalkRunner
 from sitemapreader.walker.stream import (
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sitemapreader.fetch.client import Fetcher
-    from sitemapreader.models import Event
     from sitemapreader.options import FetchOptions, Limits
     from sitemapreader.readers.robots import Robots
     from sitemapreader.rows import Rows

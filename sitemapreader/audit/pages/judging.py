@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.audit.database import read_queries
+from sitemapreader.audit.database import AuditDatabase, read_queries
 from sitemapreader.audit.models import MAX_OLD_FOLDERS, OldFolder, PageTally, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from sitemapreader.audit.database import AuditDatabase
 
 
 _Z = 1.96

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.audit.known import UrlList, is_list
+from sitemapreader.audit.known import Known, UrlList, is_list
 from sitemapreader.audit.sources import find_source, open_walk
 
 if TYPE_CHECKING:
     from sitemapreader.audit.database import AuditDatabase
-    from sitemapreader.audit.known import Known
     from sitemapreader.many.sources import SiteTask
     from sitemapreader.walker.config import WalkArguments
 

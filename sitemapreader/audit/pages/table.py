@@ -9,14 +9,13 @@ from sitemapreader.audit.pages.redirects import (
     leads_to_login,
     name_difference,
 )
-from sitemapreader.pages import HTML_TYPES, page_type_of
+from sitemapreader.pages import HTML_TYPES, PageFacts, PageVisit, page_type_of
 from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sitemapreader.audit.database import AuditDatabase
-    from sitemapreader.pages import PageFacts, PageVisit
 
 _ROWS_AT_ONCE = 500
 _OF_THE_PAGE = (

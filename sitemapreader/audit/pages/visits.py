@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from sitemapreader.audit.database import read_queries
+from sitemapreader.audit.database import AuditDatabase, read_queries
 from sitemapreader.audit.models import Need
 from sitemapreader.audit.pages.judging import describe_doubt, judge_pages
 from sitemapreader.audit.pages.table import PageTable
@@ -23,7 +23,6 @@ from sitemapreader.urls import origin_of, url_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.audit.options import AuditOptions
     from sitemapreader.fetch import Fetcher
     from sitemapreader.options import FetchOptions

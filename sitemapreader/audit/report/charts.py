@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
-from sitemapreader.audit.models import DocumentFact
+from sitemapreader.audit.models import DocumentFact, LanguagePair, MonthCount
 from sitemapreader.audit.report import show_number, show_share, show_short_number
 from sitemapreader.urls import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sitemapreader.audit.models import LanguagePair, MonthCount
 
 MONTHS_BACK = 60
 """Months before this one that have a bar each; older ones share a bar."""

@@ -10,14 +10,13 @@ from sitemapreader.cli.options import LIST_FORMATS, TREE_FORMATS
 from sitemapreader.cli.output import LineWriter, find_output_format, get_output_path, write_to
 from sitemapreader.cli.run import SourceRun, find_rooted, print_lines
 from sitemapreader.output.text import escape_urls
-from sitemapreader.views import build_tree, draw_tree
+from sitemapreader.views import DocumentNode, build_tree, draw_tree
 
 if TYPE_CHECKING:
     import argparse
 
     from sitemapreader.many.visitor import SiteWalk
     from sitemapreader.models import SitemapEntry
-    from sitemapreader.views import DocumentNode
 
 
 def run_discover(arguments: argparse.Namespace) -> int:

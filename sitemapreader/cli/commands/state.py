@@ -13,13 +13,12 @@ from sitemapreader.cli.runtime import run_process
 from sitemapreader.cli.summary import DocumentCount, describe_unknown_removals
 from sitemapreader.issues import excerpt
 from sitemapreader.output.text import escape_urls
-from sitemapreader.state import State
+from sitemapreader.state import DocumentState, SiteState, State
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from sitemapreader.state import DocumentState, SiteState
 
 _LINES_AT_ONCE = 500
 _MAX_NAME = 500

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.readers.pages.markup import RAW_ELEMENTS, scan_page
+from sitemapreader.readers.pages.markup import RAW_ELEMENTS, Token, scan_page
 from sitemapreader.urls import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.readers.pages.markup import Token
 
 MAX_HEAD_LINKS = 1_000
 """`<link>` and `<meta>` elements of one head that are read."""

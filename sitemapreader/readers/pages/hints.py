@@ -10,7 +10,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from sitemapreader.models import SitemapEntry, Via
+from sitemapreader.models import Event, SitemapEntry, Via
 from sitemapreader.readers.decode.charset import start_transcoder
 from sitemapreader.readers.decode.content_type import media_type_of
 from sitemapreader.readers.pages.tags import TagScanner
@@ -20,7 +20,6 @@ from sitemapreader.urls import find_url_error, resolve, url_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sitemapreader.models import Event
 
 MAX_HINTS = 100
 """Sitemaps of one page that are used."""

@@ -7,14 +7,13 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format
+from sitemapreader.models import Event, Format
 from sitemapreader.readers.pages.site_maps import PageLinks
 from sitemapreader.readers.text import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.stats import ReadStats
 

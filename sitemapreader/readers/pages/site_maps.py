@@ -7,17 +7,14 @@ import re
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.models import Format, UrlEntry
-from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS
-from sitemapreader.readers.pages.tags import TagScanner
+from sitemapreader.models import Event, Format, UrlEntry
+from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS, Limits
+from sitemapreader.readers.pages.tags import Tag, TagScanner
 from sitemapreader.urls import find_url_error, resolve, same_hosts, url_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sitemapreader.models import Event
-    from sitemapreader.options import Limits
-    from sitemapreader.readers.pages.tags import Tag
     from sitemapreader.readers.stats import ReadStats
 
 MAX_REMEMBERED_LINKS = 65_536

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from sitemapreader.readers.pages.markup import scan_page
+from sitemapreader.readers.pages.markup import Token, scan_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from sitemapreader.readers.pages.markup import Token
 
 MIN_WORDS = 25
 """Words that a `<main>`, or a page without its blocks, must have to be taken for the text."""

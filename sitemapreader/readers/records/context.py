@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import ProcessingInstruction
+from xml.etree.ElementTree import Element, ProcessingInstruction
 
 import attrs
 
 from sitemapreader.issues import MAX_ISSUES_PER_DOCUMENT, IssueCode
-from sitemapreader.models import Extra
+from sitemapreader.models import Event, Extra, SitemapEntry, UrlEntry
 from sitemapreader.readers.decode.content_type import media_type_of
-from sitemapreader.readers.records.vocabulary import RECORDS
+from sitemapreader.readers.records.vocabulary import RECORDS, Names
 from sitemapreader.readers.xml.characters import unescape
 from sitemapreader.urls import (
     PLAIN_URL,
@@ -26,11 +26,8 @@ from sitemapreader.urls import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
-    from xml.etree.ElementTree import Element
 
-    from sitemapreader.models import Event, SitemapEntry, UrlEntry
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.vocabulary import Names
     from sitemapreader.readers.stats import ReadStats
 
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -17,6 +17,8 @@ from sitemapreader.issues import IssueCode
 from sitemapreader.models import Alternate, Change, Extra, Format, SitemapEntry, UrlEntry, Via
 from sitemapreader.readers.records.context import (
     MARKUP,
+    Record,
+    RecordContext,
     find_plain_text,
     get_text,
     has_name,
@@ -39,6 +41,7 @@ from sitemapreader.readers.records.vocabulary import (
     XHTML,
     Extension,
     Field,
+    Name,
     parse_changefreq,
     parse_priority,
 )
@@ -46,12 +49,9 @@ from sitemapreader.urls import find_url_error, has_web_scheme, parse_reference, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import TypeAlias
     from xml.etree.ElementTree import Element
 
     from sitemapreader.models import Event
-    from sitemapreader.readers.records.context import Record, RecordContext
-    from sitemapreader.readers.records.vocabulary import Name
     from sitemapreader.readers.stats import ReadStats
 
     Found: TypeAlias = defaultdict[str, list[Any]]

@@ -7,19 +7,16 @@ reads as a format of video sitemaps.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sitemapreader.models import Image, Price, Restriction, Video
 from sitemapreader.readers.records.context import find_plain_text, join_texts, read_attributes
-from sitemapreader.readers.records.vocabulary import MEDIA, parse_count
+from sitemapreader.readers.records.vocabulary import MEDIA, Names, parse_count
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import TypeAlias
     from xml.etree.ElementTree import Element
-
-    from sitemapreader.readers.records.vocabulary import Names
 
     Report: TypeAlias = Callable[..., None]
     """Is told of an element with a `value` that cannot be read."""

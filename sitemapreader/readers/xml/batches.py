@@ -12,7 +12,7 @@ from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING
 
 from sitemapreader.issues import IssueCode
-from sitemapreader.readers.records.context import RecordContext, list_texts, read_attributes
+from sitemapreader.readers.records.context import Record, RecordContext, list_texts, read_attributes
 from sitemapreader.readers.records.entries import deliver_pages, read_record
 from sitemapreader.readers.records.vocabulary import RECORD_OF, ROOTS, Names
 from sitemapreader.readers.xml.boundaries import (
@@ -24,8 +24,8 @@ from sitemapreader.readers.xml.boundaries import (
 )
 from sitemapreader.readers.xml.characters import COMMENT_END
 from sitemapreader.readers.xml.lenient import LenientParser
-from sitemapreader.readers.xml.patterns import start_patterns
-from sitemapreader.readers.xml.prolog import NotXmlError, PrologReader
+from sitemapreader.readers.xml.patterns import PatternReader, start_patterns
+from sitemapreader.readers.xml.prolog import NotXmlError, Prolog, PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
@@ -34,12 +34,9 @@ if TYPE_CHECKING:
 
     from sitemapreader.models import Event, Format
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.context import Record
     from sitemapreader.readers.stats import ReadStats
     from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.markup import RecordBuilder
-    from sitemapreader.readers.xml.patterns import PatternReader
-    from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.rows import Events
 
 _UTF_8 = getincrementaldecoder("utf-8")

@@ -10,9 +10,9 @@ import re
 from collections import deque
 from functools import lru_cache
 from itertools import count, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from sitemapreader.readers.records.vocabulary import KNOWN_TAGS, OWN
+from sitemapreader.readers.records.vocabulary import KNOWN_TAGS, OWN, Names
 from sitemapreader.readers.xml.characters import (
     ATTRIBUTES,
     BLANKS,
@@ -27,10 +27,8 @@ from sitemapreader.readers.xml.characters import (
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
-    from typing import TypeAlias
 
     from sitemapreader.models import Event
-    from sitemapreader.readers.records.vocabulary import Names
     from sitemapreader.readers.xml.prolog import Prolog
 
     Span: TypeAlias = tuple[int, int]

@@ -31,6 +31,7 @@ from sitemapreader.readers.records.vocabulary import (
     ROOTS,
     USUAL_PREFIXES,
     XHTML,
+    Name,
 )
 from sitemapreader.readers.xml.characters import ATTRIBUTES, CLOSINGS, replace_bad_bytes
 from sitemapreader.readers.xml.markup import (
@@ -41,7 +42,6 @@ from sitemapreader.readers.xml.markup import (
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
-    from sitemapreader.readers.records.vocabulary import Name
     from sitemapreader.readers.stats import ReadStats
 
 MAX_PROLOG_CHARS = 262_144

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
 from defusedxml.ElementTree import DefusedXMLParser
 
@@ -25,16 +25,14 @@ from sitemapreader.readers.xml.characters import (
     ODD_REFERENCE,
     resolve_reference,
 )
-from sitemapreader.readers.xml.prolog import declare, is_well_formed
+from sitemapreader.readers.xml.prolog import Prolog, declare, is_well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
-    from xml.etree.ElementTree import Element
 
     from sitemapreader.models import Event
     from sitemapreader.options import Limits
     from sitemapreader.readers.xml.boundaries import Span
-    from sitemapreader.readers.xml.prolog import Prolog
 
 _NO_TEXT = re.compile(f"({HIDDEN})")
 _PREFIX = re.compile(r"<([^\W\d][\w.\xb7-]*+):")

@@ -17,12 +17,11 @@ from sitemapreader.readers.stats import ReadStats
 from sitemapreader.readers.xml.boundaries import is_end
 from sitemapreader.readers.xml.characters import COMMENT, ILLEGAL
 from sitemapreader.readers.xml.patterns.reader import PatternReader
-from sitemapreader.readers.xml.prolog import PrologReader
+from sitemapreader.readers.xml.prolog import Prolog, PrologReader
 from sitemapreader.readers.xml.tree import TreeReader
 
 if TYPE_CHECKING:
     from sitemapreader.models import Event, Format
-    from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.rows import Events
 
 __all__ = ["SMALL_BYTES", "PatternReader", "read_small", "start_patterns"]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.models import Format
 from sitemapreader.readers.records.vocabulary import (
@@ -39,8 +39,6 @@ from sitemapreader.readers.xml.characters import ATTRIBUTES, COMMENT, SECTION
 from sitemapreader.urls import parse_reference
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     Shape: TypeAlias = tuple[tuple[str, ...], ...]
 
 _BLANK = "[ \t\r\n]"

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from functools import partial
 from itertools import compress, count, repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sitemapreader.dates import parse_lastmod
 from sitemapreader.models import (
+    Event,
     Format,
     SitemapEntry,
     UrlEntry,
@@ -30,6 +31,7 @@ from sitemapreader.readers.records.vocabulary import (
     RECORD_OF,
     RESOURCESYNC,
     XHTML,
+    Names,
     parse_changefreq,
     parse_priority,
 )
@@ -59,19 +61,15 @@ from sitemapreader.readers.xml.patterns.values import (
     are_clean_media,
     make_posts,
 )
-from sitemapreader.rows import EntryColumns
+from sitemapreader.rows import EntryColumns, Events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import TypeAlias
 
-    from sitemapreader.models import Event
     from sitemapreader.options import Limits
-    from sitemapreader.readers.records.vocabulary import Names
     from sitemapreader.readers.xml.boundaries import Span
     from sitemapreader.readers.xml.prolog import Prolog
     from sitemapreader.readers.xml.tree import TreeReader
-    from sitemapreader.rows import Events
 
     Part: TypeAlias = tuple[Events, list[Span]]
     """Entries, by columns where none has extensions, and the spans of the odd records behind."""

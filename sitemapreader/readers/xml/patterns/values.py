@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping  # noqa: TC003 (attrs resolves field types at run time)
 from functools import lru_cache
 from itertools import compress, count, repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -19,7 +19,7 @@ from sitemapreader.models import Alternate, Format
 from sitemapreader.readers.records.context import make_extra
 from sitemapreader.readers.records.entries import choose_link
 from sitemapreader.readers.records.media import MediaReader
-from sitemapreader.readers.records.vocabulary import EXTENSIONS, take_text
+from sitemapreader.readers.records.vocabulary import EXTENSIONS, Names, take_text
 from sitemapreader.readers.xml.characters import SECTION, decode, decode_attributes, decode_many
 from sitemapreader.readers.xml.patterns.grammar import (
     BORDER,
@@ -34,9 +34,6 @@ from sitemapreader.urls import PLAIN_URL, are_clean_urls, parse_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import TypeAlias
-
-    from sitemapreader.readers.records.vocabulary import Names
 
     Column: TypeAlias = Sequence[Any]
 
