@@ -151,15 +151,21 @@ class _Circuit:
 class HostBreaker:
     """The breakers of all origins (scheme, host, port) of one walk.
 
-    `seconds_left` returns how long the walk may still take: no pause is longer.
+    `seconds_left` returns how long the walk may still take: no pause is longer. With `by_document`,
+    one that answers 5xx counts once, however often it was tried: that may be its own fault.
     """
 
     # Only origins whose last document failed have an entry, so most walks keep none.
 
     def __init__(
-        self, options: FetchOptions, seconds_left: Callable[[], float] = lambda: float("inf")
+        self,
+        options: FetchOptions,
+        seconds_left: Callable[[], float] = lambda: float("inf"),
+        *,
+        by_document: bool = False,
     ) -> None:
         self._options = options
+        self._by_document = by_document
         self._seconds_left = seconds_left
         self._circuits: dict[str, _Circuit] = {}
         self._noted: WeakSet[FetchError] = WeakSet()
@@ -187,16 +193,19 @@ class HostBreaker:
             return
         reason = _classify(error)
         if reason is not None:
-            self._note_failure(url, error, reason, error.tries)
+            self._note_failure(url, error, reason, 1 if self._counts_once(error) else error.tries)
         elif error.code in _ANSWERS:
             self.note_answer(url)
 
     def note_attempt(self, url: str, error: FetchError) -> None:
         """Count a failed attempt that will be retried."""
         reason = _classify(error)
-        if reason is not None:
+        if reason is not None and not self._counts_once(error):
             self._note_failure(url, error, reason, 1)
             self._noted.add(error)
+
+    def _counts_once(self, error: FetchError) -> bool:
+        return self._by_document and error.http_status in _DOWN_STATUSES
 
     def _note_failure(self, url: str, error: FetchError, reason: IssueCode, attempts: int) -> None:
         is_guess = url in self._guesses and error.code not in _REFUSING

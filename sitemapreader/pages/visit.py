@@ -152,7 +152,10 @@ async def visit_pages(
     for name in trusted:
         client.trust(name)
     round_ = _Round(
-        client, options, PageRobots(client, network.user_agent, robots), HostBreaker(network)
+        client,
+        options,
+        PageRobots(client, network.user_agent, robots),
+        HostBreaker(network, by_document=True),
     )
     tasks: set[asyncio.Task[PageVisit | None]] = set()
     try:
@@ -199,14 +202,13 @@ class _Round:
     async def visit(self, url: str) -> PageVisit | None:
         """Visit a page; `None` if it is to be asked again."""
         before = self._first.pop(url, None)
-        left = self._until - self._loop.time()
-        if left <= 0:
-            return before or PageVisit(url, url, not_judged=NotJudged.TIME)
         try:
-            async with asyncio.timeout(left):
-                visit = await self._ask(url)
+            async with asyncio.timeout_at(self._until):
+                visit = await self._ask(url, is_again=before is not None)
         except TimeoutError:
-            return before or PageVisit(url, url, not_judged=NotJudged.TIME)
+            if before is not None and before.facts is not None:  # slow, which nothing confirms
+                return attrs.evolve(before, seconds=None)
+            return PageVisit(url, url, not_judged=NotJudged.TIME)
         if before is None and self._is_doubtful(visit):
             self._first[url] = visit
             self._again.append(url)
@@ -220,7 +222,7 @@ class _Round:
         has_failed = visit.status is None or visit.status >= 500
         return has_failed or (visit.seconds or 0) > self._options.slow_seconds
 
-    async def _ask(self, url: str) -> PageVisit:
+    async def _ask(self, url: str, *, is_again: bool) -> PageVisit:
         breaker = self._breaker
         try:
             await self._rules.check(url)
@@ -234,7 +236,9 @@ class _Round:
             async with opening as response:
                 visit = await self._read(url, response)
         except FetchError as error:
-            breaker.note_error(url, error)
+            # what has failed may fail again, one after the other: that is no failure of the host
+            if not (is_again and (error.http_status or 0) >= 500):
+                breaker.note_error(url, error)
             return _visit_of_error(url, error)
         finally:
             breaker.end_trial(url)

@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from aiohttp import web
 from page_server import answer, serve_pages
@@ -154,6 +155,36 @@ async def test_a_fault_is_asked_again_at_the_end() -> None:
         found = await visit(server, "flaky", "down", *(f"fine?{i}" for i in range(12)))
     assert (found["flaky"].status, found["down"].status) == (200, 500)
     assert (server.asked["/flaky"], server.asked["/down"], server.asked["/fine"]) == (2, 2, 12)
+
+
+@pytest.mark.parametrize("attempts", [1, 3])
+async def test_many_faults_are_no_failure_of_the_host(attempts: int) -> None:
+    """A third of the pages fails, and is asked again in a row: each is a fault, no host is down."""
+    network = attrs.evolve(NETWORK, max_attempts=attempts, retry_wait_seconds=0.001)
+    bad = [f"bad{number}" for number in range(20)]
+    paths = [each for n, name in enumerate(bad) for each in (f"a{n}", name, f"b{n}")]
+    answers = {path: answer(500) if path in bad else HTML for path in paths}
+    async with serve_pages(**answers) as server:
+        found = await visit(server, *paths, network=network)
+    assert {path for path in paths if found[path].status == 500} == set(bad)
+    assert all(each.not_judged is None for each in found.values())
+    assert {server.asked[f"/{path}"] for path in bad} == {2 * attempts}
+
+
+async def test_time_ends_before_a_second_visit() -> None:
+    """A page that failed once, or was slow once, is not accused when the time is over."""
+    asked: Counter[str] = Counter()
+
+    async def wait(request: web.Request) -> Any:
+        asked[request.path] += 1
+        await asyncio.sleep(0.05 if asked[request.path] == 1 else 60)
+        return HTML if request.path == "/slow" else web.Response(status=500)
+
+    options = VisitOptions(seconds=2.0, slow_seconds=0.01)
+    async with serve_pages(slow=wait, down=wait) as server:
+        found = await visit(server, "slow", "down", options=options)
+    assert (found["slow"].status, found["slow"].seconds) == (200, None)
+    assert found["down"].not_judged is NotJudged.TIME
 
 
 async def test_a_slow_page_is_asked_again() -> None:
