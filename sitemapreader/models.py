@@ -289,6 +289,15 @@ class UrlEntry(_LatePart):
             return DateSource.LASTMOD
         return None if self.date is None else DateSource.NEWS
 
+    @property
+    def language(self) -> str | None:
+        """The language that the record gives itself: in its alternates, else by its news."""
+        own = [each.hreflang for each in self.alternates if each.href == self.loc]
+        named = [code for code in own if code and code.lower() != "x-default"]
+        if named or self.news is None:
+            return named[0] if named else None
+        return self.news.language
+
     __repr__ = _show_present
 
 

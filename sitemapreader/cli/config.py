@@ -86,9 +86,9 @@ def _check_sample(given: dict[str, Any]) -> None:
     """Raise UsageError for options that contradict a sample."""
     if "seed" in given and "sample" not in given:
         raise UsageError("--seed chooses another sample: add --sample N")
-    for name in ("state", "limit"):
+    for name in ("state", "limit", "count_by"):
         if "sample" in given and name in given:
-            raise UsageError(f"--sample draws from all URLs: leave out --{name}")
+            raise UsageError(f"--sample draws from all URLs: leave out --{name.replace('_', '-')}")
 
 
 def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -38,6 +38,7 @@ PARALLEL = 8
 """Sites that are read at once, by default."""
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 LIST_FORMATS = ("urls", "jsonl")
+COUNT_KINDS = ("sitemap", "folder", "host", "month", "language", "extension")
 TREE_FORMATS = ("tree", "json")
 AUDIT_FORMATS = ("text", "json", "sarif", "html", "markdown", "junit")
 COMPARE_FORMATS = ("text", "markdown", "json")
@@ -260,6 +261,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--title", "audit", "title of the report in HTML or Markdown", metavar="TEXT"),
         Option("--logo", "audit", "image for the report in HTML, which it becomes a part of: PNG, "
                "JPEG, GIF, WebP or SVG", **_FILE),
+        Option("--count-by", _ROWS, "print how many URLs there are of each kind, the most frequent "
+               "first, in place of the URLs", choices=COUNT_KINDS),
         Option("--examples", "audit", "hits to show for a rule (default: 20)", **_COUNT),
         Option("--hits", "audit",
                "write all hits: .parquet, .csv, .jsonl, or the last two with .gz", **_FILE),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncIterator, Callable, Sequence
 
+    from sitemapreader.output.counts import UrlCounts
+
 STANDARD_OUTPUT = "-"
 _KNOWN_SUFFIXES = {
     *FORMATS,
@@ -80,10 +82,19 @@ async def write_to(output: AnyOutput, write: Callable[[], object]) -> None:
 # -- options
 
 
-def open_entries(arguments: argparse.Namespace) -> Output:
-    """Return the output for entries; raise UsageError for options that contradict it."""
+def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None) -> Output:
+    """Return the output for entries, or for their counts.
+
+    Raises UsageError for options that contradict it.
+    """
     path, form = get_output_path(arguments), find_output_format(arguments)
-    _check_format(arguments, form)
+    header = arguments.header
+    if counts is not None:
+        if arguments.fields is not None:
+            raise UsageError("--count-by prints two columns: leave out --fields")
+        form, header = ("tsv", False) if form == "urls" else (form, header)
+    else:
+        _check_format(arguments, form)
     if form == "parquet":  # pyarrow's own allocator keeps 20 MB more
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
@@ -92,7 +103,8 @@ def open_entries(arguments: argparse.Namespace) -> Output:
             form,
             fields=arguments.fields,
             null_terminated=arguments.null,
-            header=arguments.header,
+            header=header,
+            columns=None if counts is None else counts.columns,
             has_sites=is_for_many(arguments),
         )
     except (ValueError, ModuleNotFoundError) as error:

@@ -54,7 +54,7 @@ def open_output(
             "parquet": needs the extra `arrow`. Without it, the end of the name says so: `.urls` or
             `.txt`, `.jsonl` or `.ndjson`, `.csv`, `.tsv`, `.parquet`; to standard output go URLs.
         fields: names of the columns that are written, in their order; without it all but those that
-            follow from others, `date` and `date_source`.
+            follow from others: `date`, `date_source`, `language`.
         null_terminated: end records with NUL instead of a newline; for "urls" and "jsonl".
         header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
             another output has ended.

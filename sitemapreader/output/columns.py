@@ -76,6 +76,7 @@ class Column:
 _TYPES = get_type_hints(UrlEntry) | {
     "date": datetime | None,
     "date_source": str | None,  # the words of an enum are text
+    "language": str | None,
     "change": str | None,
     "site": str,
 }
@@ -126,6 +127,7 @@ SITE_COLUMN = _entry(
 )
 DERIVED_COLUMNS = (
     _entry("date", "lastmod, else the publication date of news: what `since` goes by"),
+    _entry("language", "that the record gives itself: in its own alternates, else of its news"),
     _entry("date_source", "where `date` is taken from: `lastmod` or `news`"),
 )
 """Derived columns, which are written only if they are chosen."""

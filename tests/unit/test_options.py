@@ -45,6 +45,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "--limit": ("3", 3),
     "--unique": ("", True),
     "--sample": ("3", 3),
+    "--count-by": ("folder", "folder"),
     "--seed": ("7", 7),
     "--state": ("site.db", "site.db"),
     "--changes": ("", True),

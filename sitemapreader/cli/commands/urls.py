@@ -13,6 +13,7 @@ from sitemapreader.cli.run import SourceRun, find_named
 from sitemapreader.cli.runtime import ignore_signals, run_process
 from sitemapreader.many.run import open_report
 from sitemapreader.many.sources import FileFetcher, SiteTask
+from sitemapreader.output.counts import UrlCounts
 from sitemapreader.rows import SiteRows, get_column, select_rows, take_rows
 from sitemapreader.urls import has_web_scheme, url_key
 from sitemapreader.walker.filters import SeenKeys
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sitemapreader.many.run import SiteRun
+    from sitemapreader.output.counts import CountBy
     from sitemapreader.output.sink import Output
     from sitemapreader.rows import Rows
 
@@ -65,7 +67,9 @@ class _UrlPrinter:
         self._run = run
         self._summary = run.summary
         arguments = run.arguments
-        self.output = open_entries(arguments)
+        by: CountBy | None = arguments.count_by
+        self._counts = None if by is None else UrlCounts(by)
+        self.output = open_entries(arguments, self._counts)
         self._report = _open_report(arguments)
         self._limit: int | None = arguments.limit
         self._seen = SeenKeys() if arguments.unique else None
@@ -96,6 +100,9 @@ class _UrlPrinter:
                     self._sample.add(rows, site)
                 else:
                     await self._print_rows(site, rows)
+            if self._counts:
+                counted = self._counts.list_rows()
+                await write_to(self.output, partial(self.output.write_records, counted))
             for site, entry in self._sample.list_entries() if self._sample else ():
                 await self._print_rows(site, [entry])
         except _LimitReachedError:
@@ -125,7 +132,10 @@ class _UrlPrinter:
             rows = select_rows(rows, [add(url_key(loc)) for loc in get_column(rows, "loc")])
         if self._limit is not None:
             rows = take_rows(rows, self._limit - self._summary.printed)
-        if rows:
+        if self._counts:
+            self._counts.add(rows)
+            self._summary.printed += len(rows)
+        elif rows:
             self._run.console.clear_for_results()
             several = SiteRows([(site, rows)]) if self._summary.is_for_many else rows
             await write_to(self.output, partial(self.output.write, several))

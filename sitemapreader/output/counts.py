@@ -1,0 +1,133 @@
+"""Counts of URLs by what they have in common, in one pass and bounded memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import attrs
+
+from sitemapreader.options import one_of
+from sitemapreader.output.columns import Column
+from sitemapreader.rows import get_column
+from sitemapreader.urls import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from sitemapreader.rows import Rows
+
+CountBy: TypeAlias = Literal["sitemap", "folder", "host", "month", "language", "extension"]
+MAX_COUNTED = 1_000
+"""Values that are listed; the others are one row."""
+_MAX_KEPT = 100_000
+"""Values that are counted at once, in 15 MB; then the rarer half joins the others."""
+_MAX_SUFFIX = 10
+
+
+@attrs.frozen
+class UrlCount:
+    """How many URLs have a value; `None` for those that have none."""
+
+    value: str | None
+    urls: int
+
+
+# Each is called a million times in a second, so the usual forms are cut without a parser; what is
+# left is named when the values are few.
+
+
+def _path(loc: str) -> str:
+    return loc.partition("?")[0].partition("#")[0]
+
+
+def _name_folder(loc: str) -> str:
+    parts = _path(loc).split("/", 4)
+    return "/".join(parts[: 4 if len(parts) > 4 else 3]) + "/"
+
+
+def _find_folder(loc: str) -> str:
+    end = loc.find("/", loc.find("/", 8) + 1 or len(loc))
+    return loc[: end + 1] or _name_folder(loc)
+
+
+def _find_extension(loc: str) -> str:
+    path = loc if "?" not in loc and "#" not in loc else _path(loc)
+    slash, dot = path.rfind("/"), path.rfind(".")
+    return path[dot:] if dot > slash > len("https:/") else ""
+
+
+def _name_extension(suffix: str) -> str:
+    is_one = suffix[1:].isalnum() and len(suffix) <= _MAX_SUFFIX
+    return suffix.lower() if is_one else ""
+
+
+_READERS: dict[CountBy, Callable[[Rows], Iterable[Any]]] = {
+    "sitemap": lambda rows: get_column(rows, "sitemap"),
+    "folder": lambda rows: map(_find_folder, get_column(rows, "loc")),
+    "host": lambda rows: (loc.split("/", 3)[2] for loc in get_column(rows, "loc")),
+    "month": lambda rows: (day and (day.year, day.month) for day in get_column(rows, "date")),
+    "language": lambda rows: get_column(rows, "language"),
+    "extension": lambda rows: map(_find_extension, get_column(rows, "loc")),
+}
+_WRITERS: dict[CountBy, Callable[[Any], str]] = {
+    "folder": _name_folder,
+    "extension": _name_extension,
+    "host": lambda host: host_of(f"https://{host}") or host,
+    "month": lambda month: "{}-{:02}".format(*month),
+}
+
+
+OTHERS = "(others)"
+"""The value of the last row, which has the rarer ones together."""
+
+
+@attrs.define(eq=False)
+class UrlCounts:
+    """How many URLs there are by sitemap, folder, host, month, language or extension.
+
+    ```python
+    counts = UrlCounts("folder")
+    for batch in entries.batches():
+        counts.add(batch)
+    for row in counts.list_rows():
+        print(row.value, row.urls)
+    ```
+
+    The folder is the first of the path, the month that of `date`. Raises ValueError for a word that
+    is none of these.
+    """
+
+    by: CountBy = attrs.field(validator=one_of(CountBy))
+    _counts: Counter[Any] = attrs.field(factory=Counter, init=False)
+    _others: int = attrs.field(default=0, init=False)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the rows, for `open_output`."""
+        is_url = self.by in ("sitemap", "folder")
+        value = Column(self.by, str | None, always=True, is_url=is_url, get=attrgetter("value"))
+        return value, Column("urls", int, always=True)
+
+    def add(self, rows: Rows) -> None:
+        """Count entries."""
+        self._counts.update(_READERS[self.by](rows))
+        if len(self._counts) > _MAX_KEPT:
+            kept = Counter(dict(self._counts.most_common(_MAX_KEPT // 2)))
+            self._others += self._counts.total() - kept.total()
+            self._counts = kept
+
+    def list_rows(self) -> list[UrlCount]:
+        """Return the most frequent values, and the others as one.
+
+        Of more than 100,000 values, rare ones may have been counted among the others.
+        """
+        write = _WRITERS.get(self.by, str)
+        counts: Counter[str | None] = Counter()
+        for value, number in self._counts.items():
+            counts[write(value) or None if value else None] += number
+        ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0] or ""))
+        others = self._others + sum(number for _, number in ranked[MAX_COUNTED:])
+        last = [UrlCount(OTHERS, others)] if others else []
+        return [UrlCount(*pair) for pair in ranked[:MAX_COUNTED]] + last
