@@ -110,10 +110,10 @@ class Option:
 
 
 _WALK = "urls tree audit"
-_WEB = "urls tree audit discover newest"
+_WEB = "urls tree audit discover newest submit"
 _ROWS = "urls read"
 _ENTRIES = "urls read newest"
-_NOT_STATE = "urls discover newest tree read audit scale"
+_NOT_STATE = "urls discover newest tree read audit submit scale"
 _ALL = f"{_NOT_STATE} compare mcp state completion help"
 _TOPICS = tuple(_ALL.split()[:-1])
 _ANY, _ONE = {"nargs": "*"}, {"nargs": "?"}
@@ -142,6 +142,13 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("list", "scale", "file of hosts and URLs, one a line, or its URL; - is standard "
                "input (default: the list of the last run); the word status shows the last run",
                metavar="HOSTS", more=_ONE),
+        Option("sources", "submit", "your site, such as example.org", metavar="SITE",
+               more={"nargs": 1}),
+        Option("--key-file", "submit", "file with the key, as it lies on the site at /KEY.txt",
+               more={"required": True}, **_FILE),
+        Option("--endpoint", "submit", "URL of the service (default: api.indexnow.org)",
+               metavar="URL", type=parse_base_url),
+        Option("--dry-run", "submit", "print the URLs, one a line; submit and remember nothing"),
         Option("-i --input-file", "urls tree discover",
                "read sites and sitemaps from FILE, one a line; - is standard input", **_FILE),
         Option("--site", _WALK, "treat URLs as sites", "kind", const="site", rivals="kind"),
@@ -187,8 +194,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "lastmod or news date (default: keep; the summary counts them)",
                choices=("keep", "drop")),
         Option("-n --number", "newest", "how many URLs (default: 10)", default=10, **_COUNT),
-        Option("--include", _ENTRIES, "only URLs that contain a match (may be repeated)", **_REGEX),
-        Option("--exclude", _ENTRIES, "no URLs that contain a match (may be repeated)", **_REGEX),
+        Option("--include", f"{_ENTRIES} submit",
+               "only URLs that contain a match (may be repeated)", **_REGEX),
+        Option("--exclude", f"{_ENTRIES} submit",
+               "no URLs that contain a match (may be repeated)", **_REGEX),
         Option("--limit", _ROWS, "stop after N URLs", "", ("max_urls",), **_COUNT),
         Option("--sample", _ROWS, "print N URLs that are drawn from all, each with the same chance",
                **_COUNT),
@@ -220,6 +229,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--state", "urls", "remember in FILE what was read: the next run prints only the "
                "URLs of sitemaps that have changed, and resumes this run if it was interrupted",
                **_FILE),
+        Option("--state", "submit", "remember in FILE what the service has accepted", "state_file",
+               more={"required": True}, **_FILE),
+        Option("--all", "submit", "on the first run, submit all URLs (default: only record them)",
+               "submit_all"),
         Option("--changes", "urls",
                "with --state: print only URLs that are new, or whose record has changed"),
         Option("--removed", "urls", "with --changes: at the end, print the URLs that are no longer "

@@ -21,7 +21,7 @@ CLOSED_PIPE = SIGNALLED + 13
 
 MEANINGS = {
     str(ALL_READ): "everything was read",
-    str(NO_URL): "no URL was found, or the output could not be written",
+    str(NO_URL): "no URL was found, or what was found could not be written or submitted",
     str(USAGE): "wrong usage; nothing was fetched",
     str(PARTIAL): "URLs were printed, and something that is listed was not read",
     str(NOTHING_FETCHED): "nothing could be fetched",

@@ -4,22 +4,27 @@
 done = await submit_changes("https://www.example.org/", state="site.db", key="2f5c...")
 print(done.submitted, done.removed, done.report)
 ```
-The protocol: https://www.indexnow.org/documentation. One service passes URLs on to all others. The
-key, 8 to 128 characters of `a-z A-Z 0-9 -`, lies in a file of your site: `/2f5c....txt`.
+It is the engine of `sitemapreader submit`. The protocol: https://www.indexnow.org/documentation.
+One service passes URLs on to all others. The key lies in a file of your site: `/2f5c....txt`.
 
-Nothing is lost: what the service has not accepted comes again with the next call, and after a kill
-at most one request is sent twice.
+The first call only records what there is, because the protocol asks for changes. Nothing is lost:
+what the service has not accepted comes again with the next call. What it has accepted is remembered
+beside the state, so that a kill repeats at most one request.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import shutil
 from collections import Counter
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -28,9 +33,10 @@ from yarl import URL
 
 from sitemapreader import FetchError, FetchOptions, HttpFetcher, SitemapReaderError, State, walk
 from sitemapreader.fetch import read_body
+from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterable
 
     from sitemapreader import Report
 
@@ -115,6 +121,7 @@ class SubmissionResult:
 
     Attributes:
         report: report of the walk; what it could not read was not compared.
+        recorded: URLs that the first call has recorded, and not submitted.
         submitted: URLs that are new or changed.
         removed: URLs that no sitemap lists any more.
         requests: number of requests by status: 200, or 202 while the key is validated.
@@ -122,10 +129,30 @@ class SubmissionResult:
     """
 
     report: Report
+    recorded: int = 0
     submitted: int = 0
     removed: int = 0
     requests: Counter[int] = attrs.field(factory=Counter)
     unusable: int = 0
+
+
+def read_key(path: str | Path) -> str:
+    """Return the key in a file; raise ValueError if it has none, or cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(_MAX_KEY_FILE_BYTES).decode("utf-8-sig", "replace").strip()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    return _check_key(text, f"{path} holds no key")
+
+
+def _check_key(key: str, where: str = "that is no key") -> str:
+    if not _KEY.fullmatch(key):
+        raise ValueError(
+            f"{where}: it has 8 to 128 characters of a-z, A-Z, 0-9 and -, and nothing else, such "
+            "as 2f5c0a9be1d84c37"
+        )
+    return key
 
 
 async def submit_changes(
@@ -134,51 +161,133 @@ async def submit_changes(
     state: str | Path,
     key: str,
     endpoint: str = ENDPOINT,
+    submit_all: bool = False,
+    preview: Callable[[list[str]], Awaitable[object]] | None = None,
     options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
     **arguments: Any,
 ) -> SubmissionResult:
     """Walk a site with a state, and submit its new, changed and removed URLs.
 
-    Removed URLs are submitted again when the next call begins, because this call may be stopped
-    before they are. The first walk finds everything new: call `walk_sync(site, state=state,
-    changes=True)` once before, and read it to its end, if old URLs are not to be submitted.
-
     Args:
         site: its URL.
-        state: the file that remembers what was accepted.
+        state: the file that remembers the site; `FILE.submitted` beside it, what was accepted.
         key: the site's key. Other hosts in its sitemaps need a file with it as well.
         endpoint: URL of the service.
+        submit_all: whether the first call submits all URLs, and does not only record them.
+        preview: awaited with the URLs of each request, in place of the service; then nothing is
+            remembered either.
         options: how the site is fetched.
         arguments: arguments of `walk` that choose URLs, such as `include` and `exclude`.
 
     Raises:
         IndexNowError: the service did not accept URLs, or a key file is wrong; see its subclasses.
         ValueError: the key or the endpoint is not valid.
+        StateError: the state cannot be used.
     """
-    if not _KEY.fullmatch(key):
-        raise ValueError("a key has 8 to 128 characters of a-z, A-Z, 0-9 and -")
+    _check_key(key)
     if URL(endpoint).scheme not in ("http", "https") or not URL(endpoint).host:
         raise ValueError(f"the endpoint must be an http(s) URL like {ENDPOINT}, not {endpoint!r}")
-    async with (
-        HttpFetcher(options) as fetcher,
-        aiohttp.ClientSession(
-            timeout=_TIMEOUT, headers={"User-Agent": options.user_agent}
-        ) as session,
-    ):
-        entries = walk(site, state=state, changes=True, fetcher=fetcher, **arguments)
-        result = SubmissionResult(entries.report)
-        service = _Service(session, fetcher, endpoint, key, result)
-        fetcher.trust(site)
-        await service.check_key_file(URL(site))
-        await service.submit(_list_removed(state, site))
-        async with entries:
-            entries.deliver_through(service)  # the state has a URL once it is accepted
-            async for batch in entries.batches():
-                await service.add([entry.loc for entry in batch])
-            result.submitted = service.accepted
-            if result.report.removed:
-                result.removed = await service.submit(entries.removed())
+    with TemporaryDirectory(prefix="sitemapreader-") as folder:
+        path = Path(state) if preview is None else _copy_state(Path(state), Path(folder))
+        journal = _Journal(path.with_name(f"{path.name}.submitted"))
+        is_first = not journal.path.exists() and not _is_recorded(path, site)
+        if submit_all or not is_first:
+            journal.path.touch()  # if this call is killed, the next one goes on submitting
+        async with (
+            HttpFetcher(options) as fetcher,
+            aiohttp.ClientSession(
+                timeout=_TIMEOUT, headers={"User-Agent": options.user_agent}
+            ) as session,
+        ):
+            entries = walk(site, state=path, changes=True, fetcher=fetcher, **arguments)
+            result = SubmissionResult(entries.report)
+            if is_first and not submit_all:
+                async with entries:
+                    async for batch in entries.batches():
+                        result.recorded += len(batch)
+                return result
+            service = _Service(
+                session, fetcher, endpoint, key, result, journal, preview, options.proxy
+            )
+            fetcher.trust(site)
+            await service.check_key_file(URL(site))
+            if path.exists():
+                result.removed = await service.submit_removed(State(path).removed(site))
+            journal.begin_walk()
+            async with entries:
+                entries.deliver_through(service)  # the state has a URL once it is accepted
+                async for batch in entries.batches():
+                    await service.add([(str(entry), entry.loc) for entry in batch])
+            result.submitted = service.accepted - result.removed
+            result.removed += await service.submit_removed(State(path).removed(site))
+            journal.end(State(path).removed(site))
     return result
+
+
+def _is_recorded(path: Path, site: str) -> bool:
+    """Return whether a walk over the site has come to its end, and has read URLs."""
+    known = State(path).sites() if path.exists() else []
+    return any(each.name == url_key(site) and each.finished and each.urls for each in known)
+
+
+def _copy_state(path: Path, folder: Path) -> Path:
+    """Copy a state, and what lies beside it, into a folder."""
+    for suffix in ("", "-wal", ".submitted"):
+        if (part := path.with_name(path.name + suffix)).exists():
+            shutil.copy(part, folder)
+    return folder / path.name
+
+
+_REMOVED = "removed "
+
+
+class _Journal:
+    """The file that remembers what was accepted: 16 bytes for each URL.
+
+    New and changed URLs are in the state soon after, and forgotten here. Removed ones stay as long
+    as the state calls them removed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        data = path.read_bytes() if path.exists() else b""
+        self._known = {data[at : at + 16] for at in range(0, len(data) - 15, 16)}
+        self._walk_begins = 0
+
+    def has(self, name: str) -> bool:
+        """Return whether something was accepted before this call."""
+        return bool(self._known) and _hash(name) in self._known
+
+    def add(self, names: list[str]) -> None:
+        """Remember what was accepted."""
+        hashes = list(map(_hash, names))
+        if names[0].startswith(_REMOVED):  # a walk that does not come to its end lists them again
+            self._known.update(hashes)
+        with self.path.open("ab") as file:
+            file.write(b"".join(hashes))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def begin_walk(self) -> None:
+        """Record that new and changed URLs follow."""
+        size = self.path.stat().st_size
+        self._walk_begins = size - size % 16
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the URLs of the walk that are in the state by now."""
+        os.truncate(self.path, self._walk_begins)
+
+    def end(self, removed: Iterable[str]) -> None:
+        """Keep the removed URLs alone."""
+        new = self.path.with_name(f"{self.path.name}.new")
+        with new.open("wb") as file:
+            file.writelines(_hash(_REMOVED + loc) for loc in removed)
+        new.replace(self.path)
+
+
+def _hash(name: str) -> bytes:
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @attrs.define
@@ -190,31 +299,37 @@ class _Service:
     _endpoint: str
     _key: str
     _result: SubmissionResult
+    _journal: _Journal
+    _preview: Callable[[list[str]], Awaitable[object]] | None
+    _proxy: str | None
     accepted: int = 0  # URLs
     _key_files: dict[str, str] = attrs.field(factory=dict)
-    _waiting: dict[str, list[str]] = attrs.field(factory=dict)  # by their hosts
+    _waiting: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict)  # by their hosts
     _taken: int = 0  # batches of the walk
     _arrived: int = 0
 
-    async def submit(self, locs: Iterator[str]) -> int:
-        """Submit URLs now; return how many the service has accepted."""
-        before = self.accepted
-        while chunk := list(islice(locs, MAX_URLS)):
-            await self.add(chunk)
-            await self.settle()
+    async def submit_removed(self, locs: Iterable[str]) -> int:
+        """Submit removed URLs now; return how many the service has accepted."""
+        before, rest = self.accepted, iter(locs)
+        while chunk := list(islice(rest, MAX_URLS)):
+            await self.add([(_REMOVED + loc, loc) for loc in chunk])
+            await self._post_all()
         return self.accepted - before
 
-    async def add(self, locs: list[str]) -> None:
-        """Add URLs to the waiting ones; first submit these if one request is too small."""
-        if sum(map(len, self._waiting.values())) + len(locs) > MAX_URLS:
+    async def add(self, named: list[tuple[str, str]]) -> None:
+        """Add URLs to the waiting ones; first submit these if one request is too small.
+
+        The name of each says also what of it was submitted.
+        """
+        if sum(map(len, self._waiting.values())) + len(named) > MAX_URLS:
             await self.settle()
-        for loc in locs:
+        for name, loc in named:
             url = _parse(loc)
             if url is None:
                 self._result.unusable += 1
-                continue
-            host = await self.check_key_file(url)
-            self._waiting.setdefault(host, []).append(str(url))
+            elif not self._journal.has(name):
+                host = await self.check_key_file(url)
+                self._waiting.setdefault(host, []).append((name, str(url)))
 
     # -- the delivery of a walk (`Walk.deliver_through`)
 
@@ -230,10 +345,19 @@ class _Service:
 
     async def settle(self) -> None:
         """Submit what waits, host by host."""
-        for host in list(self._waiting):
-            await self._post(host, self._waiting[host])
-            self.accepted += len(self._waiting.pop(host))
+        self._journal.forget()
+        await self._post_all()
         self._arrived = self._taken
+
+    async def _post_all(self) -> None:
+        for host, waiting in list(self._waiting.items()):
+            urls = [url for _, url in waiting]
+            if self._preview is None:
+                await self._post(host, urls)
+            else:
+                await self._preview(urls)
+            self._journal.add([name for name, _ in waiting])
+            self.accepted += len(self._waiting.pop(host))
 
     # -- the network
 
@@ -284,7 +408,7 @@ class _Service:
         }
         try:
             async with self._session.post(
-                self._endpoint, json=body, allow_redirects=False
+                self._endpoint, json=body, allow_redirects=False, proxy=self._proxy
             ) as response:
                 status, headers = response.status, response.headers
         except (aiohttp.ClientError, TimeoutError) as error:
@@ -294,11 +418,6 @@ class _Service:
             kind = _ERRORS.get(status, ServiceError)
             wait = _read_retry_after(headers.get("Retry-After", ""))
             raise kind(host, f"the service answered {status}", status, wait)
-
-
-def _list_removed(state: str | Path, site: str) -> Iterator[str]:
-    """Return the URLs that the last walk found removed."""
-    return State(state).removed(site) if Path(state).exists() else iter(())
 
 
 def _parse(loc: str) -> URL | None:

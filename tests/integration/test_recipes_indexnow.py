@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 import signal
-import sys
+import subprocess
+from collections import Counter
 from contextlib import asynccontextmanager
 from email.utils import formatdate
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import package
 import pytest
 from aiohttp import web
+from commands import run
+from launcher import get_launcher, launch, open_run
 from serving import listen
 from walking import index, urlset
 
@@ -22,13 +26,15 @@ from sitemapreader.recipes import indexnow
 from sitemapreader.recipes.indexnow import IndexNowError, SubmissionResult, submit_changes
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
+
+    from launcher import Order, Run
 
 KEY = "0123456789abcdef-KEY"
 OPTIONS = FetchOptions(max_attempts=1)
 Answer = int | tuple[int, dict[str, str]] | str
-"""A status, one with headers, or "cut" (no answer), "hang" (none before the test goes on)."""
+"""A status, one with headers, or "cut" (no answer)."""
 
 
 @attrs.define
@@ -40,7 +46,8 @@ class Web:
     answers: list[Answer] = attrs.field(factory=list)
     requests: list[dict[str, Any]] = attrs.field(factory=list)
     accepted: list[str] = attrs.field(factory=list)
-    hanging: asyncio.Event = attrs.field(factory=asyncio.Event)
+    on_request: Callable[[str], Awaitable[None]] | None = None
+    """Awaited with "asked" and "accepted", before the answer."""
 
     @property
     def host(self) -> str:
@@ -58,10 +65,16 @@ class Web:
         return locs
 
     async def submit(self, db: Path, **arguments: Any) -> SubmissionResult:
-        arguments = {"endpoint": f"{self.base}/indexnow", "options": OPTIONS, **arguments}
+        arguments = {
+            "endpoint": f"{self.base}/indexnow",
+            "options": OPTIONS,
+            "submit_all": True,
+            **arguments,
+        }
         return await submit_changes(f"{self.base}/", state=db, key=KEY, **arguments)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
+        await self._tell("asked")
         if request.method == "POST":
             return await self._serve(request)
         page = self.pages.get(request.path)
@@ -79,9 +92,6 @@ class Web:
         sent = json.loads(await request.read())
         self.requests.append(sent)
         answer = self.answers.pop(0) if self.answers else 200
-        if answer == "hang":
-            self.hanging.set()
-            await asyncio.sleep(30)
         if isinstance(answer, str):
             assert request.transport is not None
             request.transport.abort()
@@ -89,7 +99,12 @@ class Web:
         status, headers = (answer, {}) if isinstance(answer, int) else answer
         if status in (200, 202):
             self.accepted += sent["urlList"]
+            await self._tell("accepted")
         return web.Response(status=status, headers=headers)
+
+    async def _tell(self, what: str) -> None:
+        if self.on_request is not None:
+            await self.on_request(what)
 
 
 @asynccontextmanager
@@ -362,27 +377,142 @@ async def test_a_removal_that_was_refused_comes_again(site: Web, db: Path) -> No
     assert site.accepted == []
 
 
+SMALL_REQUESTS = """
+import sys
+from sitemapreader.cli import main
+from sitemapreader.recipes import indexnow
+indexnow.MAX_URLS = 400
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def order(site: Web, db: Path, words: tuple[str, ...], code: str = "") -> Order:
+    """Return what the launcher needs to run `sitemapreader submit`."""
+    key = db.with_name("key.txt")
+    key.write_text(f"{KEY}\n")
+    given = ["submit", f"{site.base}/", "--state", str(db), "--key-file", str(key), *words]
+    given += ["--endpoint", f"{site.base}/indexnow"]
+    return code, given, str(db.parent), dict(os.environ)
+
+
+async def submit(site: Web, db: Path, *words: str, code: str = "") -> tuple[int, str, str]:
+    """Run it to its end; return its code and what it printed."""
+    done = await asyncio.to_thread(launch, get_launcher().start, order(site, db, words, code))
+    return done.returncode, done.stdout, done.stderr
+
+
+async def test_the_shell(site: Web, db: Path) -> None:
+    """The first run records, `--dry-run` shows, the next one submits, and says how it went."""
+    site.publish("a", "b")
+    code, printed, said = await submit(site, db)
+    assert (code, printed, site.requests) == (0, "", [])
+    assert "first run: 2 URLs are recorded, and none is submitted" in said
+    site.publish("b", "c")
+    code, printed, said = await submit(site, db, "--dry-run")
+    assert (code, printed.split()) == (0, [f"{site.base}/c", f"{site.base}/a"])
+    assert "would be submitted: 1 new or changed URLs, 1 removed ones" in said
+    site.answers = [200, 202]
+    code, printed, said = await submit(site, db)
+    assert (code, printed, site.accepted) == (0, "", [f"{site.base}/c", f"{site.base}/a"])
+    assert "\nsitemapreader: submitted: 1 new or changed URLs, 1 removed ones\n" in said
+    assert "1 requests were answered with 202: accepted; the service still checks the key" in said
+    assert "submitted: 0 new or changed URLs, 0 removed ones" in (await submit(site, db))[2]
+
+
+@pytest.mark.parametrize("status", [400, 403, 422, 429])
+async def test_the_shell_says_what_was_answered(site: Web, db: Path, status: int) -> None:
+    """A refusal ends the run with 1, its status, and what to do."""
+    site.publish("a")
+    site.answers = [(status, {"Retry-After": "86400"})]
+    code, _, said = await submit(site, db, "--all")
+    assert code == 1
+    error = indexnow._ERRORS[status]
+    assert f"the service answered {status}: {error.advice}" in said
+
+
+async def test_a_site_that_is_down_records_nothing(site: Web, db: Path) -> None:
+    """A first call that reads no URL is not the first: a later one submits not everything."""
+    down = await site.submit(db, submit_all=False)
+    assert (down.recorded, down.report.complete) == (0, False)
+    site.publish("a")
+    assert (await site.submit(db, submit_all=False)).recorded == 1
+    assert site.requests == []
+
+
+async def test_a_first_call_that_was_stopped(site: Web, db: Path) -> None:
+    """One that submits everything goes on doing so, whatever the next call is asked for."""
+    site.publish(*"abc")
+    site.answers = [403]
+    with pytest.raises(indexnow.KeyRejectedError):
+        await site.submit(db)
+    assert (await site.submit(db, submit_all=False)).submitted == 3
+
+
+async def test_a_url_that_comes_back_and_goes(site: Web, db: Path) -> None:
+    """Each removal of one URL is submitted, once."""
+    for names, sent in ((("a", "b"), 2), (("a",), 1), (("a", "b"), 1), (("a",), 1), (("a",), 0)):
+        site.accepted.clear()
+        site.publish(*names)
+        await site.submit(db)
+        assert len(site.accepted) == sent, names
+
+
+@attrs.define
+class Killer:
+    """Kills a process when the servers have met so many events."""
+
+    place: int
+    process: Run | None = None
+    events: int = 0
+
+    async def note(self, _: str) -> None:
+        self.events += 1
+        if self.events == self.place and self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            await asyncio.sleep(0.1)  # it is dead before the answer comes
+
+
 @pytest.mark.slow
-async def test_a_kill_in_the_middle(site: Web, db: Path) -> None:
-    """Killed while the service thinks, then again: the union is the truth."""
-    locs = site.publish(count=25_000)
-    site.answers = [200, "hang"]
-    script = package.TESTS / "support" / "recipes_indexnow.py"
-    arguments = [str(script), f"{site.base}/", str(db), KEY, f"{site.base}/indexnow"]
-    process = await asyncio.create_subprocess_exec(sys.executable, *arguments)
-    await asyncio.wait_for(site.hanging.wait(), 30)
-    process.send_signal(signal.SIGKILL)
-    await process.wait()
-    assert 9_500 <= len(site.accepted) <= indexnow.MAX_URLS
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, stdout=asyncio.subprocess.PIPE
-    )
-    said, _ = await process.communicate()
-    assert process.returncode == 0
-    assert set(site.accepted) == set(locs)
-    assert len(site.accepted) <= len(locs) + 500
-    assert int(said.split()[0]) <= 15_500
-    assert [each.complete for each in State(db).sites()] == [True]
+async def test_kills(site: Web, tmp_path: Path) -> None:
+    """Killed at ten places, then run again: all arrives, and one request at most twice.
+
+    URLs of two hosts have changed, and others are gone, some of them since the run before.
+    """
+    async with serve() as other:
+        words = ("--allow-port", other.base.rpartition(":")[2])
+        locs = [f"{base}/{number}" for number in range(700) for base in (site.base, other.base)]
+        prepared = tmp_path / "prepared.db"
+        for listed in (locs, locs[:1200]):  # the first run records, the second is refused
+            site.pages["/sitemap.xml"] = urlset(*((loc, "2026-01-01") for loc in listed))
+            site.answers = [403]
+            await submit(site, prepared, *words)
+        site.pages["/sitemap.xml"] = urlset(*((loc, "2026-01-02") for loc in locs[:1000]))
+        site.answers, total = [], 0
+        for number in range(11):
+            db = tmp_path / f"{number}.db"
+            for suffix in ("", ".submitted"):
+                shutil.copy(f"{prepared}{suffix}", f"{db}{suffix}")
+            site.accepted, site.requests, other.requests = [], [], []
+            killer = Killer(1 + (number - 1) * (total - 1) // 9 if number else 0)
+            site.on_request = other.on_request = killer.note
+            given = order(site, db, words, SMALL_REQUESTS)
+            null = subprocess.DEVNULL
+            run = open_run(
+                get_launcher(), given, stdin=null, stdout=null, stderr=null, encoding=None
+            )
+            killer.process = run
+            code = await asyncio.to_thread(run.wait, 60)
+            assert code == (-signal.SIGKILL if number else 0)
+            total = total or killer.events
+            site.on_request = other.on_request = None
+            assert (await submit(site, db, *words, code=SMALL_REQUESTS))[0] == 0
+            counts = Counter(site.accepted)
+            assert counts.keys() == {*locs}
+            twice = {loc for loc, count in counts.items() if count > 1}
+            assert max(counts.values()) <= 2
+            assert any(twice <= {*sent["urlList"]} for sent in site.requests)
+            assert not twice or number
+        assert total > 12
 
 
 # -- arguments
@@ -405,3 +535,21 @@ async def test_what_cannot_be_meant(db: Path, arguments: dict[str, str], said: s
         await submit_changes("https://a.example/", state=db, **given)
     with pytest.raises(StateError):
         State(db).sites()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot be read: No such file"),
+        ("short", "holds no key: it has 8 to 128 characters"),
+        ("<p>0123456789abcdef</p>", "such as 2f5c0a9be1d84c37"),
+    ],
+)
+def test_a_key_file_that_is_none(db: Path, content: str | None, said: str, tmp_path: Path) -> None:
+    """It is refused before anything is fetched, with what to write."""
+    words = ["--state", str(db), "--key-file", "key.txt", "http://127.0.0.1:9/"]
+    if content is not None:
+        (tmp_path / "key.txt").write_text(content)
+    done = run("submit", *words, cwd=tmp_path)
+    assert (done.returncode, db.exists()) == (2, False)
+    assert said in done.stderr

@@ -31,9 +31,9 @@ LAYERS = (
     {"tables"},
     {"audit", "distributed"},
     {"mcp"},
-    {"cli"},
-    {"", "__main__"},
+    {""},
     {"recipes"},
+    {"cli", "__main__"},
 )
 """From the bottom upwards; a module imports from its own layer and those before it."""
 

@@ -97,6 +97,10 @@ VALUES: dict[str, tuple[str, object]] = {
     "--examples": ("5", 5),
     "--hits": ("hits.csv", "hits.csv"),
     "--database": ("audit.duckdb", "audit.duckdb"),
+    "--key-file": ("key.txt", "key.txt"),
+    "--endpoint": ("https://a.example/now", "https://a.example/now"),
+    "--dry-run": ("", True),
+    "--all": ("", True),
     "--full": ("", True),
     "--retry": ("", True),
     "--failed": ("", True),
@@ -171,11 +175,15 @@ def test_an_option_is_understood(name: str, flag: str, long: str, dest: str) -> 
     else:
         typed, expected = VALUES[long]
     words = [flag, typed] if typed else [flag]
+    if name == "submit":
+        words += ["--state", "site.db"] if long != "--state" else []
+        words += ["--key-file", "key.txt"] if long != "--key-file" else []
     if name == "scale" and long != "--output":
         words += ["--output", "crawl"]
     words += {
         "newest": ["a.example"],
         "mcp": ["folder"],
+        "submit": ["a.example"],
         "state": ["site.db"],
         "compare": ["before.json", "after.json"],
     }.get(name, [])

@@ -155,6 +155,17 @@ sitemapreader compare last.json today.json --format markdown --fail-on warning
     for a pull request; exits with 5 if warnings are new or worse""",
         ),
         Command(
+            "submit",
+            "SITE --state FILE --key-file FILE",
+            "tell search engines what has changed on your site, by IndexNow",
+            "submit",
+            """\
+sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt
+    what is new, changed or removed since the last run; the first run only records
+sitemapreader submit example.org --state site.db --key-file 2f5c0a9be1d84c37.txt --dry-run
+    only show it""",
+        ),
+        Command(
             "scale",
             "[HOSTS] -o FOLDER",
             "read the sitemaps of many hosts into Parquet files, on many cores or machines",
