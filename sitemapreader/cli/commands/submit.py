@@ -74,8 +74,9 @@ def run_submit(arguments: argparse.Namespace) -> int:
 
 def _describe(result: SubmissionResult, *, is_preview: bool) -> Iterator[str]:
     if result.recorded:
+        are = "would be" if is_preview else "are"
         yield (
-            f"first run: {result.recorded} URLs are recorded, and none is submitted, because "
+            f"first run: {result.recorded} URLs {are} recorded, and none is submitted, because "
             "IndexNow is for changes; the next run submits these (--all submits all)"
         )
         return
