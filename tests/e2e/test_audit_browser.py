@@ -11,8 +11,22 @@ import attrs
 import audits
 import pytest
 
-from sitemapreader.audit.models import DocumentFact, Example, HostCount, NotRun, Place, SectionCount
+from sitemapreader.audit.models import (
+    Category,
+    DocumentFact,
+    Example,
+    Finding,
+    HostCount,
+    NotRun,
+    OldFolder,
+    PageTally,
+    Place,
+    Rate,
+    SectionCount,
+)
+from sitemapreader.audit.report.logo import read_logo
 from sitemapreader.audit.report.texts import format_audit
+from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +63,23 @@ def browser() -> Iterator[Browser]:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a shop, in a file."""
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(format_audit("html", *audits.make_shop(sitemaps=5)), encoding="utf-8")
+    findings, facts = audits.make_shop(sitemaps=5)
+    rule = audits.make_rule("page-gone", unit="pages", category=Category.PAGES)
+    rate = Rate(0.02, 0.01, 0.04, 396, 50_000)
+    visited = attrs.evolve(
+        facts,
+        pages=PageTally(50_000, 400, 396, {"protection": 4}, exact=False),
+        old_pages=PageTally(90, 90, 90),
+        old_folders=(OldFolder(f"{audits.SITE}/archive/", 90, 30, 4, 2, 1),),
+    )
+    found = (*findings, Finding(rule, Severity.ERROR, 8, 396, rate=rate))
+    logo = (
+        b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'><script>alert(2)</script></svg>"
+    )
+    image = tmp_path_factory.mktemp("logo") / "logo.svg"
+    image.write_bytes(logo)
+    html = format_audit("html", found, visited, title="Our shop", logo=read_logo(image))
+    path.write_text(html, encoding="utf-8")
     return path
 
 
@@ -84,14 +114,14 @@ def count_shown(page: Page) -> int:
 def test_findings_are_filtered_searched_and_opened(browser: Browser, report: Path) -> None:
     """Buttons choose a severity, the search a word, and one button opens all that is shown."""
     with Visit(browser, report) as page:
-        assert count_shown(page) == 12
+        assert count_shown(page) == 13
         page.get_by_role("button", name="Warnings").click()
         assert count_shown(page) == 4
         pressed = page.locator(".tools [aria-pressed=true]").all_inner_texts()
         assert pressed == ["Warnings 4"]
         page.get_by_label("Search").fill("TRACKING")
         assert count_shown(page) == 1
-        assert page.locator("#shown").inner_text() == "1 of 12 findings shown"
+        assert page.locator("#shown").inner_text() == "1 of 13 findings shown"
         page.get_by_role("button", name="Open all").click()
         assert page.locator(".finding[open]").count() == 1
         page.get_by_role("button", name="Close all").click()
@@ -99,7 +129,7 @@ def test_findings_are_filtered_searched_and_opened(browser: Browser, report: Pat
         # a link to a finding that the filter hides shows it
         page.locator(".first a").first.click()
         assert page.locator(".finding[open] h3").inner_text() == "Sitemaps could not be read"
-        assert count_shown(page) == 12
+        assert count_shown(page) == 13
 
 
 def test_tables_are_sorted(browser: Browser, report: Path) -> None:
@@ -180,7 +210,7 @@ def test_colours_follow_the_reader(browser: Browser, report: Path) -> None:
         assert page.evaluate(ground) == "rgb(17, 22, 28)"
         page.emulate_media(media="print")
         assert page.evaluate(ground) == "rgb(255, 255, 255)"
-        assert page.locator(".finding .body:visible").count() == 12
+        assert page.locator(".finding .body:visible").count() == 13
         assert not page.locator(".toc").is_visible()
 
 

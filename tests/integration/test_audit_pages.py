@@ -291,7 +291,7 @@ async def test_a_crawl_file_is_judged_without_a_request(
     with await judge(site, 0, urls=crawl, select=["pages", "missing-url"]) as result:
         assert hits(result) == {
             "page-not-found": [("lost", "404")],
-            "page-redirects": [("old", f"301 to {base}a")],
+            "page-redirects": [("old", f"301 to {base}a which is listed")],
             "page-noindex": [("hidden", "")],
             "page-canonical-elsewhere": [("other", f"{base}a")],
             "missing-url": [("unlisted", "")],

@@ -148,7 +148,8 @@ SELECT first_folder(key) AS folder, count(*),
        count(*) FILTER (fate = 'was-lost'), count(*) FILTER (fate = 'was-to-start'),
        count(*) FILTER (fate = 'was-temporary'), count(*) FILTER (fate = 'was-unlisted')
 FROM page WHERE is_old AND not_judged IS NULL
-GROUP BY folder ORDER BY count(fate) DESC, folder LIMIT $limit
+GROUP BY folder
+ORDER BY count(*) FILTER (fate = 'was-lost') DESC, count(fate) DESC, folder LIMIT $limit
 
 -- tally: pages that were visited, and judged, and why not; {} is which
 SELECT count(*), count(*) FILTER (not_judged IS NULL), (

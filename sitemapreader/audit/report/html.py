@@ -31,7 +31,7 @@ from sitemapreader.audit.report.treemap import chart_sections, name_section
 from sitemapreader.errors import advise_extra
 from sitemapreader.issues import Severity, excerpt
 from sitemapreader.outcomes import show_bytes
-from sitemapreader.urls import host_of
+from sitemapreader.urls import host_of, origin_of
 
 try:
     from jinja2 import Environment, StrictUndefined, Template
@@ -87,6 +87,7 @@ def format_html(findings: Sequence[Finding], facts: Facts, title: str = "", logo
         rates=_chart_rates(findings, "pages"),
         old_rates=_chart_rates(findings, "old URLs"),
         old_columns=figures.OLD_COLUMNS,
+        old_origin=origin_of(facts.old_folders[0].folder) if facts.old_folders else "",
         cells=attrs.astuple,
         reasons=_REASONS,
         passed=_group_rules(facts.passed),

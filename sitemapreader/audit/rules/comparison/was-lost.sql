@@ -5,7 +5,7 @@
 -- detects: An old URL answers 404 or 410, at once or behind redirects, has no file in a built folder, or
 --   answers as a made-up path does.
 -- meaning: Visitors and links end there, and search engines forget what the page was worth.
--- advice: Redirect it to its successor with 301 or 308.
+-- advice: Redirect each to its successor, with 301 or 308.
 -- source: https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes
 SELECT loc AS url, trim(statuses || ' ' || status) AS detail, NULL AS document
 FROM page WHERE fate = 'was-lost'

@@ -5,7 +5,7 @@
 -- detects: An old URL that is no start page redirects to one, or has a refresh to it within five seconds.
 -- meaning: Search engines take that for a page that is not found, and visitors do not find what they look
 --   for.
--- advice: Redirect it to its successor, or answer 404 if there is none.
+-- advice: Redirect each to its successor, or answer 404 if there is none.
 -- source: https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes
 SELECT loc AS url, NULL AS document, CASE WHEN refresh_seconds <= 5 THEN 'refresh to ' || refresh_url
        ELSE statuses || ' to ' || final_url END AS detail

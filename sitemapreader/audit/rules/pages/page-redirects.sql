@@ -12,6 +12,6 @@ SELECT loc AS url, concat_ws(' ',
     CASE WHEN final_key <> key THEN statuses ELSE 'refresh' END,
     'to', CASE WHEN final_key <> key THEN final_url ELSE refresh_url END,
     CASE WHEN differs_by <> '' AND final_key <> key THEN '(' || differs_by || ')' END,
-    CASE WHEN final_key <> key AND final_key IN (SELECT key FROM sample) THEN 'which is listed' END
+    CASE WHEN final_key <> key AND final_key IN (SELECT key FROM url) THEN 'which is listed' END
 ) AS detail, document
 FROM page WHERE fault = 'page-redirects'
