@@ -98,6 +98,8 @@ def _check_state_options(arguments: argparse.Namespace) -> dict[str, Any]:
     )
     if changes and not state:
         raise UsageError("--changes compares with a state: add --state FILE")
+    if getattr(arguments, "exit_code", False) and not changes:
+        raise UsageError("--exit-code tells of changes: add --changes and --state FILE")
     if removed and not changes:
         raise UsageError("--removed works only with --changes: add --changes and --state FILE")
     if removed and find_output_format(arguments) == "urls" and not arguments.fields:

@@ -16,6 +16,7 @@ from sitemapreader.cli.types import (
     parse_count,
     parse_delay,
     parse_depth,
+    parse_duration,
     parse_fields,
     parse_header,
     parse_pages,
@@ -235,6 +236,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "submit_all"),
         Option("--changes", "urls",
                "with --state: print only URLs that are new, or whose record has changed"),
+        Option("--exit-code", "urls", "with --changes: exit with 7 if there are any, else with 0"),
         Option("--removed", "urls", "with --changes: at the end, print the URLs that are no longer "
                "listed; needs a format with the field `change`, such as jsonl"),
     ),
@@ -323,6 +325,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("--site-timeout", _WALK, "longest time for one site; what was read until then is "
                f"printed (default: {SITE_SECONDS:g} for each of several sites, a day for a single "
                "one)", "walk_seconds", **_SECONDS),
+        Option("--max-time", _WALK, "longest time for the whole run, such as 90s, 30m or 2h; what "
+               "was read until then is printed", metavar="TIME", type=parse_duration),
         Option("--order", _WALK, "order of the sitemaps of an index: as listed (document, the "
                "default), or the newest lastmod first, so that --limit prints new URLs",
                choices=("document", "newest")),

@@ -13,7 +13,7 @@ from sitemapreader.issues import excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED, FOUND, LOCKED = range(7)
+ALL_READ, NO_URL, USAGE, PARTIAL, NOTHING_FETCHED, FOUND, LOCKED, DIFFERENT = range(8)
 SIGNALLED = 128
 """Added to the number of the signal that stopped the program, as a shell reports it."""
 INTERRUPTED = SIGNALLED + 2
@@ -27,6 +27,7 @@ MEANINGS = {
     str(NOTHING_FETCHED): "nothing could be fetched",
     str(FOUND): "audit: there are findings that --fail-on names",
     str(LOCKED): "another run is writing the state; nothing was fetched",
+    str(DIFFERENT): "--exit-code: something is new, changed or removed",
     f"{SIGNALLED + 1}, {INTERRUPTED}, {SIGNALLED + 15}": "stopped by SIGHUP, SIGINT, SIGTERM",
     str(CLOSED_PIPE): "the reader of the output went away",
 }

@@ -190,7 +190,7 @@ class SourceRun:
 
     def finish(self) -> int:
         """Print the summary; return the exit code."""
-        self.summary.repeated = self._sites.repeated
+        self.summary.repeated, self.summary.is_cut = self._sites.repeated, self._sites.is_cut
         self.console.print_summary(self.summary)
         return self.summary.find_exit_code()
 

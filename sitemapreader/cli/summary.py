@@ -79,6 +79,9 @@ class RunSummary:
     _future: int = 0
 
     sampled_from: int = 0
+    removed: int = 0
+    is_cut: bool = False
+    """Whether the time was over before all sources were begun."""
 
     def add(self, site: SiteWalk, report: Report) -> None:
         """Add a source that has ended, and what is reported of it."""
@@ -89,6 +92,7 @@ class RunSummary:
         self._undated += report.undated
         self._future += report.future
         self.sampled_from += report.sampled_from or 0
+        self.removed += report.removed or 0
         self._answered |= any(document.is_answered for document in documents)
         self._found |= found
         self._complete &= complete
@@ -144,7 +148,8 @@ class RunSummary:
             return NOTHING_FETCHED
         if not self.limit_reached and not self._found:
             return NO_URL
-        return ALL_READ if self._complete and not self.unknown else PARTIAL
+        is_all = self._complete and not self.unknown and not self.is_cut
+        return ALL_READ if is_all else PARTIAL
 
     def has_unreached(self) -> bool:
         """Return whether a host could not be reached, as happens behind a proxy."""
@@ -179,6 +184,8 @@ class RunSummary:
             yield f"{how}: {lost.number} {reason}: {lost}"
         if self._removals_unknown.number:
             yield describe_unknown_removals(self._removals_unknown)
+        if self.is_cut:
+            yield "not read: further sources of the list, because --max-time was over"
         if self.repeated:
             yield f"duplicate sources skipped: {self.repeated}"
         yield from self._format_failed()

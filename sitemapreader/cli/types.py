@@ -10,11 +10,24 @@ from datetime import UTC, datetime, timedelta
 MAX_DEPTH = 100
 """Depth of indexes: the JSON encoder cannot write much deeper trees; the protocol allows 1."""
 _SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_UNITS = {"s": "seconds"} | _SPANS
 
 
 def parse_since(text: str) -> datetime:
     """Parse a date, or a span before now such as `7d` or `-7d`."""
     return _parse_when(text)[0]
+
+
+def parse_duration(text: str) -> timedelta:
+    """Parse a time such as 30m, or a number of seconds."""
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
+    try:
+        span = timedelta(**{_UNITS[unit]: float(number)})
+    except (OverflowError, ValueError):
+        span = timedelta(0)
+    if span <= timedelta(0):
+        raise ArgumentTypeError(f"{text!r}: write a time above 0, such as 90s, 30m or 2h")
+    return span
 
 
 def parse_until(text: str) -> datetime:

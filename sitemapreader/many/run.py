@@ -72,6 +72,11 @@ class SiteRun(TaskStream[SiteBatch]):
         return self._visitor.repeated
 
     @property
+    def is_cut(self) -> bool:
+        """Whether `max_time` was over before all sites were begun."""
+        return self._visitor.is_cut
+
+    @property
     def running(self) -> set[SiteWalk]:
         """The sites that are walked now."""
         return self._visitor.running

@@ -138,6 +138,7 @@ class SiteVisitor:
         self.outcomes: list[SiteOutcome] = []
         self.take: Callable[[SiteOutcome], object] = self.outcomes.append
         self.repeated = self.ended = 0
+        self.is_cut = False
         self.running: set[SiteWalk] = set()
         self.channel: Channel[SiteBatch] = Channel(BUFFERED_EVENTS)
         self.watcher: Watcher | None = None
@@ -173,14 +174,26 @@ class SiteVisitor:
             asyncio.TaskGroup() as tasks,
             aclosing(self._list_sites()) as sites,
         ):
-            async for given in sites:
-                domain = await find_domain(check_task(given))
-                if domain in self._parked:
-                    await self._park(domain, given)
-                    continue
-                self._parked[domain] = deque()
-                await plan.room.acquire()
-                tasks.create_task(self._visit_domain(domain, given))
+            end = plan.config.max_time
+            try:
+                async with asyncio.timeout(None if end is None else end.get_left()) as timeout:
+                    await self._begin_all(sites, tasks)
+            except TimeoutError:
+                if not timeout.expired():
+                    raise
+                self.is_cut = True
+
+    async def _begin_all(
+        self, sites: AsyncGenerator[str | SiteTask, None], tasks: asyncio.TaskGroup
+    ) -> None:
+        async for given in sites:
+            domain = await find_domain(check_task(given))
+            if domain in self._parked:
+                await self._park(domain, given)
+                continue
+            await self._plan.room.acquire()
+            self._parked[domain] = deque()
+            tasks.create_task(self._visit_domain(domain, given))
 
     async def _list_sites(self) -> AsyncGenerator[str | SiteTask, None]:
         """Yield each site once, as it was given; record an outcome for what is not a URL."""

@@ -18,6 +18,7 @@ from sitemapreader.walker.walks import BlockingWalk, Walk
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Mapping
+    from datetime import timedelta
     from pathlib import Path
     from typing import Unpack
 
@@ -81,6 +82,7 @@ def walk(
     changes: bool = False,
     removed: bool = False,
     max_urls: int | None = None,
+    max_time: timedelta | None = None,
     on_document: OnDocument | None = None,
     trusted: bool = True,
     fetcher: Fetcher | None = None,
@@ -147,6 +149,8 @@ def walk(
             `change` set to "removed". They are not in `report.entries`.
         max_urls: how many URLs are delivered. With a state, the next walk begins where this one
             stopped.
+        max_time: how long it may take from its beginning, without that for which you hold it up;
+            what was read until then is delivered. Of `walk_many`: the whole run.
         on_document: called with each document when its outcome is known, robots.txt and skipped
             ones included; for progress and logs. It must not block. An exception that it raises
             ends the walk, which raises it.

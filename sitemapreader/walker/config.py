@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from datetime import datetime  # noqa: TC003 (attrs resolves field types at run time)
+from datetime import datetime, timedelta
 from functools import wraps
 from inspect import iscoroutinefunction, signature
 from pathlib import Path  # noqa: TC003 (attrs resolves field types at run time)
@@ -17,7 +17,7 @@ import attrs
 
 from sitemapreader.dates import as_since, as_until
 from sitemapreader.discovery import Search
-from sitemapreader.discovery.context import UrlAllowance
+from sitemapreader.discovery.context import Deadline, UrlAllowance
 from sitemapreader.errors import suggest
 from sitemapreader.fetch.mapping import HostMap
 from sitemapreader.models import Format, SitemapEntry, Via
@@ -81,6 +81,7 @@ class SharedArguments(TypedDict, total=False):
     changes: bool
     removed: bool
     max_urls: int | None
+    max_time: timedelta | None
     on_document: OnDocument | None
     trusted: bool
     fetcher: Fetcher | None
@@ -187,6 +188,16 @@ def _host_map(hosts: HostMap | HostPairs) -> HostMap:
     return hosts if isinstance(hosts, HostMap) else HostMap(hosts)
 
 
+def _deadline(value: timedelta | Deadline | None) -> Deadline | None:
+    if value is None or isinstance(value, Deadline):
+        return value
+    if not isinstance(value, timedelta):
+        raise TypeError(f"max_time must be a timedelta, not {value!r}: timedelta(minutes=30)")
+    if value <= timedelta(0):
+        raise ValueError(f"max_time must be more than nothing, not {value!r}")
+    return Deadline(value.total_seconds())
+
+
 def _check_count(_: object, field: attrs.Attribute[Any], value: Any) -> None:
     if value is None or isinstance(value, UrlAllowance):
         return
@@ -230,6 +241,7 @@ class WalkConfig:
     removed: bool = False
     max_urls: int | UrlAllowance | None = attrs.field(default=None, validator=_check_count)
     """An allowance may be shared by several walks."""
+    max_time: Deadline | None = attrs.field(default=None, converter=_deadline)
     on_document: OnDocument | None = None
     trusted: bool = True
     gate: Gate | None = None

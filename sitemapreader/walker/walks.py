@@ -199,14 +199,16 @@ class Walk(TaskStream[Batch]):
         try:
             async with borrow_fetcher(self._fetcher, self._options, self._limits) as fetcher:
                 urls = self._config.max_urls
-                budget = Budget(self._limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
+                limits, end = self._limits, self._config.max_time
+                limits = limits if end is None else end.shorten(limits)
+                budget = Budget(limits, UrlAllowance(urls) if isinstance(urls, int) else urls)
                 self._channel.pause = budget.paused
                 hosts, agent = self._config.map_hosts, self._options.user_agent
                 mapped = MappedFetcher(fetcher, hosts, agent) if hosts else fetcher
                 context = WalkContext(
                     client=make_client(mapped, agent),
                     options=self._options,
-                    limits=self._limits,
+                    limits=limits,
                     budget=budget,
                     report=self.report,
                     emit=partial(_put_batch, self._channel),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import package
@@ -49,6 +50,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "--seed": ("7", 7),
     "--state": ("site.db", "site.db"),
     "--changes": ("", True),
+    "--exit-code": ("", True),
     "--removed": ("", True),
     "--fields": ("loc,title", ("loc", "title")),
     "--null": ("", True),
@@ -63,6 +65,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "--llms": ("", ["llms"]),
     "--depth": ("3", 3),
     "--site-timeout": ("90", 90),
+    "--max-time": ("90", timedelta(seconds=90)),
     "--order": ("newest", "newest"),
     "--hosts": ("any", "any"),
     "--follow": ("a", [re.compile("a")]),
@@ -121,6 +124,7 @@ CONFIGURED: dict[str, tuple[str, object]] = {
     "--include a": ("walk include", [re.compile("a")]),
     "--exclude b": ("walk exclude", [re.compile("b")]),
     "--site-timeout 90": ("limits walk_seconds", 90),
+    "--max-time 2h": ("walk max_time", timedelta(hours=2)),
     "--order newest": ("walk order", "newest"),
     "--sample 3": ("walk sample", 3),
     "--sample 3 --seed 7": ("walk seed", 7),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitemapreader.cli.output import is_pipe, open_entries, opened, wait_for_reader, write_to
-from sitemapreader.cli.parser import UsageError
+from sitemapreader.cli.parser import DIFFERENT, UsageError
 from sitemapreader.cli.run import SourceRun, find_named
 from sitemapreader.cli.runtime import ignore_signals, run_process
 from sitemapreader.many.run import open_report
@@ -85,7 +85,10 @@ class _UrlPrinter:
                     is_committed = await self._print_all(sites)
                 if not is_committed:
                     self._keep_file()
-        return self._run.finish()
+        code = self._run.finish()
+        is_told = getattr(self._run.arguments, "exit_code", False)
+        differs = self._summary.printed or self._summary.removed
+        return DIFFERENT if is_told and differs else code
 
     async def _print_all(self, sites: SiteRun) -> bool:
         """Print all URLs; return whether a state was committed together with the outputs."""
