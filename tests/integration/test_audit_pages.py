@@ -252,6 +252,7 @@ FROG += """\
 {0}a,text/html; charset=utf-8,200,Indexable,,{0}a,
 {0}lost,text/html,404,Non-Indexable,Client Error,,
 {0}old,,301,Non-Indexable,Redirected,,{0}a
+{0}away,,302,Non-Indexable,Redirected,,{0}lost
 {0}hidden,text/html,200,Non-Indexable,noindex,,
 {0}other,text/html,200,Non-Indexable,Canonicalised,{0}a,
 {0}blocked,,0,Non-Indexable,Blocked by robots.txt,,
@@ -264,6 +265,7 @@ BULB = """URL\tHTTP Status Code\tIndexable\tIndexable Status\tCanonical URL\tRed
 {0}a\t200\tYes\tIndexable\t{0}a\t
 {0}lost\t404\tNo\tNot Found\t\t
 {0}old\t301\tNo\tRedirect\t\t{0}a
+{0}away\t302\tNo\tRedirect\t\t{0}lost
 {0}hidden\t200\tNo\tNoindex\t\t
 {0}other\t200\tNo\tCanonicalized\t{0}a\t
 {0}wait\t429\tNo\tError\t\t
@@ -282,7 +284,7 @@ async def test_a_crawl_file_is_judged_without_a_request(
         tmp_path / "site",
         **{
             "sitemap.xml": list_pages(
-                base, "a", "lost", "old", "hidden", "other", "wait", "blocked", "unknown"
+                base, "a", "lost", "old", "away", "hidden", "other", "wait", "blocked", "unknown"
             )
         },
     )
@@ -290,14 +292,14 @@ async def test_a_crawl_file_is_judged_without_a_request(
     crawl.write_text(text.replace("{0}", base))
     with await judge(site, 0, urls=crawl, select=["pages", "missing-url"]) as result:
         assert hits(result) == {
-            "page-not-found": [("lost", "404")],
+            "page-not-found": [("away", "302 404"), ("lost", "404")],
             "page-redirects": [("old", f"301 to {base}a which is listed")],
             "page-noindex": [("hidden", "")],
             "page-canonical-elsewhere": [("other", f"{base}a")],
             "missing-url": [("unlisted", "")],
         }
         assert result.facts.pages is not None
-        assert result.facts.pages.judged == 5
+        assert result.facts.pages.judged == 6
         assert not result.facts.pages.exact
 
 

@@ -31,24 +31,27 @@ FROM (
 
 -- add_crawled: listed pages that somebody else has visited, and we have not
 INSERT INTO page BY NAME
-SELECT min(loc) AS loc, key, true AS is_listed, '' AS file,
-       CASE WHEN any_value(status) BETWEEN 300 AND 399 THEN coalesce(any_value(redirect), '')
-            ELSE min(loc) END AS final_url,
-       CASE WHEN any_value(status) BETWEEN 300 AND 399 THEN coalesce(any_value(redirect_key), '')
-            ELSE key END AS final_key,
-       CASE WHEN any_value(status) BETWEEN 300 AND 399 THEN 200 ELSE any_value(status) END AS status,
+SELECT loc, key, true AS is_listed, '' AS file,
+       CASE WHEN redirects THEN coalesce(redirect, '') ELSE loc END AS final_url,
+       CASE WHEN redirects THEN coalesce(redirect_key, '') ELSE key END AS final_key,
+       CASE WHEN NOT redirects THEN status WHEN target_status >= 400 THEN target_status ELSE 200 END
+           AS status,
        '' AS error,
-       CASE WHEN bool_or(is_blocked) THEN 'robots' WHEN any_value(status) = 429 THEN 'asked-to-wait'
-            WHEN any_value(status) < 100 THEN 'network' END AS not_judged,
-       CASE WHEN any_value(status) BETWEEN 300 AND 399 THEN any_value(status)::VARCHAR ELSE '' END
-           AS statuses,
-       false AS is_temporary, false AS switches_language, false AS leads_to_login,
-       '' AS differs_by, any_value(is_html) AS is_html, bool_or(is_noindex) AS is_noindex,
-       any_value(canonical) AS canonical, any_value(canonical_key) AS canonical_key,
-       1 AS canonicals, '' AS canonical_differs_by
-FROM crawled
-WHERE key IN (SELECT key FROM url) AND key NOT IN (SELECT key FROM page WHERE is_listed)
-GROUP BY key
+       CASE WHEN is_blocked THEN 'robots' WHEN status = 429 OR target_status = 429 THEN 'asked-to-wait'
+            WHEN status < 100 THEN 'network' END AS not_judged,
+       CASE WHEN redirects THEN status::VARCHAR ELSE '' END AS statuses,
+       status IN (302, 303, 307) AND redirect IS NOT NULL AS is_temporary,
+       false AS switches_language, false AS leads_to_login, '' AS differs_by, is_html, is_noindex,
+       canonical, canonical_key, 1 AS canonicals, '' AS canonical_differs_by
+FROM (
+    SELECT key, min(loc) AS loc, any_value(COLUMNS(* EXCLUDE (key, loc))),
+           any_value(status) BETWEEN 300 AND 399 AS redirects
+    FROM crawled WHERE key IN (SELECT key FROM url)
+        AND key NOT IN (SELECT key FROM page WHERE is_listed)
+    GROUP BY key
+) LEFT JOIN (
+    SELECT key AS redirect_key, any_value(status) AS target_status FROM crawled GROUP BY key
+) USING (redirect_key)
 
 -- load_earlier: a text that several pages have says nothing about one, and no text nothing at all
 INSERT INTO earlier
