@@ -7,9 +7,16 @@ and `folder` the files of a built site; both give a `PageVisit`.
 from sitemapreader.errors import Redirect
 from sitemapreader.pages.folder import PageFolder, visit_folder
 from sitemapreader.pages.robots import PageRobots
-from sitemapreader.pages.visit import NotJudged, PageVisit, VisitOptions, visit_pages
+from sitemapreader.pages.visit import (
+    NotJudged,
+    PageVisit,
+    PageVisitor,
+    VisitOptions,
+    visit_pages,
+)
 from sitemapreader.readers.decode.content_type import HTML_TYPES, page_type_of
 from sitemapreader.readers.pages.facts import PageFacts, read_page
+from sitemapreader.readers.pages.text import hash_text
 
 __all__ = [
     "HTML_TYPES",
@@ -18,8 +25,10 @@ __all__ = [
     "PageFolder",
     "PageRobots",
     "PageVisit",
+    "PageVisitor",
     "Redirect",
     "VisitOptions",
+    "hash_text",
     "page_type_of",
     "read_page",
     "visit_folder",

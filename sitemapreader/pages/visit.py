@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from enum import StrEnum
 from math import inf
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from sitemapreader.errors import Redirect
-    from sitemapreader.fetch.client import Client, Fetcher, Response
+    from sitemapreader.fetch.client import Fetcher, Response
     from sitemapreader.readers.pages.facts import PageFacts
     from sitemapreader.readers.robots import Robots
 
@@ -73,6 +74,7 @@ class PageVisit:
         error: why there is no answer; "" if there is one.
         not_judged: why the answer says nothing about the page; `None` if it does.
         file: of a built folder, relative to it; "" on the network.
+        body: decompressed, if it was to be kept.
     """
 
     url: str
@@ -85,11 +87,13 @@ class PageVisit:
     error: str = ""
     not_judged: NotJudged | None = None
     file: str = ""
+    body: bytes = attrs.field(default=b"", repr=False)
 
 
 ACCEPT = "text/html, application/xhtml+xml;q=0.9, */*;q=0.5"
 VISITS_AT_ONCE = 8
 """Over all hosts; the fetcher bounds those of one."""
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _LARGE_PAGE = 262_144
 """A larger page is read in a thread: its text takes some hundred milliseconds."""
 _LOOK_SECONDS = 1.0
@@ -115,12 +119,14 @@ class VisitOptions:
         slow_seconds: an answer that takes longer is asked for again.
         text: whether the main text is read.
         ignore: regular expressions; what they match does not count for the hash of the text.
+        body_bytes: the body of any type is kept, and a larger one is an error; 0: none is kept.
     """
 
     seconds: float = 900.0
     slow_seconds: float = 3.0
     text: bool = True
     ignore: tuple[str, ...] = ()
+    body_bytes: int = 0
 
 
 async def visit_pages(
@@ -134,10 +140,10 @@ async def visit_pages(
 ) -> AsyncGenerator[PageVisit, None]:
     """Visit pages, and yield what each of them answered, as the answers come.
 
-    robots.txt and its Crawl-delay are obeyed; redirects are followed to
-    where it allows them. Nothing is raised for what a server does: a visit that says nothing about
-    its page has `not_judged`. Leaving the loop early cancels the visits that are under way; close
-    the iterator then (`contextlib.aclosing`).
+    robots.txt and its Crawl-delay are obeyed; redirects are followed to where it allows them.
+    Nothing is raised for what a server does: a visit that says nothing about its page has
+    `not_judged`. Leaving the loop early cancels the visits that are under way; close the iterator
+    then (`contextlib.aclosing`).
 
     Args:
         urls: of the pages, in the order in which they are asked for.
@@ -147,16 +153,8 @@ async def visit_pages(
         network: how many failures of a host are too many.
         trusted: URLs whose hosts may be private, because you named them.
     """
-    client = make_client(fetcher, network.user_agent)
-    client.max_redirects = MAX_REDIRECTS
-    for name in trusted:
-        client.trust(name)
-    round_ = _Round(
-        client,
-        options,
-        PageRobots(client, network.user_agent, robots),
-        HostBreaker(network, by_document=True),
-    )
+    visitor = PageVisitor(fetcher, options, robots=robots, network=network, trusted=trusted)
+    round_ = _Round(visitor, options)
     tasks: set[asyncio.Task[PageVisit | None]] = set()
     try:
         waiting = iter(urls)
@@ -181,17 +179,12 @@ async def visit_pages(
 
 
 class _Round:
-    """The visits of one call; they share a host's failures and the time."""
+    """The visits of one call: their time, and those that are asked again."""
 
-    def __init__(
-        self, client: Client, options: VisitOptions, rules: PageRobots, breaker: HostBreaker
-    ) -> None:
-        self._client = client
+    def __init__(self, visitor: PageVisitor, options: VisitOptions) -> None:
+        self._visitor = visitor
         self._options = options
-        self._rules = rules
-        self._breaker = breaker
-        self._loop = asyncio.get_running_loop()
-        self._until = self._loop.time() + options.seconds
+        self._until = asyncio.get_running_loop().time() + options.seconds
         self._again: deque[str] = deque()
         self._first: dict[str, PageVisit] = {}
 
@@ -204,7 +197,9 @@ class _Round:
         before = self._first.pop(url, None)
         try:
             async with asyncio.timeout_at(self._until):
-                visit = await self._ask(url, is_again=before is not None)
+                visit = await self._visitor.visit(
+                    url, until=self._until, is_again=before is not None
+                )
         except TimeoutError:
             if before is not None and before.facts is not None:  # slow, which nothing confirms
                 return attrs.evolve(before, seconds=None)
@@ -222,14 +217,56 @@ class _Round:
         has_failed = visit.status is None or visit.status >= 500
         return has_failed or (visit.seconds or 0) > self._options.slow_seconds
 
-    async def _ask(self, url: str, *, is_again: bool) -> PageVisit:
+
+class PageVisitor:
+    """Visits one at a time, which share rules of robots.txt and failures of hosts.
+
+    The arguments are those of `visit_pages`, but that what was slow is not asked again here.
+    """
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        options: VisitOptions = VisitOptions(),
+        *,
+        robots: Mapping[str, Robots] | None = None,
+        network: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
+        trusted: Iterable[str] = (),
+    ) -> None:
+        self._client = client = make_client(fetcher, network.user_agent)
+        client.max_redirects = MAX_REDIRECTS
+        for name in trusted:
+            client.trust(name)
+        self._options = options
+        self._rules = PageRobots(client, network.user_agent, robots)
+        self._breaker = HostBreaker(network, by_document=True)
+
+    async def visit(
+        self,
+        url: str,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        *,
+        until: float | None = None,
+        is_again: bool = False,
+    ) -> PageVisit:
+        """Visit a page.
+
+        Args:
+            url: of the page.
+            headers: sent besides. With a validator the status may be 304; then nothing is read.
+            until: the time of the event loop that no pause of a host may pass; without it,
+                `options.seconds` from now.
+            is_again: whether it failed before.
+        """
         breaker = self._breaker
+        if until is None:
+            until = asyncio.get_running_loop().time() + self._options.seconds
         try:
             await self._rules.check(url)
-            await self._wait_for_host(url)
+            await self._wait_for_host(url, until)
             opening = self._client.open(
                 url,
-                headers={"Accept": ACCEPT},
+                headers={"Accept": ACCEPT, **headers},
                 check_redirect=self._rules.check,
                 breaker=breaker,
             )
@@ -245,7 +282,7 @@ class _Round:
         breaker.note_answer(url)
         return visit
 
-    async def _wait_for_host(self, url: str) -> None:
+    async def _wait_for_host(self, url: str, until: float) -> None:
         """Wait while a host is paused, unless it is given up: then the request is refused.
 
         Raises:
@@ -254,7 +291,7 @@ class _Round:
         breaker = self._breaker
         # Polled, because a pause ends by the clock alone.
         while breaker.find_reason(url) is None and (wait := breaker.get_wait(url)):
-            if self._until - self._loop.time() < wait < inf:
+            if until - asyncio.get_running_loop().time() < wait < inf:
                 raise FetchError(IssueCode.RETRY_LATER, url, f"in {wait:.0f} s")
             await asyncio.sleep(min(wait, _LOOK_SECONDS))
         if breaker.find_reason(url) is None:
@@ -270,13 +307,16 @@ class _Round:
             headers=headers,
             seconds=getattr(response, "wait_seconds", None),
         )
-        kind = page_type_of(headers.get("content-type"))
-        data = b""
-        if kind in HTML_TYPES | TEXT_TYPES:
+        if response.status == 304:
+            return visit
+        options, data = self._options, b""
+        if options.body_bytes:
+            data = await read_body(response, options.body_bytes)
+            visit = attrs.evolve(visit, body=data)
+        elif page_type_of(headers.get("content-type")) in HTML_TYPES | TEXT_TYPES:
             data = await read_body(response, MAX_PAGE_BYTES, cut=True)
         if vendor := find_protection(response.status, headers, data):
             return attrs.evolve(visit, not_judged=NotJudged.PROTECTION, error=vendor)
-        options = self._options
 
         def read() -> PageVisit:
             facts = read_page(data, final, headers, text=options.text, ignore=options.ignore)

@@ -27,13 +27,12 @@ from sitemapreader import (
     walk,
 )
 from sitemapreader.fetch import read_body
-from sitemapreader.pages import PageRobots, read_page
+from sitemapreader.pages import PageRobots
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from sitemapreader import Report, UrlEntry
-    from sitemapreader.fetch import Fetcher
 
 MAX_PAGE_BYTES = 10 * 1024 * 1024
 """Size of a page, decompressed; a larger one is missed."""
@@ -111,25 +110,9 @@ async def crawl(
     return entries.report
 
 
-async def fetch_page(fetcher: Fetcher, rules: PageRobots, entry: UrlEntry) -> Page:
+async def fetch_page(fetcher: HttpFetcher, rules: PageRobots, entry: UrlEntry) -> Page:
     """Fetch a page that robots.txt allows, redirected or not; else raise FetchError."""
     await rules.check(entry.loc)
-    opening = (
-        fetcher.open(entry.loc, check_redirect=rules.check)
-        if isinstance(fetcher, HttpFetcher)
-        else fetcher.open(entry.loc)
-    )
-    async with opening as response:
-        return Page(
-            entry, response.url, response.headers, await read_body(response, MAX_PAGE_BYTES)
-        )
-
-
-def extract_text(page: Page) -> str:
-    """Return the main text of an HTML page, or a plain text as it is.
-
-    Anything else has none. What frames the text (navigation, footers, related links) is left out.
-    For another extractor, pass a function as `extract=`, such as
-    `lambda page: trafilatura.extract(page.body) or ""`.
-    """
-    return read_page(page.body, page.url, page.headers).text
+    async with fetcher.open(entry.loc, check_redirect=rules.check) as response:
+        body = await read_body(response, MAX_PAGE_BYTES)
+        return Page(entry, response.url, response.headers, body)

@@ -8,8 +8,8 @@ for batch in pages:                      # or: async for batch in pages.batches(
 print(pages.report)
 ```
 Asking for the next batch acknowledges this one as stored: after a kill the last one comes again.
-No page is deleted because a sitemap was not read: see `SiteDocuments`. LangChain and LlamaIndex
-take the pages through `make_langchain_loader` and `make_llama_index_reader`.
+Neither a sitemap nor one answer deletes a page: see `SiteDocuments`. LangChain and LlamaIndex take
+the pages through `make_langchain_loader` and `make_llama_index_reader`.
 
 Requests go to public addresses only, whatever sitemaps list and pages redirect to; robots.txt and
 Crawl-delay hold for pages too.
@@ -18,28 +18,35 @@ Crawl-delay hold for pages too.
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
-from contextlib import aclosing, asynccontextmanager
+import time
+from contextlib import aclosing, asynccontextmanager, suppress
 from itertools import chain, islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
-from sitemapreader import Change, FetchError, FetchOptions, HttpFetcher, State, UrlEntry, walk
-from sitemapreader.pages import PageRobots
-from sitemapreader.recipes.crawler import Page, extract_text, fetch_page
+from sitemapreader import Change, FetchOptions, HttpFetcher, State, StateError, UrlEntry, walk
+from sitemapreader.pages import PageVisitor, VisitOptions
+from sitemapreader.recipes.asking import WEEK, PageAnswer, PageAsker, PageLaw
+from sitemapreader.recipes.crawler import MAX_PAGE_BYTES
+from sitemapreader.state import PageFile, PageRecord
+from sitemapreader.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+    from datetime import timedelta
+    from pathlib import Path
 
     from sitemapreader import Report
     from sitemapreader.fetch import Fetcher
+    from sitemapreader.recipes.crawler import Page
+
+_Part: TypeAlias = "list[tuple[PageRecord, UrlEntry | None]]"
+"""Pages that are asked together, with what a sitemap that was just read says of them."""
 
 BATCH_PAGES = 50
-"""Changes in one batch, and so the most that come twice after a kill."""
-_GONE = frozenset({404, 410})
+"""Pages that are asked for one batch, and so the most changes that come twice after a kill."""
 
 
 @attrs.frozen(eq=False)
@@ -48,11 +55,12 @@ class PageChange:
 
     Attributes:
         kind: "upsert": add the page, or replace the one with this id; "delete": remove it;
-            "missed": it could not be fetched, so keep what is there.
+            "missed": it did not answer with its text, so keep what is there.
         url: as the sitemap lists it; the id in the index.
         text: the text of the page.
         metadata: `source`, `title`, `lastmod`, `sitemap`, as far as they are known.
-        reason: why it was missed: the code of an Issue, or "no-text".
+        reason: why it was missed: "http-404" or another status, "no-text", "redirected", a word of
+            `sitemapreader.pages.NotJudged`, or the code of an Issue.
     """
 
     kind: Literal["upsert", "delete", "missed"]
@@ -65,19 +73,25 @@ class PageChange:
 class SiteDocuments:
     """The changes of a site's pages since the last time, as a stream of batches.
 
-    A page is deleted when its server answers 404 or 410: those that the sitemaps no longer list are
-    asked, too. A page that could not be fetched is "missed", and tried again next time; one that
-    answers, though no sitemap lists it, stays, and is asked again. A file beside the state, with
-    the suffix `.missed`, remembers both.
+    A page is asked when its lastmod moves, and comes again if its text has changed. One that does
+    not answer with its text is "missed", and asked again by the next runs. A page is deleted if it
+    said so itself, twice, a day apart: docs/search-indexes.md has the law. A file beside the state,
+    with the suffix `.pages`, remembers what the pages said.
 
     Args:
         site: its URL.
-        state: the file that remembers what is in the index.
-        extract: returns the text of a page, or ""; runs in a thread.
+        state: what remembers the sitemaps; its `confirm_after` is the day of the law.
+        extract: returns the text of a page, or ""; runs in a thread. Without it, the main text is
+            taken.
         workers: pages that are fetched at once; `options.per_host` of one host at most.
         options: how the network is used.
         fetcher: opens sitemaps and pages; it must check addresses itself, and is not closed.
             Without one, an HttpFetcher is made.
+        confirm: whether pages that no sitemap lists any more are asked before they are deleted.
+        revisit: how long a page is left alone whose lastmod does not move; `None`: for ever.
+        revisit_pages: pages that one run asks at most, though no sitemap says that they changed.
+        markdown: whether a version in Markdown is preferred; `extract` gets HTML alone.
+        ignore: regular expressions; what they match, such as a counter, makes no other text.
         arguments: arguments of `walk` that choose URLs, such as `include` and `exclude`.
 
     Attributes:
@@ -88,21 +102,34 @@ class SiteDocuments:
         self,
         site: str,
         *,
-        state: str | Path,
+        state: str | Path | State,
         extract: Callable[[Page], str] | None = None,
         workers: int = 8,
         options: FetchOptions = FetchOptions(),  # noqa: B008 (a frozen value)
         fetcher: Fetcher | None = None,
+        confirm: bool = True,
+        revisit: timedelta | None = None,
+        revisit_pages: int = 1000,
+        markdown: bool = True,
+        ignore: Iterable[str] = (),
         **arguments: Any,
     ) -> None:
         self.report: Report | None = None
         self._site = site
-        self._state = Path(state)
-        self._missed = _MissedPages(self._state.with_name(f"{self._state.name}.missed"))
-        self._extract = extract or extract_text
+        self._state = state if isinstance(state, State) else State(state)
+        self._extract = extract
         self._workers = workers
         self._options = options
         self._fetcher = fetcher
+        self._confirm = confirm
+        self._revisit = None if revisit is None else revisit.total_seconds()
+        self._revisit_pages = revisit_pages
+        self._markdown = markdown and extract is None
+        self._law = PageLaw(
+            self._state.rules.confirm_after.total_seconds(),
+            min(WEEK, WEEK if self._revisit is None else self._revisit),
+            tuple(ignore),
+        )
         self._arguments = arguments
 
     def __iter__(self) -> Iterator[list[PageChange]]:
@@ -111,31 +138,74 @@ class SiteDocuments:
 
     async def batches(self) -> AsyncGenerator[list[PageChange], None]:
         """Yield lists of changes; asking for the next list acknowledges this one."""
-        async with self._open_fetcher() as fetcher, aclosing(self._changes(fetcher)) as parts:
-            async for part in parts:
-                async with aclosing(part) as batches:
-                    async for batch in batches:
-                        yield batch
+        path = self._state.path
+        with PageFile(path.with_name(f"{path.name}.pages"), url_key(self._site)) as pages:
+            async with self._open_fetcher() as fetcher:
+                settler = self._make_settler(fetcher, pages)
+                async with aclosing(self._choose(fetcher, pages)) as parts:
+                    async for part in parts:
+                        changes, records = await settler.settle(part)
+                        if changes:
+                            yield changes
+                        pages.save(records)  # before the walk takes these pages as acknowledged
 
-    async def _changes(
-        self, fetcher: Fetcher
-    ) -> AsyncGenerator[AsyncGenerator[list[PageChange], None], None]:
-        """Yield what an earlier walk left over, then the changes of this one."""
-        rules = PageRobots(fetcher, self._options.user_agent)
-        loader = _PageLoader(fetcher, rules, self._extract, self._workers)
-        yield self._confirm(loader, self._begin())
-        yield self._load(loader, self._missed.entries())
+    async def _choose(self, fetcher: Fetcher, pages: PageFile) -> AsyncGenerator[_Part, None]:
+        """Yield pages to ask: those that failed, that a walk finds, that are in doubt."""
+        if self._knows_site():
+            with suppress(StateError):  # then the walk replaces the file
+                # What the last walk found, which may have been killed before it was noted here.
+                pages.unlist(self._state.removed(self._site))
+        else:
+            pages.is_filled = True
+        now, after = time.time(), ""
+        while records := pages.list_failed(now, after, BATCH_PAGES):
+            after = records[-1].url
+            yield [(record, None) for record in records]
         # An HttpFetcher has options of its own.
         options = None if isinstance(fetcher, HttpFetcher) else self._options
         given = {"fetcher": fetcher, "options": options, **self._arguments}
-        entries = walk(self._site, state=self._state, changes=True, **given)
+        if pages.is_filled:
+            given |= {"state": self._state, "changes": True}
+        entries = walk(self._site, **given)
         self.report = entries.report
         async with entries:
             async for found in entries.batches():
-                yield self._confirm(loader, [e.loc for e in found if e.change is Change.REMOVED])
-                yield self._load(loader, [e for e in found if e.change is not Change.REMOVED])
+                pages.unlist(each.loc for each in found if each.change is Change.REMOVED)
+                listed = {each.loc: each for each in found if each.change is not Change.REMOVED}
+                waiting = iter(listed.values())
+                while some := list(islice(waiting, BATCH_PAGES)):
+                    known = pages.find(each.loc for each in some)
+                    yield [(known.get(each.loc, PageRecord(each.loc)), each) for each in some]
             if entries.report.removed:
-                yield self._confirm(loader, entries.removed())
+                pages.unlist(entries.removed())
+        pages.is_filled = True
+        now = time.time()
+        before = 0 if self._revisit is None else now - self._revisit
+        doubted = pages.list_doubted(now, before, self._revisit_pages)
+        for first in range(0, max(1, len(doubted)), BATCH_PAGES):
+            yield [(record, None) for record in doubted[first : first + BATCH_PAGES]]
+
+    def _knows_site(self) -> bool:
+        """Return whether earlier walks delivered pages that these will not."""
+        with suppress(StateError):
+            names = (self._site, url_key(self._site))
+            return any(site.name in names for site in self._state.sites())
+        return False
+
+    def _make_settler(self, fetcher: Fetcher, pages: PageFile) -> _Settler:
+        options = VisitOptions(
+            text=self._extract is None, body_bytes=MAX_PAGE_BYTES if self._extract else 0
+        )
+        trusted = [self._site]
+        visitor = PageVisitor(fetcher, options, network=self._options, trusted=trusted)
+        return _Settler(
+            pages,
+            PageAsker(visitor, self._extract, self._markdown),
+            self._law,
+            asyncio.Semaphore(self._workers),
+            confirm=self._confirm,
+            distrust_seconds=self._state.rules.distrust_after.total_seconds(),
+        )
 
     @asynccontextmanager
     async def _open_fetcher(self) -> AsyncIterator[Fetcher]:
@@ -146,141 +216,70 @@ class SiteDocuments:
             fetcher.trust(self._site)
             yield fetcher
 
-    def _begin(self) -> Iterator[str]:
-        """Yield what the last walk, which may have been killed, found unlisted."""
-        if self._state.exists():
-            yield from State(self._state).removed(self._site)
-        yield from self._missed.unlisted()
-
-    async def _confirm(
-        self, loader: _PageLoader, urls: Iterable[str]
-    ) -> AsyncGenerator[list[PageChange], None]:
-        """Ask pages that no sitemap lists; yield the deletions of those that are gone."""
-        waiting = iter(urls)
-        while entries := [UrlEntry(url) for url in islice(waiting, BATCH_PAGES)]:
-            batch = []
-            async with aclosing(loader.load(entries)) as changes:
-                async for change in changes:
-                    if change.kind == "delete":
-                        self._missed.discard(change.url)
-                        batch.append(change)
-                    else:
-                        self._missed.keep(change.url)
-            self._missed.save()
-            if batch:
-                yield batch
-
-    async def _load(
-        self, loader: _PageLoader, entries: list[UrlEntry]
-    ) -> AsyncGenerator[list[PageChange], None]:
-        batch: list[PageChange] = []
-        async with aclosing(loader.load(entries)) as changes:
-            async for change in changes:
-                self._missed.note(change)
-                batch.append(change)
-                if len(batch) == BATCH_PAGES:
-                    yield batch
-                    batch = []
-        self._missed.save()  # before the walk takes these pages as acknowledged
-        if batch:
-            yield batch
-
-
-@attrs.define
-class _MissedPages:
-    """The URLs that could not be fetched, and those that answer unlisted, in a file."""
-
-    _path: Path
-    _urls: dict[str, bool] | None = None
-    _is_saved: bool = True
-
-    def _known(self) -> dict[str, bool]:
-        """Return the URLs -> whether a sitemap lists them."""
-        if self._urls is None:
-            text = self._path.read_text("utf-8") if self._path.exists() else "{}"
-            self._urls = dict(json.loads(text))
-        return self._urls
-
-    def entries(self) -> list[UrlEntry]:
-        return [UrlEntry(url) for url, is_listed in self._known().items() if is_listed]
-
-    def unlisted(self) -> list[str]:
-        return [url for url, is_listed in self._known().items() if not is_listed]
-
-    def note(self, change: PageChange) -> None:
-        if change.kind == "missed" and change.reason != "no-text":
-            self._set(change.url, is_listed=True)
-        else:
-            self.discard(change.url)
-
-    def keep(self, url: str) -> None:
-        self._set(url, is_listed=False)
-
-    def _set(self, url: str, *, is_listed: bool) -> None:
-        self._is_saved &= self._known().get(url) is is_listed
-        self._known()[url] = is_listed
-
-    def discard(self, url: str) -> None:
-        if url in self._known():
-            del self._known()[url]
-            self._is_saved = False
-
-    def save(self) -> None:
-        if self._is_saved:
-            return
-        part = self._path.with_name(f"{self._path.name}.part")
-        part.write_text(json.dumps(self._known()), "utf-8")
-        part.replace(self._path)
-        self._is_saved = True
-
 
 @attrs.frozen
-class _PageLoader:
-    """The loader of pages: fetches some at once, and makes a change of each."""
+class _Settler:
+    """The pages of a part: asked, some at once, and judged."""
 
-    _fetcher: Fetcher
-    _rules: PageRobots
-    _extract: Callable[[Page], str]
-    _workers: int
+    _pages: PageFile
+    _asker: PageAsker
+    _law: PageLaw
+    _room: asyncio.Semaphore
+    _confirm: bool
+    _distrust_seconds: float
 
-    async def load(self, entries: Iterable[UrlEntry]) -> AsyncGenerator[PageChange, None]:
-        """Yield a change for each entry, as they come; few pages wait for the consumer."""
-        room = asyncio.Semaphore(self._workers)
-
-        async def load_one(entry: UrlEntry) -> PageChange:
-            await room.acquire()
-            return await self._load(entry)
-
-        tasks = [asyncio.create_task(load_one(entry)) for entry in entries]
+    async def settle(self, part: _Part) -> tuple[list[PageChange], dict[str, PageRecord | None]]:
+        """Return the changes of pages, and their records; `None` forgets a page."""
+        tasks = [asyncio.create_task(self._settle_one(old, entry)) for old, entry in part]
         try:
-            for task in asyncio.as_completed(tasks):
-                yield await task
-                room.release()
+            verdicts = await asyncio.gather(*tasks)
         finally:
             for each in tasks:
                 each.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+        changes = [change for change, _ in verdicts if change is not None]
+        return changes, {old.url: new for (old, _), (_, new) in zip(part, verdicts, strict=True)}
 
-    async def _load(self, entry: UrlEntry) -> PageChange:
-        try:
-            page = await fetch_page(self._fetcher, self._rules, entry)
-        except FetchError as error:
-            if error.http_status in _GONE:
-                return PageChange("delete", entry.loc)
-            return PageChange("missed", entry.loc, reason=str(error.code))
-        text = await asyncio.to_thread(self._extract, page)
-        if not text.strip():
-            return PageChange("missed", entry.loc, reason="no-text")
-        return PageChange("upsert", entry.loc, text, _describe(page))
+    async def _settle_one(
+        self, old: PageRecord, entry: UrlEntry | None
+    ) -> tuple[PageChange | None, PageRecord | None]:
+        url, lastmod = old.url, old.lastmod
+        if entry is not None:
+            lastmod = entry.lastmod.isoformat() if entry.lastmod else None
+            old = attrs.evolve(old, is_listed=True)
+        elif not old.is_listed and not self._confirm:
+            return PageChange("delete", url), None
+        is_old = time.time() - (old.read_at or 0) >= self._distrust_seconds
+        fresh = is_old or not self._pages.trusts_validators
+        async with self._room:
+            answer = await self._asker.ask(old, entry or UrlEntry(url), fresh=fresh)
+        verdict = self._law.judge(old, answer, lastmod)
+        new = verdict.record
+        if verdict.kind == "upsert":
+            self._note_validators(old, new)
+            return PageChange(
+                "upsert", url, answer.text or "", _describe(answer, entry, lastmod)
+            ), new
+        if verdict.kind == "kept" or (verdict.kind == "missed" and not old.is_listed):
+            return None, new
+        return PageChange(verdict.kind, url, reason=verdict.reason), new
+
+    def _note_validators(self, old: PageRecord, new: PageRecord | None) -> None:
+        """Note whether a server's validators tell of a change of the text."""
+        if new and old.text_hash and (old.markdown_url or None) == new.markdown_url:
+            before = (old.etag, old.last_modified)
+            if any(before):
+                are_true = before != (new.etag, new.last_modified)
+                self._pages.note_validators(are_true=are_true)
 
 
-def _describe(page: Page) -> dict[str, str]:
-    entry = page.entry
+def _describe(answer: PageAnswer, entry: UrlEntry | None, lastmod: str | None) -> dict[str, str]:
+    facts = answer.visit.facts
     known = {
-        "source": page.url,
-        "title": entry.title,
-        "lastmod": entry.lastmod and entry.lastmod.isoformat(),
-        "sitemap": entry.sitemap,
+        "source": answer.visit.final_url,
+        "title": (entry and entry.title) or (facts and facts.title),
+        "lastmod": lastmod,
+        "sitemap": entry and entry.sitemap,
     }
     return {name: value for name, value in known.items() if value}
 

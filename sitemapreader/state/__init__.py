@@ -17,6 +17,7 @@ import attrs
 
 from sitemapreader.errors import StateError
 from sitemapreader.state.database import DamageError, connect_reader, wrap_errors
+from sitemapreader.state.page_file import PageFile, PageRecord
 from sitemapreader.state.rows import RemovalRules, check_types
 from sitemapreader.state.url_index import hash_url
 from sitemapreader.urls import url_key
@@ -24,7 +25,7 @@ from sitemapreader.urls import url_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["DocumentState", "SiteState", "State", "name_of_sitemaps"]
+__all__ = ["DocumentState", "PageFile", "PageRecord", "SiteState", "State", "name_of_sitemaps"]
 
 _WEEK = timedelta(days=7)
 _RULES = RemovalRules()

@@ -16,16 +16,16 @@ from contextlib import closing, contextmanager, suppress
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import attrs
+
 from sitemapreader.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-APPLICATION_ID = 0x534D5244
-"""`SMRD`, in the header of each file of ours (https://www.sqlite.org/fileformat.html, 1.3.12)."""
 VERSION = 4
-"""Of the tables. Files of earlier versions are replaced, those of later ones refused."""
+"""Of a state's tables. Files of earlier versions are replaced, those of later ones refused."""
 _LAST_VERSION = 999
 """What is beyond it is no version: the header is damaged."""
 CHECKED_BYTES = 64 * 1024 * 1024
@@ -56,6 +56,22 @@ _ALONE = ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",))
 _WITHIN_HELD = ("SAVEPOINT part", "RELEASE part", ("ROLLBACK TO part", "RELEASE part"))
 """How a transaction begins, ends well, and is undone."""
 _COLUMN = re.compile(r"^    (\w+) (INTEGER|REAL|TEXT|BLOB)( NOT NULL)?\b(?! PRIMARY)", re.MULTILINE)
+
+
+@attrs.frozen
+class FileKind:
+    """A kind of file: what its header says, and the scripts that make its tables."""
+
+    name: str
+    application_id: int
+    """In its header (https://www.sqlite.org/fileformat.html, 1.3.12)."""
+    version: int
+    tables: str
+    work_tables: str = ""
+    """Those that are made anew for each walk."""
+
+
+STATE = FileKind("state", 0x534D5244, VERSION, "schema.sql", "work_tables.sql")  # SMRD
 
 
 class DamageError(Exception):
@@ -108,12 +124,14 @@ class StateFile:
 
     Attributes:
         path: the file.
+        kind: what it is.
         connection: in autocommit; a change of several rows begins a transaction.
         quarantined_as: new path of an unusable file that was in its place.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: FileKind = STATE) -> None:
         self.path = path
+        self.kind = kind
         self.quarantined_as: Path | None = None
         self._is_damaged = False
         self._is_closed = False
@@ -240,12 +258,12 @@ class StateFile:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            return _open_checked(self.path)
+            return _open_checked(self.path, self.kind)
         except (DamageError, UnicodeDecodeError, sqlite3.Error) as error:
             if not is_damage(error):
                 raise
             self.quarantined_as = quarantine(self.path)
-            return _open_checked(self.path)
+            return _open_checked(self.path, self.kind)
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
@@ -257,8 +275,8 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(path, _WAIT_SECONDS, isolation_level=None)
         try:
             connection.execute("PRAGMA query_only = ON")
-            _check_kind(connection, path, may_be_empty=False)
-            _check_tables(connection)
+            _check_kind(connection, path, STATE, may_be_empty=False)
+            _check_tables(connection, STATE)
         except (DamageError, UnicodeDecodeError, sqlite3.Error) as error:
             connection.close()
             if not is_damage(error):
@@ -327,12 +345,12 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _open_checked(path: Path) -> sqlite3.Connection:
+def _open_checked(path: Path, kind: FileKind) -> sqlite3.Connection:
     _create(path)
     _check_header(path)
     connection = sqlite3.connect(path, _WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        _check_kind(connection, path, may_be_empty=True)
+        _check_kind(connection, path, kind, may_be_empty=True)
         connection.execute("PRAGMA journal_mode = WAL")
         # Each commit outlives the process; `sync`, once a second, lets it outlive the machine. What
         # a power failure takes back is delivered again, as everything is that was not written down.
@@ -341,9 +359,10 @@ def _open_checked(path: Path) -> sqlite3.Connection:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA temp_store = FILE")
         if not _read_version(connection):
-            _create_tables(connection)
-        _check_tables(connection)
-        connection.executescript(_read_script("work_tables.sql"))
+            _create_tables(connection, kind)
+        _check_tables(connection, kind)
+        if kind.work_tables:
+            connection.executescript(_read_script(kind.work_tables))
         connection.create_function("seal_chunk", 4, seal_chunk, deterministic=True)
     except BaseException:
         connection.close()
@@ -364,23 +383,25 @@ def _check_header(path: Path) -> None:
         raise DamageError("its header is damaged")
 
 
-def _check_kind(connection: sqlite3.Connection, path: Path, *, may_be_empty: bool) -> None:
-    """Raise DamageError if a file is not a state, StateError for a newer format."""
-    (kind,) = connection.execute("PRAGMA application_id").fetchone()
+def _check_kind(
+    connection: sqlite3.Connection, path: Path, kind: FileKind, *, may_be_empty: bool
+) -> None:
+    """Raise DamageError if a file is of another kind, StateError for a newer format."""
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     version = _read_version(connection)
-    if may_be_empty and (version, kind, tables) == (0, 0, 0):
+    if may_be_empty and (version, application_id, tables) == (0, 0, 0):
         return
-    if kind != APPLICATION_ID:
+    if application_id != kind.application_id:
         raise DamageError("it is the database of another program")
     if not 0 < version <= _LAST_VERSION:
         raise DamageError("its version is damaged")
-    if version < VERSION:
+    if version < kind.version:
         raise DamageError("an earlier sitemapreader wrote it: the next walk replaces it")
-    if version > VERSION:
+    if version > kind.version:
         raise StateError(
             path,
-            f"a newer sitemapreader wrote it (format {version}, here {VERSION}): "
+            f"a newer sitemapreader wrote it (format {version}, here {kind.version}): "
             "upgrade, or give another file",
         )
     if path.stat().st_size <= CHECKED_BYTES:
@@ -398,24 +419,24 @@ def _read_script(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _create_tables(connection: sqlite3.Connection) -> None:
+def _create_tables(connection: sqlite3.Connection, kind: FileKind) -> None:
     """Create the tables in an empty file, in one transaction."""
     script = _COLUMN.sub(
         lambda found: f"{found[0]} CHECK (typeof({found[1]}) IN ('{found[2].lower()}', 'null'))",
-        _read_script("schema.sql"),
+        _read_script(kind.tables),
     )
     connection.executescript(
-        f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {APPLICATION_ID};\n"
-        f"PRAGMA user_version = {VERSION};\nCOMMIT;"
+        f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {kind.application_id};\n"
+        f"PRAGMA user_version = {kind.version};\nCOMMIT;"
     )
 
 
-def _check_tables(connection: sqlite3.Connection) -> None:
+def _check_tables(connection: sqlite3.Connection, kind: FileKind) -> None:
     """Raise DamageError if a table is missing."""
-    expected = set(re.findall(r"CREATE TABLE (\w+)", _read_script("schema.sql")))
+    expected = set(re.findall(r"CREATE TABLE (\w+)", _read_script(kind.tables)))
     found = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     if not expected <= found:
-        raise DamageError("its tables are not those of a state")
+        raise DamageError(f"its tables are not those of a {kind.name}")
 
 
 def quarantine(path: Path) -> Path:

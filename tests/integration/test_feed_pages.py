@@ -564,10 +564,16 @@ async def test_lists_of_sites_give_them_only_if_removed_ones_are_asked_for(tmp_p
 
 
 async def test_an_index_of_pages_loses_them(tmp_path: Path) -> None:
-    """The recipe for search indexes says that a deleted page is gone, and does not fetch it."""
-    pages = {SITEMAP: change_list(("a", "created"), ("c", "deleted")), HOME + "a": b"<p>Avocets"}
-    pages[HOME + "robots.txt"] = b"Sitemap: " + SITEMAP.encode()
-    changes = SiteDocuments(HOME, state=tmp_path / "site.db", fetcher=MemoryFetcher(pages))
-    found = [(change.kind, change.url) async for batch in changes.batches() for change in batch]
-    assert ("delete", HOME + "c") in found
-    assert ("upsert", HOME + "a") in found
+    """The recipe for search indexes asks a page that is said to be deleted, and deletes it."""
+    state = State(tmp_path / "site.db", confirm_after=timedelta(0))
+    pages = {SITEMAP: change_list(("a", "created"), ("c", "created")), HOME + "a": b"<p>Avocets"}
+    pages |= {HOME + "robots.txt": b"Sitemap: " + SITEMAP.encode(), HOME + "c": b"<p>Curlews"}
+    changes = SiteDocuments(HOME, state=state, fetcher=MemoryFetcher(pages))
+
+    async def run() -> set[tuple[str, str]]:
+        return {(each.kind, each.url) async for batch in changes.batches() for each in batch}
+
+    assert await run() == {("upsert", HOME + "a"), ("upsert", HOME + "c")}
+    pages[SITEMAP] = change_list(("a", "created"), ("c", "deleted"))
+    del pages[HOME + "c"]
+    assert await run() == {("delete", HOME + "c")}

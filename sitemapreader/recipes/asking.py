@@ -1,0 +1,214 @@
+"""Pages of an index that are asked: what they answer, and what follows from it.
+
+`documents` decides which pages are asked, and when; docs/search-indexes.md has the law.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from sitemapreader.pages import hash_text
+from sitemapreader.recipes.crawler import Page
+from sitemapreader.urls import origin_of, url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sitemapreader import UrlEntry
+    from sitemapreader.pages import PageVisit, PageVisitor
+    from sitemapreader.state import PageRecord
+
+WEEK = 7 * 86_400.0
+"""The longest that a page is left alone that does not answer, or that no sitemap lists."""
+_ACCEPT_MARKDOWN = {"Accept": "text/markdown, text/html;q=0.9, */*;q=0.5"}
+_LEAST_SHARE = 0.2
+"""A Markdown version with a smaller share of the words of its HTML is not the page."""
+_GONE = frozenset({404, 410})
+_PERMANENT = frozenset({301, 308})
+
+
+@attrs.frozen
+class PageAnswer:
+    """What a page answered.
+
+    Attributes:
+        visit: the visit.
+        text: what it says; `None` if that has not changed.
+        headers: of the answer with the text.
+        markdown_url: as in a `PageRecord`.
+    """
+
+    visit: PageVisit
+    text: str | None
+    headers: Mapping[str, str]
+    markdown_url: str | None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the page gave its text, or said that this has not changed."""
+        return self.visit.not_judged is None and self.visit.status in (200, 304)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another page answered in its place."""
+        return url_key(self.visit.url) != url_key(self.visit.final_url)
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether it is elsewhere for good, as far as a fetcher tells."""
+        return self.is_elsewhere and all(each.status in _PERMANENT for each in self.visit.redirects)
+
+    def is_gone(self, *, is_listed: bool) -> bool:
+        """Whether the page says that it is gone; one that is listed may have moved."""
+        visit = self.visit
+        is_told = visit.not_judged is None and visit.status in _GONE
+        return is_told or (self.is_good and self.is_moved and not is_listed)
+
+    @property
+    def failure(self) -> str:
+        """Why it is not good."""
+        visit = self.visit
+        status = f"http-{visit.status}" if visit.status else "redirected"
+        return str(visit.not_judged or visit.error.partition(":")[0] or status)
+
+
+@attrs.frozen
+class PageAsker:
+    """The side of the network: pages, or their versions in Markdown.
+
+    Attributes:
+        visitor: visits them.
+        extract: returns the text of a page; without it, its main text is taken.
+        markdown: whether Markdown is preferred.
+    """
+
+    visitor: PageVisitor
+    extract: Callable[[Page], str] | None
+    markdown: bool
+
+    async def ask(self, record: PageRecord, entry: UrlEntry, *, fresh: bool) -> PageAnswer:
+        """Ask a page.
+
+        Args:
+            record: what is known of it.
+            entry: what its sitemap says.
+            fresh: whether all of it is to be read, so that no validator is sent.
+        """
+        headers = {} if fresh else _select_validators(record)
+        is_well = record.is_listed and record.failed_at is None
+        if self.markdown and record.markdown_url and is_well:
+            answer = await self._visit(record.markdown_url, entry, headers)
+            if answer.is_good:
+                return attrs.evolve(answer, markdown_url=record.markdown_url)
+        if record.markdown_url:
+            headers = {}  # the validators are another's
+        answer = await self._visit(record.url, entry, headers)
+        answer = attrs.evolve(answer, markdown_url="" if record.markdown_url == "" else None)
+        facts = answer.visit.facts
+        if not self.markdown or facts is None or facts.markdown is None:
+            return answer
+        if record.markdown_url == "" or origin_of(facts.markdown) != origin_of(facts.url):
+            return attrs.evolve(answer, markdown_url="")
+        other = await self._visit(facts.markdown, entry, {})
+        if not other.is_good or _count(other.text) < _LEAST_SHARE * _count(answer.text):
+            return attrs.evolve(answer, markdown_url="")
+        return PageAnswer(answer.visit, other.text, other.headers, facts.markdown)
+
+    async def _visit(self, url: str, entry: UrlEntry, headers: Mapping[str, str]) -> PageAnswer:
+        accept = _ACCEPT_MARKDOWN if self.markdown else {}
+        visit = await self.visitor.visit(url, {**accept, **headers})
+        text = visit.facts.text if visit.facts else None
+        if self.extract is not None and visit.facts is not None:
+            page = Page(entry, visit.final_url, visit.headers, visit.body)
+            text = await asyncio.to_thread(self.extract, page)
+        return PageAnswer(visit, text, visit.headers, None)
+
+
+def _select_validators(record: PageRecord) -> dict[str, str]:
+    named = {"If-None-Match": record.etag, "If-Modified-Since": record.last_modified}
+    return {name: value for name, value in named.items() if value}
+
+
+def _count(text: str | None) -> int:
+    return len((text or "").split())
+
+
+@attrs.frozen
+class Verdict:
+    """What follows from an answer: the record, or `None`, and the change."""
+
+    record: PageRecord | None
+    kind: Literal["upsert", "delete", "missed", "kept"] = "kept"
+    reason: str = ""
+
+
+@attrs.frozen
+class PageLaw:
+    """The law by which pages are added, kept and deleted; it asks nobody.
+
+    Attributes:
+        day: seconds between two answers that a page is gone, or is elsewhere for the time being.
+        unlisted: seconds until a page is asked again that answers, though no sitemap lists it.
+        ignore: regular expressions; what they match makes no other text.
+    """
+
+    day: float
+    unlisted: float
+    ignore: tuple[str, ...]
+
+    def judge(self, old: PageRecord, answer: PageAnswer, lastmod: str | None) -> Verdict:
+        """Judge the answer of a page, whose lastmod is listed now."""
+        now = time.time()
+        failed_at = now if old.failed_at is None else old.failed_at
+        # The longer it has failed, the more rarely it is asked.
+        next_try = now + min((now - failed_at) / 2, WEEK)
+        failed = attrs.evolve(old, lastmod=lastmod, failed_at=failed_at, next_try=next_try)
+        is_held = old.is_listed or old.text_hash is not None
+        if answer.is_gone(is_listed=old.is_listed):
+            gone_at = now if old.gone_at is None else old.gone_at
+            if is_held and now - gone_at < self.day:
+                return Verdict(attrs.evolve(failed, gone_at=gone_at), "missed", answer.failure)
+            lost = attrs.evolve(failed, gone_at=gone_at, text_hash=None, etag=None)
+            lost = attrs.evolve(lost, last_modified=None, markdown_url=None)
+            new = lost if old.is_listed else None
+            return Verdict(new) if old.text_hash is None else Verdict(new, "delete")
+        if not answer.is_good:
+            return Verdict(failed if is_held else None, "missed", answer.failure)
+        text = answer.text
+        text_hash = old.text_hash if text is None else hash_text(text, self.ignore)
+        is_same = text_hash == old.text_hash
+        is_lent = answer.is_elsewhere and not answer.is_moved
+        is_new_to_this = not old.is_listed or now - failed_at < self.day
+        if is_lent and old.text_hash and not is_same and is_new_to_this:
+            return Verdict(failed, "missed", "redirected")
+        record = attrs.evolve(
+            old,
+            lastmod=lastmod,
+            etag=_read_etag(answer.headers) or (old.etag if text is None else None),
+            last_modified=answer.headers.get("last-modified")
+            or (old.last_modified if text is None else None),
+            markdown_url=answer.markdown_url,
+            checked_at=now,
+            read_at=old.read_at if text is None else now,
+            failed_at=failed_at if is_lent else None,
+            gone_at=None,
+            next_try=next_try if is_lent else None if old.is_listed else now + self.unlisted,
+        )
+        if text is not None and not text.strip():
+            return Verdict(attrs.evolve(record, etag=None, last_modified=None), "missed", "no-text")
+        if is_same:
+            is_false_date = None not in (old.lastmod, lastmod) and old.lastmod != lastmod
+            return Verdict(attrs.evolve(record, same_text=old.same_text + is_false_date))
+        if old.markdown_url == "":  # this text may have one that is worth asking for
+            record = attrs.evolve(record, markdown_url=None)
+        return Verdict(attrs.evolve(record, text_hash=text_hash, same_text=0), "upsert")
+
+
+def _read_etag(headers: Mapping[str, str]) -> str | None:
+    """Return the ETag, if it is one: `*` would match every version."""
+    tag = headers.get("etag", "")
+    return tag if tag.endswith('"') else None
