@@ -17,7 +17,6 @@ from sitemapreader.audit.loading import WalkLoader
 from sitemapreader.audit.models import FOREMOST, AuditInputError, AuditRule, Category, NotRun
 from sitemapreader.audit.options import AuditOptions, fill_figures
 from sitemapreader.audit.pages.judging import count_compared, count_fates, count_pages
-from sitemapreader.audit.pages.migration import OldSite
 from sitemapreader.audit.pages.visits import SiteVisits
 from sitemapreader.audit.preparing import fetch_robots, list_known_robots, prepare
 from sitemapreader.audit.result import Audit, read_baseline
@@ -29,7 +28,7 @@ from sitemapreader.audit.rules import (
     suggest_word,
 )
 from sitemapreader.audit.runner import RuleRunner, find_missing
-from sitemapreader.audit.sources import find_source, locate_findings, open_walk
+from sitemapreader.audit.sources import OldSite, find_source, locate_findings, open_walk
 from sitemapreader.event_loop import run_blocking
 from sitemapreader.fetch import FolderFetcher, MappedFetcher
 from sitemapreader.issues import Severity

@@ -1,4 +1,4 @@
-"""The source of an audit, and where in its files the hits are."""
+"""The sources of an audit: the site, its old one, and where in files the hits are."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape
 
 import attrs
 
+from sitemapreader.audit.known import Known, UrlList, is_list
 from sitemapreader.audit.models import AuditInputError, Example, Finding, Place
 from sitemapreader.errors import FetchError
 from sitemapreader.fetch import FolderFetcher
@@ -23,12 +24,14 @@ from sitemapreader.walker import walk
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sitemapreader.audit.database import AuditDatabase
     from sitemapreader.walker.config import WalkArguments
     from sitemapreader.walker.walks import Walk
 
 T = TypeVar("T", Place, Example)
 
 _START_BYTES = 65_536
+_ROWS_AT_ONCE = 20_000
 _GZIP_MAGIC = b"\x1f\x8b"
 _BEHIND_A_URL = b"<]\"' \t\r\n"
 
@@ -86,6 +89,45 @@ def _find_base_url(path: Path) -> str:
     locs = (event.loc for event in events if not hasattr(event, "code"))
     first = next(locs, "")
     return origin_of(first)
+
+
+@attrs.frozen
+class OldSite:
+    """Where the URLs of the old site are: in a list, or in the sitemaps of `task`."""
+
+    source: Known
+    task: SiteTask | None = None
+
+    @property
+    def is_http(self) -> bool:
+        """Whether its sitemaps are requested from a server."""
+        return self.task is not None and self.task.fetcher is None
+
+    @classmethod
+    def find(cls, source: Known) -> OldSite:
+        """Return how to read a list, URL, folder or file; raise AuditInputError."""
+        if not isinstance(source, str | os.PathLike) or is_list(source):
+            return cls(source)
+        return cls(source, find_source(source if isinstance(source, str) else Path(source)))
+
+    async def load(self, database: AuditDatabase, arguments: WalkArguments) -> None:
+        """Insert the URLs; `arguments` are those of a walk, with a fetcher.
+
+        Raises AuditInputError if there are none.
+        """
+        urls = UrlList(database, "old")
+        if self.task is None:
+            await database.run_in_thread(lambda: urls.load(self.source))
+            return
+        locs: list[str] = []
+        async with open_walk(self.task, arguments) as entries:
+            async for entry in entries:
+                locs.append(entry.loc)
+                if len(locs) >= _ROWS_AT_ONCE:
+                    urls.add(locs)
+                    locs.clear()
+        urls.add(locs)
+        urls.end(f"the old site {self.task.name}")
 
 
 def locate_findings(

@@ -18,7 +18,7 @@ from timing import is_below
 
 from sitemapreader import Issue, IssueCode, SitemapReader, UrlEntry, read
 from sitemapreader.readers import reader as reader_module
-from sitemapreader.readers.pages.tags import MAX_TAG_CHARS, TagScanner, unescape_attribute
+from sitemapreader.readers.pages.markup import MAX_TAG_CHARS, TagScanner, unescape_attribute
 from sitemapreader.urls import load_suffixes, resolve
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import random
 
 import html5lib
 
-from sitemapreader.readers.pages.head import read_head
+from sitemapreader.readers.pages.facts import read_head
 
 URL = "https://example.org/a/b"
 PIECES = (

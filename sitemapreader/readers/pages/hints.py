@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.models import Event, SitemapEntry, Via
 from sitemapreader.readers.decode.charset import start_transcoder
 from sitemapreader.readers.decode.content_type import media_type_of
-from sitemapreader.readers.pages.tags import TagScanner
+from sitemapreader.readers.pages.markup import TagScanner
 from sitemapreader.readers.stats import ReadStats
 from sitemapreader.urls import find_url_error, resolve, url_key
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sitemapreader.issues import IssueCode
 from sitemapreader.models import Event, Format, UrlEntry
 from sitemapreader.options import PROTOCOL_MAX_LOC_CHARS, Limits
-from sitemapreader.readers.pages.tags import Tag, TagScanner
+from sitemapreader.readers.pages.markup import Tag, TagScanner
 from sitemapreader.urls import find_url_error, resolve, same_hosts, url_warnings
 
 if TYPE_CHECKING:
