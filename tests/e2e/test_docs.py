@@ -32,7 +32,7 @@ PYTHON = [
 BUILT = runpy.run_path(str(package.ROOT / "docs" / "conf.py"))["PAGES"]
 """Name of a page that is made when the site is built -> what writes it."""
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-LANGUAGES = {"python", "text", "console", "sql", "yaml", "toml", "json", "xml"}
+LANGUAGES = {"python", "text", "console", "sql", "yaml", "toml", "json", "xml", "sh"}
 LANGUAGES |= {"{eval-rst}", "{toctree}"}
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")

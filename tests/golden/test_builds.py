@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 from typing import TYPE_CHECKING
 
-import package
 import pytest
+from builds import BUILDS, unpack
 
 from sitemapreader.audit import audit_sync
 from sitemapreader.issues import Severity
@@ -14,7 +13,6 @@ from sitemapreader.issues import Severity
 if TYPE_CHECKING:
     from pathlib import Path
 
-BUILDS = sorted((package.TESTS / "golden" / "builds").glob("*.txt"))
 TRUE = {
     # the search has noindex, and the plugin lists it and the error page all the same
     "sphinx-furo": {"page-noindex": ["search.html"], "page-soft-404": ["404.html"]},
@@ -31,18 +29,6 @@ TRUE = {
     "docusaurus-languages": {"sitemap-unnamed": ["de/sitemap.xml"]},
 }
 """Build -> its faults, each looked at: code -> paths."""
-
-
-def unpack(build: Path, folder: Path) -> str:
-    """Write the files of a build; return the URL of its folder."""
-    head, *files = build.read_text(encoding="utf-8").split("#### ")
-    for file in files:
-        name, _, text = file.partition("\n")
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        data = text.encode()
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    return head.splitlines()[1]
 
 
 @pytest.mark.parametrize("build", BUILDS, ids=[build.stem for build in BUILDS])
