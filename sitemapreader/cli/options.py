@@ -29,7 +29,7 @@ from sitemapreader.cli.types import (
     parse_until,
 )
 from sitemapreader.options import SITE_SECONDS, FetchOptions, Limits
-from sitemapreader.output import FORMATS
+from sitemapreader.output import FILE_FORMATS, FORMATS
 from sitemapreader.version import __version__
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                 choices=names,
             )
             for commands, names in (
-                (_ENTRIES, FORMATS),
+                (_ENTRIES, (*FORMATS, *FILE_FORMATS)),
                 ("discover", LIST_FORMATS),
                 ("tree", TREE_FORMATS),
             )
@@ -273,6 +273,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
                "-0"),
         Option("--no-header", _ENTRIES, "omit the first line of csv and tsv, to append with >> "
                "FILE", "header", const=False, default=True),
+        Option("--bom", _ENTRIES, "begin csv and tsv with a byte order mark, so that Excel reads "
+               "their UTF-8"),
         Option("--title", "audit", "title of the report in HTML or Markdown", metavar="TEXT"),
         Option("--logo", "audit", "image for the report in HTML, which it becomes a part of: PNG, "
                "JPEG, GIF, WebP or SVG", **_FILE),

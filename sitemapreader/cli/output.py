@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sitemapreader.cli.parser import UsageError
 from sitemapreader.event_loop import run_in_daemon
-from sitemapreader.output import FORMATS, SUFFIXES, open_output
+from sitemapreader.output import FILE_FORMATS, FORMATS, SUFFIXES, open_output
 from sitemapreader.output.sink import Output, Sink
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from sitemapreader.output.counts import UrlCounts
 
 STANDARD_OUTPUT = "-"
+_FORMATS = (*FORMATS, *FILE_FORMATS)
 _KNOWN_SUFFIXES = {
-    *FORMATS,
+    *_FORMATS,
     *("gz", "html", "json", "ndjson", "ods", "xls", "xlsx", "xml", "zip", "zst"),
 }
 """Suffixes that name a format, whether it can be written or not."""
@@ -92,6 +93,8 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
     if counts is not None:
         if arguments.fields is not None:
             raise UsageError("--count-by prints two columns: leave out --fields")
+        if form == "atom":
+            raise UsageError("--count-by prints a table: choose csv, tsv, jsonl or parquet")
         form, header = ("tsv", False) if form == "urls" else (form, header)
     else:
         _check_format(arguments, form)
@@ -104,6 +107,7 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
             fields=arguments.fields,
             null_terminated=arguments.null,
             header=header,
+            bom=arguments.bom,
             columns=None if counts is None else counts.columns,
             has_sites=is_for_many(arguments),
         )
@@ -113,6 +117,8 @@ def open_entries(arguments: argparse.Namespace, counts: UrlCounts | None = None)
 
 def _check_format(arguments: argparse.Namespace, form: str) -> None:
     """Raise UsageError for an option that does not apply to the format."""
+    if form == "atom" and not getattr(arguments, "changes", False):
+        raise UsageError("--format atom is a feed of changes: add --changes and --state FILE")
     if arguments.null and form not in _NUL_FORMATS:
         raise UsageError(
             f"-0 is for --format {' or '.join(_NUL_FORMATS)}: records of {form} cannot end with NUL"
@@ -138,7 +144,7 @@ def get_output_path(arguments: argparse.Namespace) -> str | None:
     return None if path == STANDARD_OUTPUT else path
 
 
-def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = FORMATS) -> str:
+def find_output_format(arguments: argparse.Namespace, formats: Sequence[str] = _FORMATS) -> str:
     """Return the format of `--format` or of the file's suffix, else the first one.
 
     Raises UsageError for the suffix of another format.

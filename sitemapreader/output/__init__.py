@@ -14,13 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sitemapreader.output.columns import Column
-    from sitemapreader.output.sink import Output
+    from sitemapreader.output.sink import Encoder, Output
 
 __all__ = ["FORMATS", "find_format", "open_output", "write_file"]
 
 FORMATS = ("urls", "jsonl", "csv", "tsv", "parquet")
-"""Names of the formats."""
-SUFFIXES = {f".{name}": name for name in FORMATS} | {".txt": "urls", ".ndjson": "jsonl"}
+"""Names of the formats that can be written anywhere."""
+FILE_FORMATS = ("atom",)
+"""Names of those that are always files."""
+SUFFIXES = {f".{name}": name for name in (*FORMATS, *FILE_FORMATS)} | {
+    ".txt": "urls",
+    ".ndjson": "jsonl",
+}
 """Suffix of a file -> the format that it names."""
 _GZIP = ".gz"
 _MAY_END_WITH_NUL = ("urls", "jsonl")
@@ -34,10 +39,11 @@ def open_output(
     fields: Sequence[str] | None = None,
     null_terminated: bool = False,
     header: bool = True,
+    bom: bool = False,
     has_sites: bool = False,
     columns: tuple[Column, ...] | None = None,
 ) -> Output:
-    """Return an output, to be entered, in one of `FORMATS`.
+    """Return an output, to be entered, in one of `FORMATS` or `FILE_FORMATS`.
 
     ```python
     with open_output("urls.csv.gz") as output, walk_sync("https://example.org/") as entries:
@@ -51,13 +57,15 @@ def open_output(
     Args:
         path: of the file; `None` is standard output. A name that ends with `.gz` is compressed.
         format: "urls": a loc a line; "jsonl": an object a line; "csv" and "tsv": a row a line;
-            "parquet": needs the extra `arrow`. Without it, the end of the name says so: `.urls` or
-            `.txt`, `.jsonl` or `.ndjson`, `.csv`, `.tsv`, `.parquet`; to standard output go URLs.
+            "parquet": needs the extra `arrow`; "atom": a feed of the last 200 entries, those of an
+            older file included. Without it, the end of the name says so: `.urls` or
+            `.txt`, `.jsonl` or `.ndjson`, or that of another format; to standard output go URLs.
         fields: names of the columns that are written, in their order; without it all but those that
             follow from others: `date`, `date_source`, `language`.
         null_terminated: end records with NUL instead of a newline; for "urls" and "jsonl".
         header: begin with the names of the columns; False is for "csv" and "tsv" that go on where
             another output has ended.
+        bom: begin "csv" and "tsv" with a byte order mark, by which Excel knows that they are UTF-8.
         has_sites: whether there is a column `site`, for rows of `SiteRun`.
         columns: of other records than entries, such as `OUTCOME_COLUMNS`; pass those to `add` or
             `write_records`.
@@ -68,34 +76,78 @@ def open_output(
     """
     path = None if path is None else os.fspath(path)
     format = find_format(path) if format is None else format  # noqa: A001 (as above)
-    if format not in FORMATS:
-        raise ValueError(f"there is no format {format!r}: choose from {', '.join(FORMATS)}")
-    if null_terminated and format not in _MAY_END_WITH_NUL:
-        raise ValueError(f"records of {format} cannot end with NUL: write urls or jsonl")
-    if not header and format not in _HAVE_HEADER:
-        raise ValueError(f"{format} has no header that could be left out: write csv or tsv")
-    if format == "urls" and fields is not None and list(fields) != ["loc"]:
-        raise ValueError("urls has no field but loc: write jsonl, csv or tsv")
-    if format == "parquet" and path is None and sys.stdout.isatty():
-        raise ValueError("parquet cannot be shown in a terminal: give a file, or write to a pipe")
-    if format == "parquet" and _is_gzip(path):
-        raise ValueError("parquet is compressed inside: end the name with .parquet")
+    is_gzip = path is not None and path.lower().endswith(_GZIP)
+    has_others = columns is not None or fields is not None
+    no_terminal = format == "parquet" and path is None and sys.stdout.isatty()
+    known = (*FORMATS, *FILE_FORMATS)
+    for is_wrong, message in (
+        (format not in known, f"there is no format {format!r}: choose from {', '.join(known)}"),
+        (
+            format in FILE_FORMATS and (path is None or is_gzip),
+            f"{format} is always a file: give a name that ends with .{format}",
+        ),
+        (
+            null_terminated and format not in _MAY_END_WITH_NUL,
+            f"records of {format} cannot end with NUL: write urls or jsonl",
+        ),
+        (
+            not header and format not in _HAVE_HEADER,
+            f"{format} has no header that could be left out: write csv or tsv",
+        ),
+        (
+            bom and not (format in _HAVE_HEADER and header),
+            "a byte order mark begins csv and tsv with their header: choose one of these",
+        ),
+        (
+            format == "urls" and fields is not None and list(fields) != ["loc"],
+            "urls has no field but loc: write jsonl, csv or tsv",
+        ),
+        (no_terminal, "parquet cannot be shown in a terminal: give a file, or write to a pipe"),
+        (
+            format == "parquet" and is_gzip,
+            "parquet is compressed inside: end the name with .parquet",
+        ),
+        (
+            format == "atom" and has_others,
+            "the fields of atom are those of a feed: leave them out",
+        ),
+    ):
+        if is_wrong:
+            raise ValueError(message)
     from sitemapreader.output.columns import choose_columns
-    from sitemapreader.output.sink import Encoder, GzipEncoder, Output, find_encoding
+    from sitemapreader.output.sink import GzipEncoder, Output
 
     chosen = columns or choose_columns(fields, has_sites=has_sites)
+    end = "\0" if null_terminated else "\n"
+    encoder = _make_encoder(path, format, chosen, end=end, header=header, bom=bom)
+    if is_gzip:
+        encoder = GzipEncoder(encoder)
+    is_text = format in FORMATS and format != "parquet" and not is_gzip
+    return Output(path, encoder, end.encode() if is_text else None)
+
+
+def _make_encoder(
+    path: str | None,
+    format: str,  # noqa: A002 (as above)
+    columns: tuple[Column, ...],
+    *,
+    end: str,
+    header: bool,
+    bom: bool,
+) -> Encoder:
     if format == "parquet":
         from sitemapreader.output.arrow import ParquetEncoder
 
-        return Output(path, ParquetEncoder(chosen), end=None)
+        return ParquetEncoder(columns)
+    if format == "atom":
+        from sitemapreader.output.atom import AtomEncoder
+
+        return AtomEncoder(path or "")
+    from sitemapreader.output.sink import find_encoding
     from sitemapreader.output.text import make_encoder
 
-    end = "\0" if null_terminated else "\n"
     encoding = find_encoding(path)
-    encoder: Encoder = make_encoder(format, chosen, end=end, encoding=encoding, header=header)
-    if _is_gzip(path):
-        return Output(path, GzipEncoder(encoder), end=None)
-    return Output(path, encoder, end.encode())
+    return make_encoder(format, columns, end=end, encoding=encoding, header=header, bom=bom)
 
 
 def find_format(path: str | None) -> str:
@@ -118,7 +170,3 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
 
     with Sink(os.fspath(path), end=None) as sink:
         sink.put(data)
-
-
-def _is_gzip(path: str | None) -> bool:
-    return path is not None and path.lower().endswith(_GZIP)

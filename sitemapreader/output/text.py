@@ -68,6 +68,7 @@ def make_encoder(
     end: str,
     encoding: str,
     header: bool = True,
+    bom: bool = False,
 ) -> TextEncoder:
     """Return an encoder of entries as text, whose records end with `end`."""
     if format == "urls":
@@ -76,6 +77,7 @@ def make_encoder(
         return TextEncoder(make_json_writer(columns, end), encoding)
     separator = SEPARATORS[format]
     head = separator.join(column.name for column in columns) + "\n" if header else ""
+    head = f"\ufeff{head}" if bom else head
     return TextEncoder(make_row_writer(columns, separator), encoding, head)
 
 

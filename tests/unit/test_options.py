@@ -46,6 +46,7 @@ VALUES: dict[str, tuple[str, object]] = {
     "--limit": ("3", 3),
     "--unique": ("", True),
     "--sample": ("3", 3),
+    "--bom": ("", True),
     "--count-by": ("folder", "folder"),
     "--seed": ("7", 7),
     "--state": ("site.db", "site.db"),

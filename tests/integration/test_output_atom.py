@@ -1,0 +1,111 @@
+"""Feeds of changes: 300 days of them, read back by another library."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import feedparser
+import pytest
+from commands import run
+from walking import urlset
+
+from sitemapreader import UrlEntry, open_output
+from sitemapreader.models import Change
+from sitemapreader.output import atom
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SITE = "https://example.org/"
+
+
+def test_300_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The feed is valid on each day, has the last 200 changes, and no id changes or comes twice."""
+    feed, rng = tmp_path / "changes.atom", random.Random(28)
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    sent: list[tuple[str, str]] = []
+    ids: dict[str, str] = {}
+    identity = set()
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
+            del tz
+            return now
+
+    monkeypatch.setattr(atom, "datetime", Clock)
+    for day in range(300):
+        now += timedelta(days=1)
+        entries = [
+            UrlEntry(
+                f"{SITE}{day}/{number}?a=1&b=<{chr(rng.randrange(0, 0x300))}>",
+                lastmod=rng.choice([None, now]),
+                title=rng.choice([None, "A & B <\x07>", "\ud800 ]]>"]),
+                change=rng.choice(list(Change)),
+                sitemap=f"{SITE}s.xml",
+            )
+            for number in range(rng.choice([0, 0, 1, 5, 30, 300]))
+        ]
+        with open_output(feed) as output:
+            for start in range(0, len(entries), 70):
+                output.write(entries[start : start + 70])
+            output.write(entries[-1:])  # listed twice
+        sent += [(str(entry.change), entry.loc.partition("?")[0]) for entry in entries]
+        if day not in (0, 1, 30, 150, 299):
+            continue
+        parsed = feedparser.parse(feed.read_bytes())
+        assert (parsed.bozo, parsed.version) == (False, "atom10")
+        identity.add(parsed.feed.id)
+        found = [(each.tags[0].term, each.link.partition("?")[0]) for each in parsed.entries]
+        assert found == sent[::-1][: atom.MAX_ENTRIES]
+        assert all(ids.setdefault(each.id, each.link) == each.link for each in parsed.entries)
+        dates = [each.updated for each in parsed.entries]
+        assert dates == sorted(dates, reverse=True)
+        assert parsed.feed.updated == (dates or [parsed.feed.updated])[0]
+    assert len(identity) == 1
+    assert len(set(ids)) > 600
+
+
+def test_a_byte_order_mark() -> None:
+    """`--bom` begins a table with the mark by which Excel knows that it is UTF-8."""
+    words = ["testdata/site", "--format", "csv", "--limit", "1", "-q"]
+    assert run(*words, "--bom").stdout == f"\ufeff{run(*words).stdout}"
+
+
+def test_in_the_shell(tmp_path: Path) -> None:
+    """Two runs with a state make one feed; one without news leaves it byte by byte."""
+    site, feed = tmp_path / "site", tmp_path / "changes.atom"
+    site.mkdir()
+    (site / "robots.txt").write_text(f"Sitemap: {SITE}sitemap.xml")
+    words = [str(site), "--state", str(tmp_path / "s.db"), "--changes", "-o", str(feed)]
+    written = []
+    for names in ("ab", "ab", "abc"):
+        (site / "sitemap.xml").write_bytes(urlset(*(SITE + name for name in names)))
+        assert run(*words).returncode == 0
+        written.append(feed.read_bytes())
+    assert written[0] == written[1]
+    links = [each.link for each in feedparser.parse(written[2]).entries]
+    assert (links[0], sorted(links)) == (f"{SITE}c", [SITE + name for name in "abc"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("-o changes.atom", "add --changes and --state FILE"),
+        ("--format atom --changes --state s.db", "atom is always a file"),
+        ("-o foreign.atom --changes --state s.db", "is not a feed that was written here"),
+        ("--bom --format jsonl", "choose one of these"),
+        ("--bom --format csv --no-header", "choose one of these"),
+        ("-o c.atom --changes --state s.db --fields loc", "leave them out"),
+        ("-o c.atom --changes --state s.db --count-by folder", "prints a table"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, words: str, said: str) -> None:
+    """What cannot be meant is refused before anything is fetched, and no file is touched."""
+    (tmp_path / "foreign.atom").write_text("<feed>of somebody</feed>")
+    shown = run(*words.split(), "http://127.0.0.1:9/", cwd=tmp_path)
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert said in shown.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["foreign.atom"]
