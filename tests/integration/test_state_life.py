@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
 from aiohttp import web
+from clock import DAY, SetClock
 from serving import listen
-from walking import at_once, index, urlset
+from walking import ROBOTS, SITE, Pages, at_once, fault, index, status, urlset, walk_all
 
-from sitemapreader.options import FetchOptions
+from sitemapreader.issues import IssueCode
+from sitemapreader.options import FetchOptions, Limits
+from sitemapreader.state import State
 from sitemapreader.walker import walk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from sitemapreader.state import State
 
 IMPATIENT = FetchOptions(max_attempts=1)
 
@@ -235,3 +237,138 @@ async def test_an_unchanged_site_costs_one_request_a_child(tmp_path: Path, chang
         assert all(answer.endswith(" 304") for answer in asked)
         assert entries.report.complete
         assert sum(each.bytes_raw for each in entries.report.documents) == 0
+
+
+# -- what is known to be gone: document by document, and never by an outage
+
+
+TOP, DEEP = f"{SITE}top.xml", f"{SITE}deep.xml"
+ONE, TWO = f"{SITE}one.xml", f"{SITE}two.xml"
+
+
+def page(letters: str) -> bytes:
+    return urlset(*(SITE + letter for letter in letters))
+
+
+async def come(pages: Pages, db: Path, **arguments: Any) -> tuple[str, list[str]]:
+    """Walk; return what is gone, and the documents of which that is hidden."""
+    common: dict[str, Any] = {"state": at_once(db), "changes": True, **arguments}
+    site = None if "sitemaps" in common else SITE
+    report = (await walk_all(pages, site, **common)).report
+    state = State(db)
+    gone = "".join(loc.removeprefix(SITE) for loc in state.removed())
+    unknown = list(state.removals_unknown())
+    assert (report.removed, report.removals_unknown) == (len(gone), len(unknown))
+    return gone, [url for url, why in unknown if why != "waiting"]
+
+
+def site(one: str, two: str) -> Pages:
+    return {TOP: index(ONE, TWO), ONE: page(one), TWO: page(two)}
+
+
+@pytest.mark.parametrize("code", [404, 410])
+async def test_a_child_that_is_missing_for_ever(
+    db: Path, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps its URLs while it is listed; for a week it hides removals of other documents."""
+    top: dict[str, Any] = {"sitemaps": [TOP]}
+    clock = SetClock(monkeypatch)
+    assert await come(site("abc", "xy"), db, **top) == ("", [])
+    missing: Pages = {TWO: status(code, TWO)}
+    for _ in range(7):  # "a" may have moved into the one that is missing
+        clock.now += DAY
+        assert await come(site("bc", "") | missing, db, **top) == ("", [TWO])
+    clock.now += DAY
+    assert await come(site("bc", "") | missing, db, **top) == ("a", [TWO])
+    assert await come(site("c", "") | missing, db, **top) == ("b", [TWO])
+    assert await come(site("c", "") | missing, db, **top) == ("", [TWO])
+    assert await come({TOP: index(ONE), ONE: page("c")}, db, **top) == ("xy", [])
+
+
+async def test_a_url_that_moved_while_its_old_document_failed(db: Path) -> None:
+    """It is listed by the other document when the old one is read again: it is not removed."""
+    top: dict[str, Any] = {"sitemaps": [TOP]}
+    await come(site("ab", "xy"), db, **top)
+    failing: Pages = {ONE: fault(IssueCode.TIMEOUT, ONE)}
+    assert await come(site("", "xyb") | failing, db, **top) == ("", [ONE])
+    assert await come(site("a", "xyb"), db, **top) == ("", [])
+    assert await come(site("a", "xy"), db, **top) == ("b", [])
+
+
+async def test_a_url_that_moved_and_is_kept_back_by_a_filter(db: Path) -> None:
+    """A filter that hides it in its new document does not make it look removed."""
+    top: dict[str, Any] = {"sitemaps": [TOP]}
+    await come(site("ab", "xy"), db, **top)
+    assert await come(site("a", "xyb"), db, exclude="b$", **top) == ("", [])
+    assert await come(site("a", "xyb"), db, **top) == ("", [])
+    assert await come(site("a", "xyc"), db, exclude="c$", **top) == ("b", [])
+    assert await come(site("a", "xy"), db, **top) == ("", [])  # c was never handed over
+
+
+async def test_a_document_that_was_read_in_part(db: Path) -> None:
+    """What was not reached is not gone; what it lacks when it is whole again is."""
+    top: dict[str, Any] = {"sitemaps": [TOP]}
+    await come(site("abc", "x"), db, **top)
+    cut: Pages = {ONE: page("abc")[:-60]}
+    assert await come(site("", "") | cut, db, **top) == ("", [ONE])
+    assert await come(site("ab", ""), db, **top) == ("cx", [])
+
+
+BELOW: Pages = {TOP: index(DEEP, TWO), DEEP: index(ONE), ONE: page("ab"), TWO: page("xy")}
+
+
+@pytest.mark.parametrize(
+    ("other", "arguments"),
+    [
+        ({DEEP: fault(IssueCode.CONNECT, DEEP)}, {}),
+        ({DEEP: status(404, DEEP)}, {}),
+        ({}, {"follow": lambda entry: entry.loc != DEEP}),
+        ({}, {"limits": Limits(depth=1)}),
+        ({}, {"limits": Limits(children=1), "follow": lambda entry: entry.loc != DEEP}),
+        ({DEEP: index(f"{SITE}new.xml", ONE)[:-60], f"{SITE}new.xml": page("")}, {}),
+    ],
+    ids=["outage", "missing", "follow", "depth", "children", "cut"],
+)
+async def test_what_an_unread_index_listed_is_kept(
+    db: Path, other: Pages, arguments: dict[str, Any]
+) -> None:
+    """The documents below an index that was not read are there until it says otherwise."""
+    top: dict[str, Any] = {"sitemaps": [TOP]}
+    await come(BELOW, db, **top)
+    gone, unknown = await come(BELOW | other, db, **top, **arguments)
+    assert gone == ""
+    assert ONE in unknown
+    assert (
+        await come(BELOW | {DEEP: index(f"{SITE}n.xml"), f"{SITE}n.xml": page("b")}, db, **top)
+    )[0] == "a"
+
+
+@pytest.mark.parametrize(
+    "robots",
+    [
+        status(503),
+        fault(IssueCode.CONNECT),
+        status(403),
+        b"<!doctype html><title>Home</title>",
+        b'{"error": "maintenance"}',
+        b"Service unavailable",
+    ],
+    ids=["503", "connect", "403", "page", "json", "text"],
+)
+async def test_a_robots_txt_that_cannot_be_read(db: Path, robots: Exception | bytes) -> None:
+    """The documents that it names are kept; once it is there and names one less, that is gone."""
+    named = f"Sitemap: {ONE}\nSitemap: {TWO}\n"
+    pages: Pages = {ROBOTS: named.encode(), ONE: page("ab"), TWO: page("xy")}
+    await come(pages, db)
+    gone, unknown = await come(pages | {ROBOTS: robots}, db)
+    assert (gone, unknown) == ("", [ONE, TWO])
+    assert await come(pages | {ROBOTS: f"Sitemap: {ONE}\n".encode()}, db) == ("xy", [])
+
+
+async def test_a_failed_newcomer_may_be_an_index(db: Path) -> None:
+    """What the index lists no more may be listed by a new document that could not be read."""
+    top: dict[str, Any] = {"sitemaps": [TOP]}
+    await come(site("a", "x"), db, **top)
+    pages: Pages = {TOP: index(DEEP, TWO), TWO: page("x"), DEEP: fault(IssueCode.DNS, DEEP)}
+    assert await come(pages, db, **top) == ("", [ONE])
+    assert await come(pages | {DEEP: index(ONE), ONE: page("a")}, db, **top) == ("", [])

@@ -10,7 +10,10 @@ from timing import is_linear
 
 from sitemapreader import urls
 from sitemapreader.urls import (
+    PLAIN_URL,
     Hosts,
+    are_clean_urls,
+    find_url_error,
     folder_of,
     has_web_scheme,
     host_of,
@@ -20,6 +23,7 @@ from sitemapreader.urls import (
     same_hosts,
     site_of,
     url_key,
+    url_warnings,
 )
 from sitemapreader.walker.filters import _find_outside
 
@@ -462,3 +466,20 @@ def test_hosts_and_origins_that_are_cut_are_those_of_the_parser(url: str) -> Non
     assert urls.origin_of(url) == (str(parsed.origin()) if parsed else "")
     host = (parsed.raw_host or "") if parsed else ""
     assert urls.host_of(url) == host.lower().rstrip(".")
+
+
+# -- the quick checks of URLs: what they pass needs no further look
+
+
+# No control characters that XML cannot hold: the lenient parser removes them first.
+CHARACTERS = [*"\t\n\r", *map(chr, range(0x20, 0x250)), "\u200b", "\u202e", "\ufffd"]
+TEXTS = [*CHARACTERS, "{{", "<%", "%zz", "a" * 2030]
+
+
+@pytest.mark.parametrize("place", ["{}", "{}example.org/", "example.org/{}", "example.org/a?b={}c"])
+def test_a_url_that_passes_a_quick_check_has_no_issue(place: str) -> None:
+    """A quick check passes nothing of which an error or a warning has to be reported."""
+    urls = ["https://" + place.replace("{}", text) for text in TEXTS]
+    passed = [url for url in urls if PLAIN_URL.fullmatch(url) or are_clean_urls([url])]
+    assert [url for url in passed if find_url_error(url) or url_warnings(url)] == []
+    assert passed
