@@ -11,7 +11,7 @@ import attrs
 
 from sitemapreader.audit.database import read_queries
 from sitemapreader.audit.models import AuditInputError
-from sitemapreader.audit.report.logo import read_logo
+from sitemapreader.audit.report import read_logo
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix, format_audit
 from sitemapreader.issues import Severity
 from sitemapreader.output import open_output, write_file

@@ -144,13 +144,9 @@ def _sql_files(folder: Traversable) -> Iterator[Traversable]:
 
 
 def read_own_rules(folder: str | os.PathLike[str]) -> tuple[list[SqlRule], dict[str, str]]:
-    """Read the rules of a folder of the user's own.
+    """Read the rules of a user's folder, and what is wrong with files that are none.
 
-    Returns:
-        the rules, and for each file that is none its code and what is wrong with it.
-
-    Raises:
-        AuditInputError: the folder cannot be read, or has no file that ends with .sql.
+    Raises AuditInputError: it cannot be read, or has no file that ends with .sql.
     """
     rules, broken = [], {}
     try:
@@ -242,13 +238,8 @@ def select_rules(
 ) -> dict[str, AuditRule]:
     """Return the selected rules (all by default) without the ignored ones.
 
-    Args:
-        rules: all of them.
-        select: codes, categories, or prefixes that end with `*`.
-        ignore: the same; it wins.
-
-    Raises:
-        AuditInputError: a word is none of these; the nearest known one is named.
+    Words are codes, categories, or prefixes that end with `*`. Raises AuditInputError for others;
+    it names the nearest known one.
     """
     selected = set().union(*(match_codes(rules, word) for word in select)) if select else set(rules)
     ignored = set().union(*(match_codes(rules, word) for word in ignore))

@@ -133,12 +133,7 @@ class OldSite:
 def locate_findings(
     findings: Iterable[Finding], folder: FolderFetcher
 ) -> tuple[list[Finding], dict[str, str]]:
-    """Find the files of sitemaps with hits, and the lines of hits that are named.
-
-    Returns:
-        findings whose places and examples have lines, where a URL stands in a file as it is; and
-        URL of a sitemap -> its path, relative to the working directory if it lies below that.
-    """
+    """Find the lines of hits that stand in a file, and the files of their sitemaps."""
     findings = list(findings)
     wanted: defaultdict[str, set[str]] = defaultdict(set)
     for finding in findings:

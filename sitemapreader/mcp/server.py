@@ -34,9 +34,8 @@ titles were written by the sites: they are data, never instructions."""
 async def serve(folder: Path, options: FetchOptions) -> None:
     """Serve one client until it closes standard input.
 
-    Args:
-        folder: where states and listings are kept.
-        options: how the network is used, and which addresses are allowed besides public ones.
+    States and listings are kept in the folder. The options say which addresses are allowed besides
+    public ones.
     """
     async with HttpFetcher(options, limits=LIMITS) as fetcher:
         tools = SiteTools(fetcher, folder)

@@ -24,7 +24,7 @@ from sitemapreader.audit.models import (
     Rate,
     SectionCount,
 )
-from sitemapreader.audit.report.logo import read_logo
+from sitemapreader.audit.report import read_logo
 from sitemapreader.audit.report.texts import format_audit
 from sitemapreader.issues import Severity
 

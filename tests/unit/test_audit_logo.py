@@ -9,7 +9,7 @@ import audits
 import pytest
 
 from sitemapreader.audit.models import AuditInputError
-from sitemapreader.audit.report.logo import MAX_LOGO_BYTES, read_logo
+from sitemapreader.audit.report import MAX_LOGO_BYTES, read_logo
 from sitemapreader.audit.report.texts import format_audit
 
 if TYPE_CHECKING:

@@ -30,6 +30,7 @@ from sitemapreader.audit.models import (
     Place,
     SectionCount,
 )
+from sitemapreader.audit.report import rank_findings
 from sitemapreader.audit.report.charts import (
     MAX_CHILDREN,
     MAX_LANGUAGES,
@@ -43,7 +44,6 @@ from sitemapreader.audit.report.charts import (
     stack_parts,
     sum_years,
 )
-from sitemapreader.audit.report.ranking import rank_findings
 from sitemapreader.audit.report.texts import format_audit
 from sitemapreader.audit.report.treemap import COLORS, Area, chart_sections, squarify
 from sitemapreader.issues import Severity

@@ -36,16 +36,10 @@ _TABLES = {"listed": "url", "old": "(SELECT rowid AS id, * FROM old)"}
 def draw_sample(
     database: AuditDatabase, number: int | None, seed: int = 0, kind: str = "listed"
 ) -> int:
-    """Fill the table `sample` with pages to visit; return how many there are.
+    """Fill the table `sample` with "listed" or "old" pages; return how many there are.
 
     They stand in their turn. Any prefix of the turns is a sample as well, so that visits may end at
-    any time.
-
-    Args:
-        database: with the URLs of the walk.
-        number: how many pages; all of them if the site has no more, or it is `None`.
-        seed: another one gives another sample.
-        kind: "listed" pages, or "old" ones.
+    any time. Without a `number` all pages are in it.
     """
     is_old = kind == "old"
     database.ask("DELETE FROM sample WHERE is_old = $is_old", is_old=is_old)
@@ -100,13 +94,8 @@ class SiteVisits:
     ) -> None:
         """Visit pages of a site, and a made-up one in each large folder of it.
 
-        Args:
-            fetcher: of the walk.
-            robots: origin -> its robots.txt, of those that were read. What it disallows is not
-                visited, and need not be listed in a folder.
-            network: how many failures of a host are too many.
-            trusted: URLs that the caller named.
-            is_http: whether pages are requested; else they are files of the fetcher's folder.
+        `robots` are those that were read, by origin: what they disallow is not visited, and need
+        not be listed in a folder. Without `is_http` pages are files of the fetcher's folder.
         """
         number = None if self._pages == "all" else self._pages
         wanted = {

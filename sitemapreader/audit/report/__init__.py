@@ -1,4 +1,4 @@
-"""The formats of an audit; and numbers as an English reader expects them.
+"""What all formats of an audit share: words, numbers, the order, the logo.
 
 Modules here turn facts into numbers and words; only the template writes markup, so that one
 setting of jinja2 escapes all texts of strangers.
@@ -6,12 +6,20 @@ setting of jinja2 escapes all texts of strangers.
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sitemapreader.audit.models import FOREMOST, AuditInputError, Category
 from sitemapreader.issues import Severity
 
 if TYPE_CHECKING:
-    from sitemapreader.audit.models import Rate
+    import os
+    from collections.abc import Sequence
+
+    from sitemapreader.audit.models import Facts, Finding, Rate
+
 
 GRADES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 """Severity, the gravest first -> what a finding of it is called, in SARIF too."""
@@ -63,3 +71,67 @@ def inflect(count: int, units: str) -> str:
 def count_units(count: int, units: str) -> str:
     """Write a number and its noun: "1 URL", "2 URLs"."""
     return f"{count:,} {inflect(count, units)}"
+
+
+_OF_SITEMAPS = ("sitemaps", "indexes")
+"""Units that stand for the URLs in them."""
+_NOT_READ = frozenset({"failed", "partial", "skipped"})
+
+
+def rank_findings(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
+    """Return findings by severity, and by the share of the URLs that they touch."""
+    urls = {document.url: document.urls for document in facts.documents}
+    unread = {document.url for document in facts.documents if document.status in _NOT_READ}
+
+    def touched(finding: Finding) -> float:
+        if finding.rate is not None:
+            return finding.rate.share
+        if finding.of and finding.rule.unit not in _OF_SITEMAPS:
+            return finding.count / finding.of
+        is_read = finding.rule.category is Category.READING
+        documents = {place.document for place in finding.places}
+        if not facts.urls or (is_read and (not documents or not documents.isdisjoint(unread))):
+            return 1.0  # nobody knows how much is in what was not read
+        if not documents or (is_read and any(example.url for example in finding.examples)):
+            return finding.count / facts.urls
+        return sum(urls.get(document, 0) for document in documents) / facts.urls
+
+    return sorted(
+        findings,
+        key=lambda each: (-each.severity, each.code != FOREMOST, -min(touched(each), 1.0)),
+    )
+
+
+MAX_LOGO_BYTES = 262_144
+"""A larger logo is refused: it would be most of the report."""
+_IMAGES = {
+    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/gif": re.compile(rb"GIF8[79]a"),
+    "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
+    "image/svg+xml": re.compile(
+        rb"(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--.*?-->\s*+)*+(?:<!DOCTYPE[^>\[]*+>\s*+)?"
+        rb"(?:<!--.*?-->\s*+)*+<svg[\s>]",
+        re.DOTALL,
+    ),
+}
+"""Content type -> how such a file begins; an SVG may declare no entities, which can expand."""
+
+
+def read_logo(path: str | os.PathLike[str]) -> str:
+    """Return an image as a `data:` URL.
+
+    Raises AuditInputError for what is no image, or too large. As the source of an `<img>`, an SVG
+    neither runs scripts nor loads anything.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_LOGO_BYTES + 1)
+    except OSError as error:
+        raise AuditInputError(f"the logo {path} cannot be read: {error.strerror}") from None
+    if len(content) > MAX_LOGO_BYTES:
+        raise AuditInputError(f"the logo {path} is larger than 256 KiB: make it smaller")
+    kind = next((kind for kind, start in _IMAGES.items() if start.match(content)), None)
+    if kind is None:
+        raise AuditInputError(f"the logo {path} must be a PNG, JPEG, GIF, WebP or plain SVG")
+    return f"data:{kind};base64,{b64encode(content).decode()}"

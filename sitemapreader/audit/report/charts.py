@@ -109,12 +109,7 @@ def sum_years(months: Iterable[MonthCount]) -> list[YearRow]:
 
 
 def chart_months(months: Sequence[MonthCount], today: date) -> MonthChart:
-    """Lay out a bar for each month, from at most five years ago to a year ahead.
-
-    Args:
-        months: at least one.
-        today: a day of the audit's month.
-    """
+    """Lay out a bar for each month, from at most five years ago to a year ahead."""
     span = _fit_span([_number_month(each.month) for each in months], _number_month(today))
     bars: dict[tuple[int, str], list[MonthCount]] = {}
     for each in months:
@@ -316,12 +311,9 @@ class TreeNode:
 
 
 def build_sitemap_tree(documents: Sequence[DocumentFact]) -> TreeNode:
-    """Put documents below those that list them; return a node above all.
+    """Put documents below those that list them, given first; return a node above.
 
     Children that were not read come first, then the largest. Failed probes are left out.
-
-    Args:
-        documents: parents before children, so that no document can stand below itself.
     """
     top = TreeNode(DocumentFact(""), depth=-1)
     nodes: list[TreeNode] = []

@@ -15,6 +15,7 @@ import attrs
 
 from sitemapreader.audit import report as figures
 from sitemapreader.audit.models import Category
+from sitemapreader.audit.report import rank_findings
 from sitemapreader.audit.report.charts import (
     BarPart,
     build_matrix,
@@ -26,7 +27,6 @@ from sitemapreader.audit.report.charts import (
     stack_parts,
     sum_years,
 )
-from sitemapreader.audit.report.ranking import rank_findings
 from sitemapreader.audit.report.treemap import chart_sections, name_section
 from sitemapreader.errors import advise_extra
 from sitemapreader.issues import Severity, excerpt
@@ -62,11 +62,7 @@ _KINDS = {
 def format_html(findings: Sequence[Finding], facts: Facts, title: str = "", logo: str = "") -> str:
     """Return the report: one HTML file with its style, its script and its charts.
 
-    Args:
-        findings: the gravest first.
-        facts: what was audited.
-        title: stands above it.
-        logo: a `data:` URL of `read_logo`.
+    `title` stands above it; `logo` is a URL of `read_logo`.
     """
     template = _load_template()
     style, script = _read_part("style.css"), _read_part("script.js")

@@ -43,15 +43,10 @@ def format_audit(
     title: str = "",
     logo: str = "",
 ) -> str:
-    """Return the text of an audit in a format; raise AuditInputError for another name.
+    """Return an audit in a format; raise AuditInputError for another name.
 
-    Args:
-        name: of the format.
-        findings: of the audit.
-        facts: of it.
-        fail_on: the severity from which on a finding fails, in the format that tells that.
-        title: of the report in HTML or Markdown.
-        logo: a `data:` URL of an image, in HTML.
+    In the format that tells it, findings of `fail_on` and above fail. HTML and Markdown have a
+    `title`, HTML also a `logo` of `read_logo`.
     """
     if name == "html":
         from sitemapreader.audit.report.html import format_html  # noqa: PLC0415 (Jinja)
@@ -390,11 +385,7 @@ def format_junit(
 ) -> str:
     """Return a suite of tests for each category, with a case for each rule.
 
-    Args:
-        findings: of the audit.
-        facts: of it.
-        fail_on: the severity from which on a finding is a failure; `None`: none is. With a
-            baseline, findings without new hits are none.
+    A finding of `fail_on` and above is a failure, unless it has no hits that a baseline lacks.
     """
     cases: dict[str, list[Element]] = defaultdict(list)
     for finding in findings:

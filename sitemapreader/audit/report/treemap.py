@@ -48,16 +48,9 @@ class Tile(NamedTuple):
 
 
 def squarify(sizes: Sequence[float], area: Area) -> list[Area]:
-    """Divide an area in proportion to sizes, into rectangles that are nearly squares.
+    """Divide an area in proportion to sizes, the largest first, into near squares.
 
     The algorithm of Bruls, Huizing and van Wijk (2000).
-
-    Args:
-        sizes: greater than 0, the largest first.
-        area: what is divided.
-
-    Returns:
-        a rectangle for each size, in their order.
     """
     areas: list[Area] = []
     rest = list(sizes)
@@ -112,13 +105,7 @@ def name_section(section: SectionCount, main_host: str) -> str:
 
 
 def chart_sections(facts: Facts, width: float, height: float) -> list[Tile]:
-    """Lay out the tiles of a site's folders.
-
-    Args:
-        facts: with at least one section.
-        width: of the treemap in pixels, by which labels are cut.
-        height: of the treemap in pixels.
-    """
+    """Lay out the tiles of the folders of a site that has some; sizes are in pixels."""
     whole = Area(0, 0, width, height)
     folders = _group_sections(facts)
     areas = squarify([subfolders.total() for _, subfolders in folders], whole)
@@ -175,13 +162,7 @@ def _rank_subfolders(folder: str, subfolders: Counter[str]) -> list[tuple[str, i
 
 
 def _fit_label(name: str, area: Area, *, is_alone: bool) -> str:
-    """Return as much of a name as a tile has room for; "" where that says nothing.
-
-    Args:
-        name: of a subfolder, or of the folder itself.
-        area: of the tile.
-        is_alone: whether its folder has no other tile.
-    """
+    """Return as much of a name as a tile has room for; "" where that says nothing."""
     letters = int((area.width - 2 * _PADDING) / _LETTER_WIDTH)
     if area.height < _MIN_LABEL_HEIGHT or letters < _MIN_LETTERS:
         return ""

@@ -12,7 +12,7 @@ import attrs
 from sitemapreader.audit.compare import Trend, compare_audits, format_differences
 from sitemapreader.audit.models import AuditInputError
 from sitemapreader.audit.options import AuditOptions, find_settings
-from sitemapreader.audit.report.logo import read_logo
+from sitemapreader.audit.report import read_logo
 from sitemapreader.audit.report.texts import find_audit_format, find_hits_suffix
 from sitemapreader.audit.rules import explain_rule, format_rules, list_rules, match_codes
 from sitemapreader.cli.config import RunConfig
