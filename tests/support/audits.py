@@ -98,6 +98,8 @@ def make_shop(sitemaps: int = 30, urls_each: int = 100) -> tuple[tuple[Finding, 
         severity = Severity(value)
         count = max(1, urls // 2 ** (number + 2)) if unit == "URLs" else number + 1
         where = places[: min(len(places), 1 + number * 3, count)]
+        if category is Category.READING:
+            where = [each.url for each in documents if each.status == "failed"]
         findings.append(
             Finding(
                 rule=make_rule(code, title=title, unit=unit, category=category, severity=severity),
